@@ -1,0 +1,60 @@
+# Targets are listed by `make help`. Each of them first makes sure that .venv is there and complete.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+FAST := not spark and not kafka and not flink and not slow
+
+.DEFAULT_GOAL := help
+.PHONY: help setup fmt lint test-fast test-spark test jar demo samples docs bench nightly clean
+
+help: setup ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP) ## make .venv and install the package with its development tools
+
+$(STAMP): pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@if $(BIN)/python -c 'import pip' 2>/dev/null; then $(BIN)/python -m pip install --quiet --editable '.[dev]'; fi
+	@touch $@
+
+fmt: setup ## format the code
+	$(BIN)/ruff check --fix --quiet flinkddl tests
+	$(BIN)/ruff format flinkddl tests
+
+lint: setup ## ruff, mypy --strict, layers
+	$(BIN)/ruff check flinkddl tests
+	$(BIN)/ruff format --check flinkddl tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test-fast: setup ## tests without Java, under a minute
+	$(BIN)/pytest -q -m "$(FAST)"
+
+test-spark: setup ## tests that need Spark or the development broker
+	$(BIN)/pytest -q -m "(spark or kafka) and not slow"
+
+test: setup ## all tests: fast ones, then Spark, then Kafka
+	$(BIN)/pytest -q -m "not flink and not slow"
+
+jar: setup ## rebuild flinkddl/jvm/flinkddl-functions.jar (needs a JDK)
+	$(BIN)/python -m flinkddl.jvm.build
+
+demo: setup ## page views from Kafka to Kafka, live, about a minute
+	$(BIN)/python -m samples.pageviews.demo
+
+samples: setup ## run every script under samples/ on the development broker
+	$(BIN)/python -m samples.run
+
+docs: setup ## bring the tables of the README up to date
+	$(BIN)/flinkddl support --write README.md
+
+bench: setup ## throughput against hand-written PySpark
+	$(BIN)/python -m tests.bench
+
+nightly: setup ## everything, the slow tests and the comparison with a real Flink included
+	$(BIN)/pytest -q
+
+clean: ## remove what was built, .venv included
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis spark-warehouse

@@ -1,0 +1,5 @@
+"""``python -m flinkddl``."""
+
+from flinkddl.cli.main import entry
+
+entry()

@@ -1,0 +1,126 @@
+"""USE, SET, RESET, modules and jars."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from flinkddl.catalog import settings
+from flinkddl.catalog.context import dotted, literal, parts
+from flinkddl.catalog.model import ObjectPath
+from flinkddl.catalog.objects import database_exists
+from flinkddl.catalog.state import put, without
+from flinkddl.diagnostics import did_you_mean
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from flinkddl.catalog.context import Context
+    from flinkddl.catalog.state import Catalog
+
+MODULES = ("core",)
+
+
+def use(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
+    """USE CATALOG c | USE [c.]d | USE MODULES m, ..."""
+    match statement.args["kind"]:
+        case "CATALOG":
+            return _use_catalog(catalog, statement, ctx)
+        case "MODULES":
+            return _use_modules(catalog, statement, ctx)
+        case _:
+            path = catalog.path((*parts(statement.this), ""))
+            path = ObjectPath(path.catalog, path.database, "")
+            if not database_exists(catalog, path, statement.this, ctx):
+                return catalog
+            return catalog.at(path.catalog, path.database)
+
+
+def _use_catalog(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
+    name = dotted(parts(statement.this))
+    entry = catalog.catalogs.get(name)
+    if entry is None:
+        ctx.error("FD301", f"unknown catalog '{name}'", statement.this, did_you_mean(name, catalog.catalogs))
+        return catalog
+    first = next(iter(entry.databases), catalog.current_database)
+    return catalog.at(name, entry.options.get("default-database", first))
+
+
+def _use_modules(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
+    names = tuple(i.name for i in statement.expressions)
+    for node in statement.expressions:
+        if node.name not in catalog.loaded_modules:
+            ctx.error(
+                "FD319", f"module '{node.name}' is not loaded", node, did_you_mean(node.name, catalog.loaded_modules)
+            )
+    if len(set(names)) < len(names):
+        ctx.error("FD319", "a module is named twice", statement.expressions[-1])
+    return replace(catalog, modules=names)
+
+
+def set_key(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
+    """SET 'k' = 'v'; a bare SET only lists."""
+    if statement.this is None:
+        return catalog
+    key, value = literal(statement.this), literal(statement.expression)
+    if not settings.check(key, value, ctx.span(statement.this), ctx.span(statement.expression), ctx.bag):
+        return catalog
+    known = settings.table().get(key)
+    kept = catalog.settings
+    for name in (known.key, *known.aliases) if known else ():
+        kept = without(kept, name)  # a later SET under an older name replaces the value too
+    return replace(catalog, settings=put(kept, key, value))
+
+
+def reset(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
+    """RESET 'k'; a bare RESET restores all defaults."""
+    if statement.this is None:
+        return replace(catalog, settings=MappingProxyType({}))
+    return replace(catalog, settings=without(catalog.settings, literal(statement.this)))
+
+
+def module(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
+    """LOAD MODULE m | UNLOAD MODULE m: only the core module exists here."""
+    name = statement.this.name
+    loaded = catalog.loaded_modules
+    if statement.args["kind"] == "UNLOAD":
+        if name not in loaded:
+            ctx.error("FD319", f"module '{name}' is not loaded", statement.this, did_you_mean(name, loaded))
+        return _with_modules(
+            catalog, tuple(m for m in loaded if m != name), tuple(m for m in catalog.modules if m != name)
+        )
+    if name in loaded:
+        ctx.error("FD319", f"module '{name}' is already loaded", statement.this)
+    elif name not in MODULES:
+        help = "the functions of 'core' are always there; others can be added with CREATE FUNCTION"
+        ctx.error("FD319", f"module '{name}' is not available", statement.this, help)
+    return _with_modules(catalog, (*loaded, name), (*catalog.modules, name))
+
+
+def _with_modules(catalog: Catalog, loaded: tuple[str, ...], used: tuple[str, ...]) -> Catalog:
+    return replace(catalog, loaded_modules=loaded, modules=used)
+
+
+def jar(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
+    """ADD JAR | REMOVE JAR: refused, because Flink's jars do not run on Spark."""
+    help = "connectors and formats are built in; give Java data sources for Spark with --jars"
+    ctx.error("FD320", f"{statement.args['kind']} JAR is not available", statement.this, help)
+    return catalog
+
+
+# What a refused statement should become; the rest is simply not available.
+_INSTEAD = {
+    "CREATE MODEL": "models run in Flink only",
+    "CREATE MATERIALIZED TABLE": "write CREATE TABLE and INSERT INTO ... SELECT",
+    "ANALYZE TABLE": "Spark gathers statistics itself; remove the statement",
+    "TRUNCATE TABLE": "delete the records of the topic or the files with the tools of the system",
+    "CALL": "procedures belong to Flink's catalogs",
+}
+
+
+def unsupported(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
+    """Refuse a statement of Flink that has no meaning here."""
+    kind = literal(statement.this)
+    ctx.error("FD316", f"{kind} is not available", statement, _INSTEAD.get(kind))
+    return catalog

@@ -1,0 +1,207 @@
+"""The catalog as a value: catalogs, databases, objects, the session. Statements fold into a new one (``apply``)."""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from flinkddl.catalog import settings as known
+from flinkddl.catalog.model import Function, ObjectPath, Table, View
+from flinkddl.diagnostics import did_you_mean
+from flinkddl.records import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sqlglot import exp
+
+    from flinkddl.catalog.context import Hooks
+    from flinkddl.diagnostics import Diagnostic, SourceText
+
+DEFAULT_CATALOG = "default_catalog"
+DEFAULT_DATABASE = "default_database"
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+CatalogObject = Table | View
+
+
+def _none() -> Mapping[Any, Any]:
+    return MappingProxyType({})
+
+
+def put(mapping: Mapping[_K, _V], key: _K, value: _V) -> Mapping[_K, _V]:
+    """Return a mapping with one more entry."""
+    return MappingProxyType({**mapping, key: value})
+
+
+def without(mapping: Mapping[_K, _V], key: _K) -> Mapping[_K, _V]:
+    """Return a mapping with one entry less."""
+    return MappingProxyType({k: v for k, v in mapping.items() if k != key})
+
+
+@dataclass(frozen=True)
+class Database:
+    """The permanent objects of one database by name."""
+
+    objects: Mapping[str, CatalogObject] = field(default_factory=_none)
+    functions: Mapping[str, Function] = field(default_factory=_none)
+    comment: str | None = None
+    options: Mapping[str, str] = field(default_factory=_none)
+
+
+def _first_databases() -> Mapping[str, Database]:
+    return MappingProxyType({DEFAULT_DATABASE: Database()})
+
+
+def _first_catalogs() -> Mapping[str, CatalogEntry]:
+    options = MappingProxyType({"type": "generic_in_memory"})
+    return MappingProxyType({DEFAULT_CATALOG: CatalogEntry(_first_databases(), options)})
+
+
+@dataclass(frozen=True)
+class CatalogEntry:
+    """One catalog: its databases and how it was declared."""
+
+    databases: Mapping[str, Database] = field(default_factory=_none)
+    options: Mapping[str, str] = field(default_factory=_none)
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Everything that statements before this one have declared or set.
+
+    ``settings`` holds what was SET, as text; ``setting`` gives the typed value with its default. ``modules`` are those
+    in use, in order; ``loaded_modules`` all. Temporary objects hide permanent ones of the same path.
+    """
+
+    catalogs: Mapping[str, CatalogEntry] = field(default_factory=_first_catalogs)
+    temporary: Mapping[ObjectPath, CatalogObject] = field(default_factory=_none)
+    temporary_functions: Mapping[ObjectPath, Function] = field(default_factory=_none)
+    system_functions: Mapping[str, Function] = field(default_factory=_none)
+    current_catalog: str = DEFAULT_CATALOG
+    current_database: str = DEFAULT_DATABASE
+    settings: Mapping[str, str] = field(default_factory=_none)
+    modules: tuple[str, ...] = ("core",)
+    loaded_modules: tuple[str, ...] = ("core",)
+    jars: tuple[str, ...] = ()
+
+    # ---- names ---------------------------------------------------------------------------------------------------
+
+    def path(self, parts: tuple[str, ...]) -> ObjectPath:
+        """Return the full path of a one- to three-part name."""
+        full = (self.current_catalog, self.current_database, *parts)[-3:] if len(parts) < 3 else parts[-3:]
+        if len(parts) == 2:
+            full = (self.current_catalog, *parts)
+        return ObjectPath(*full)
+
+    def find(self, parts: tuple[str, ...]) -> CatalogObject | None:
+        """Return the table or view of a one- to three-part name, or None. Temporary objects come first."""
+        return self.get(self.path(parts))
+
+    def get(self, path: ObjectPath) -> CatalogObject | None:
+        """Return the table or view of a full path, or None."""
+        return self.temporary.get(path) or self.permanent(path)
+
+    def permanent(self, path: ObjectPath) -> CatalogObject | None:
+        """Return the permanent table or view of a full path, or None."""
+        database = self.database(path.catalog, path.database)
+        return database.objects.get(path.name) if database else None
+
+    def database(self, catalog: str, database: str) -> Database | None:
+        """Return a database, or None."""
+        entry = self.catalogs.get(catalog)
+        return entry.databases.get(database) if entry else None
+
+    def names(self) -> tuple[str, ...]:
+        """Return the tables and views of the current database, temporary ones included, sorted."""
+        return self.names_in(self.current_catalog, self.current_database)
+
+    def names_in(self, catalog: str, database: str) -> tuple[str, ...]:
+        """Return the tables and views of a database, temporary ones included, sorted."""
+        return tuple(sorted({o.path.name for o in self.objects_in(catalog, database)}))
+
+    def objects_in(self, catalog: str, database: str) -> Iterator[CatalogObject]:
+        """Yield the objects of a database as a query sees them."""
+        permanent = self.database(catalog, database) or Database()
+        hidden = {p.name: o for p, o in self.temporary.items() if (p.catalog, p.database) == (catalog, database)}
+        yield from {**permanent.objects, **hidden}.values()
+
+    def nearest(self, parts: tuple[str, ...]) -> str | None:
+        """Return the help line for a table name that nobody knows."""
+        path = self.path(parts)
+        if path.catalog not in self.catalogs:
+            return did_you_mean(path.catalog, self.catalogs)
+        if self.database(path.catalog, path.database) is None:
+            return did_you_mean(path.database, self.catalogs[path.catalog].databases)
+        return did_you_mean(path.name, self.names_in(path.catalog, path.database))
+
+    def at(self, catalog: str, database: str) -> Catalog:
+        """Return this catalog seen from another current catalog and database (for views)."""
+        return replace(self, current_catalog=catalog, current_database=database)
+
+    # ---- functions -----------------------------------------------------------------------------------------------
+
+    def function(self, name: str) -> Function | None:
+        """Return the user's function of a name with up to three parts, or None.
+
+        Names of functions ignore case. Order as in Flink: temporary system, temporary catalog, catalog function.
+        """
+        parts = tuple(part.strip("`").lower() for part in name.split("."))
+        if len(parts) == 1 and (found := self.system_functions.get(parts[0])):
+            return found
+        path = self.path(parts)
+        path = path if len(parts) < 3 else ObjectPath(*name.split("."))
+        database = self.database(path.catalog, path.database)
+        permanent = database.functions.get(path.name) if database else None
+        return self.temporary_functions.get(path) or permanent
+
+    def with_functions(self, given: Mapping[str, str]) -> Catalog:
+        """Return the catalog with Python functions (name to ``module:function``) that no CREATE FUNCTION replaces."""
+        made = {n.lower(): Function(n, t.replace(":", "."), "PYTHON", None, True, given=True) for n, t in given.items()}
+        return replace(self, system_functions=MappingProxyType({**self.system_functions, **made}))
+
+    # ---- settings ------------------------------------------------------------------------------------------------
+
+    def setting(self, key: str) -> Any:
+        """Return the typed value of a known setting, its default included; text or None for an unknown key."""
+        return known.value(key, self.settings)
+
+    # ---- statements ----------------------------------------------------------------------------------------------
+
+    def apply(
+        self, statement: exp.Expression, source: SourceText, hooks: Hooks | None = None
+    ) -> tuple[Catalog, tuple[Diagnostic, ...]]:
+        """Return the catalog after a statement, and what there is to say about it.
+
+        Where a finding is an error, the catalog is unchanged. Queries, INSERTs, SHOW and the like change nothing.
+        """
+        from flinkddl.catalog.apply import apply
+
+        return apply(self, statement, source, hooks)
+
+    # ---- changes, used by the statements -------------------------------------------------------------------------
+
+    def with_object(self, item: CatalogObject) -> Catalog:
+        """Return the catalog with a table or view put in its place."""
+        if item.temporary:
+            return replace(self, temporary=put(self.temporary, item.path, item))
+        database = self.database(item.path.catalog, item.path.database) or Database()
+        changed = replace(database, objects=put(database.objects, item.path.name, item))
+        return self.with_database(item.path.catalog, item.path.database, changed)
+
+    def without_object(self, item: CatalogObject) -> Catalog:
+        """Return the catalog without a table or view."""
+        if item.temporary:
+            return replace(self, temporary=without(self.temporary, item.path))
+        database = self.database(item.path.catalog, item.path.database) or Database()
+        changed = replace(database, objects=without(database.objects, item.path.name))
+        return self.with_database(item.path.catalog, item.path.database, changed)
+
+    def with_database(self, catalog: str, name: str, database: Database | None) -> Catalog:
+        """Return the catalog with a database put in, or with None taken out."""
+        entry = self.catalogs[catalog]
+        databases = without(entry.databases, name) if database is None else put(entry.databases, name, database)
+        return replace(self, catalogs=put(self.catalogs, catalog, replace(entry, databases=databases)))

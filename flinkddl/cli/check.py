@@ -1,0 +1,70 @@
+"""``flinkddl check``: parse, validate and plan scripts; nothing is started."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import TYPE_CHECKING
+
+from flinkddl.cli.common import (
+    OK,
+    WRONG_SQL,
+    add_output_argument,
+    add_script_arguments,
+    count,
+    find_scripts,
+    print_diagnostics,
+    read_source,
+    start_catalog,
+)
+from flinkddl.diagnostics import Diagnostic, FlinkDdlError
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_script_arguments(parser, many=True)
+    add_output_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check each script by itself and print what was found, then a summary."""
+    from flinkddl.lower.script import compile_script
+
+    gc.set_threshold(50_000, 20, 50)  # trees are cycles that live for one script
+    found: list[Diagnostic] = []
+    scripts = find_scripts(args.scripts)
+    bad = 0
+    for path in scripts:
+        try:
+            compiled = compile_script(read_source(path), start_catalog(args), variables=dict(args.variables))
+            diagnostics, statements = compiled.diagnostics, compiled.statements
+        except FlinkDdlError as error:
+            diagnostics, statements = list(error.diagnostics), 0
+        errors = [d for d in diagnostics if d.severity == "error"]
+        bad += bool(errors)
+        found += diagnostics
+        if args.output == "text":
+            print_diagnostics(diagnostics)
+            if len(scripts) == 1:
+                _summary(path, errors, statements)
+    if args.output != "text":
+        print_diagnostics(found, args.output)
+    elif len(scripts) != 1:
+        print(f"{count(len(scripts), 'script')}: {len(scripts) - bad} fine, {bad} with errors", file=sys.stderr)
+    return WRONG_SQL if bad else OK
+
+
+def _summary(path: str, errors: list[Diagnostic], statements: int) -> None:
+    if not errors:
+        print(f"{path}: {count(statements, 'statement')}, no errors", file=sys.stderr)
+        return
+    codes = sorted({d.code for d in errors})
+    more = "" if len(codes) == 1 else " (and the others likewise)"
+    print(
+        f"{count(len(errors), 'error')} in {path} ({count(statements, 'statement')}). "
+        f"`flinkddl error {codes[0]}` explains it{more}.",
+        file=sys.stderr,
+    )

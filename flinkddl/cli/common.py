@@ -1,0 +1,136 @@
+"""What several subcommands share: reading scripts, variables, output of diagnostics, exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText
+from flinkddl.diagnostics.render import render_json, render_sarif, render_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from flinkddl.api import Catalog
+    from flinkddl.catalog.state import Catalog as CatalogState
+    from flinkddl.runtime.session import SparkOptions
+
+OK, WRONG_SQL, WRONG_USAGE, OUTSIDE_FAILED = 0, 1, 2, 3
+_RENDER = {"text": render_text, "json": render_json, "sarif": render_sarif}
+
+
+def add_script_arguments(parser: argparse.ArgumentParser, many: bool = False) -> None:
+    """Add the script argument(s) and ``-D name=value``."""
+    if many:
+        parser.add_argument("scripts", nargs="+", metavar="FILE", help="a .sql file, a folder of them, or - for stdin")
+    else:
+        parser.add_argument("script", metavar="FILE", help="a .sql file, or - for stdin")
+    add_variables_argument(parser)
+
+
+def add_variables_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``-D name=value``."""
+    parser.add_argument(
+        "-D", dest="variables", action="append", default=[], metavar="NAME=VALUE", type=_assignment,
+        help="value of a ${NAME} in the script (the environment is the fallback)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--udf", dest="udfs", action="append", default=[], metavar="NAME=MODULE:FUNCTION", type=_assignment,
+        help="a Python function for a name, in place of the Java one that the script declares",
+    )  # fmt: skip
+
+
+def start_catalog(args: argparse.Namespace) -> CatalogState:
+    """Return the catalog that a script starts with: empty, but for the functions of ``--udf``."""
+    from flinkddl.catalog.state import Catalog as CatalogState
+
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # where the modules of user functions are looked for, as `python -m` does
+    return CatalogState().with_functions(dict(args.udfs))
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"'{text}' is no NAME=VALUE")
+    return name, value
+
+
+def add_output_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--output text|json|sarif``."""
+    parser.add_argument("--output", choices=sorted(_RENDER), default="text", help="how findings are printed")
+
+
+def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what says where Spark runs and where a job keeps its state."""
+    parser.add_argument("--checkpoint", metavar="DIR", help="keep state and offsets here, and resume from it")
+    parser.add_argument("--fresh", action="store_true", help="set an old checkpoint aside and start anew")
+    parser.add_argument("--master", help="where Spark runs, such as local[4] or spark://host:7077")
+    parser.add_argument("--remote", metavar="URL", help="a Spark Connect server, such as sc://host:15002")
+    parser.add_argument("--jars", metavar="DIR", help="folder with the jars, instead of downloading them")
+    parser.add_argument(
+        "--conf", action="append", default=[], metavar="KEY=VALUE", type=_assignment, help="a Spark setting"
+    )
+
+
+def spark_options(args: argparse.Namespace) -> SparkOptions:
+    """Return how the arguments want Spark to be started."""
+    from flinkddl.runtime.session import SparkOptions
+
+    return SparkOptions(master=args.master, remote=args.remote, jars=args.jars, conf=dict(args.conf))
+
+
+def open_catalog(args: argparse.Namespace) -> Catalog:
+    """Return a catalog over the Spark that the arguments name; it is not started yet."""
+    from flinkddl.api import Catalog
+
+    return Catalog(options=spark_options(args))
+
+
+def run_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the RunOptions fields that the arguments give."""
+    return {"fresh": args.fresh, **({"checkpoint": args.checkpoint} if args.checkpoint else {})}
+
+
+def read_source(path: str) -> SourceText:
+    """Read a script. Raises FlinkDdlError FD801 when the file cannot be read or is no UTF-8."""
+    try:
+        if path == "-":
+            return SourceText("<stdin>", sys.stdin.read())
+        return SourceText(path, Path(path).read_bytes().decode("utf-8"))
+    except OSError as e:
+        raise FlinkDdlError.of("FD801", f"cannot read '{path}': {e.strerror}") from e
+    except UnicodeDecodeError as e:
+        raise FlinkDdlError.of("FD801", f"'{path}' is no UTF-8 text (byte {e.start})", help="save it as UTF-8") from e
+
+
+def find_scripts(paths: Iterable[str]) -> list[str]:
+    """Expand folders to the .sql files below them, sorted; other paths stay."""
+    out: list[str] = []
+    for path in paths:
+        folder = Path(path)
+        out += sorted(str(p) for p in folder.rglob("*.sql")) if folder.is_dir() else [path]
+    return out
+
+
+def print_diagnostics(diagnostics: Iterable[Diagnostic], output: str = "text", stream: object = None) -> None:
+    """Print findings: text goes to stderr, JSON and SARIF to stdout."""
+    found = tuple(diagnostics)
+    if output == "text":
+        if found:
+            print(_RENDER[output](found), file=stream or sys.stderr)  # type: ignore[arg-type]
+    else:
+        print(_RENDER[output](found))
+
+
+def exit_code(error: FlinkDdlError) -> int:
+    """Return 3 when every error is of the outside world (FD8xx), otherwise 1."""
+    return OUTSIDE_FAILED if all(d.code.startswith("FD8") for d in error.diagnostics) else WRONG_SQL
+
+
+def count(n: int, word: str) -> str:
+    """Return ``1 error``, ``2 errors``."""
+    return f"{n} {word}" + ("" if n == 1 else "s")

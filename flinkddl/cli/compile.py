@@ -1,0 +1,34 @@
+"""``flinkddl compile``: what ``run`` does, as a PySpark program or as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.cli.common import OK, add_script_arguments, exit_code, print_diagnostics, read_source, start_catalog
+from flinkddl.diagnostics import FlinkDdlError
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_script_arguments(parser)
+    parser.add_argument("--format", choices=("pyspark", "json"), default="pyspark", help="what to print")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the program."""
+    from flinkddl.lower.printer import print_json, print_pyspark
+    from flinkddl.lower.script import Start, compile_script
+
+    try:
+        compiled = compile_script(read_source(args.script), start_catalog(args), variables=dict(args.variables))
+        if compiled.has_errors:
+            raise FlinkDdlError(compiled.diagnostics)
+    except FlinkDdlError as error:
+        print_diagnostics(error.diagnostics)
+        return exit_code(error)
+    jobs = [a.job for a in compiled.actions if isinstance(a, Start)]
+    print(print_json(jobs) if args.format == "json" else print_pyspark(jobs))
+    return OK

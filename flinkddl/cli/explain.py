@@ -1,0 +1,76 @@
+"""``flinkddl explain``: the plans of a script's queries and INSERTs, as text, data or picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.cli.common import OK, add_script_arguments, exit_code, print_diagnostics, read_source, start_catalog
+from flinkddl.diagnostics import FlinkDdlError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Mapping
+
+    from flinkddl.lower.script import Compiled, Start
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_script_arguments(parser)
+    parser.add_argument(
+        "--format", choices=tuple(_FORMATS), default="text", help="text, or the data flow as JSON, Graphviz or a page"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the plans of all jobs."""
+    from flinkddl.lower.script import Start, compile_script
+
+    try:
+        source = read_source(args.script)
+        compiled = compile_script(source, start_catalog(args), variables=dict(args.variables))
+        if compiled.has_errors:
+            raise FlinkDdlError(compiled.diagnostics)
+    except FlinkDdlError as error:
+        print_diagnostics(error.diagnostics)
+        return exit_code(error)
+    starts = [a for a in compiled.actions if isinstance(a, Start)]
+    print(_FORMATS[args.format](starts, compiled, source.name))
+    return OK
+
+
+def _text(starts: list[Start], compiled: Compiled, name: str) -> str:
+    from flinkddl.lower.explain import explain
+
+    return "\n\n".join(explain(s.job, s.sinks, compiled.catalog.settings) for s in starts)
+
+
+def _json(starts: list[Start], compiled: Compiled, name: str) -> str:
+    import json
+
+    from flinkddl.lower.dataflow import as_json, flow_of
+
+    flows = [as_json(flow_of(s.job, s.sinks, compiled.catalog.settings)) for s in starts]
+    return json.dumps(flows, indent=2, ensure_ascii=False)
+
+
+def _dot(starts: list[Start], compiled: Compiled, name: str) -> str:
+    from flinkddl.lower.dataflow import flow_of
+    from flinkddl.lower.pictures import dot
+
+    return dot(flow_of(s.job, s.sinks, compiled.catalog.settings) for s in starts)
+
+
+def _html(starts: list[Start], compiled: Compiled, name: str) -> str:
+    from flinkddl.lower.dataflow import flow_of
+    from flinkddl.lower.pictures import html
+
+    return html((flow_of(s.job, s.sinks, compiled.catalog.settings) for s in starts), name)
+
+
+_FORMATS: Mapping[str, Callable[[list[Start], Compiled, str], str]] = {
+    "text": _text,
+    "json": _json,
+    "dot": _dot,
+    "html": _html,
+}

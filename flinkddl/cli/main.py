@@ -1,0 +1,71 @@
+"""The ``flinkddl`` command: one table of subcommands, each loaded when it is called.
+
+Exit codes: 0 done, 1 the SQL is wrong, 2 wrong usage, 3 the outside world failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+# name -> (module, one line of help); each module has configure(parser) and run(args) -> exit code.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "check": ("flinkddl.cli.check", "parse, validate and plan scripts; nothing is started"),
+    "explain": ("flinkddl.cli.explain", "print plans: Flink's changelog modes, our kinds, Spark's operators"),
+    "compile": ("flinkddl.cli.compile", "print what run does as a PySpark program or JSON"),
+    "run": ("flinkddl.cli.run", "run a script"),
+    "assess": ("flinkddl.cli.assess", "say which scripts of a folder run, which do not, and why"),
+    "shell": ("flinkddl.cli.shell.command", "type statements and see their results change"),
+    "verify": ("flinkddl.cli.verify", "compare two topics or tables, while both are written"),
+    "handover": ("flinkddl.cli.handover", "start where a Flink job stands: its group's offsets, or a time"),
+    "format": ("flinkddl.cli.format", "print scripts in canonical layout, comments kept"),
+    "options": ("flinkddl.cli.options", "explain connectors, formats, options and settings"),
+    "support": ("flinkddl.cli.support", "print what runs: connectors, formats, queries, statements, functions"),
+    "error": ("flinkddl.cli.error", "explain an error code"),
+    "doctor": ("flinkddl.cli.doctor", "look whether all is there that a job needs, and say what to do where not"),
+    "broker": ("flinkddl.cli.broker", "start, stop and look at the development broker"),
+}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line with every subcommand's name and help; modules stay unloaded."""
+    from flinkddl import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="flinkddl", description="Flink SQL in, native Spark Structured Streaming out."
+    )
+    parser.add_argument("--version", action="version", version=f"flinkddl {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (_, help_text) in COMMANDS.items():
+        commands.add_parser(name, help=help_text, add_help=False)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and return its exit code; argparse exits with 2 on wrong usage."""
+    argv = sys.argv[1:] if argv is None else argv
+    if not argv or argv[0] not in COMMANDS:
+        build_parser().parse_args(argv)
+        return 2
+    module = import_module(COMMANDS[argv[0]][0])
+    parser = argparse.ArgumentParser(prog=f"flinkddl {argv[0]}", description=COMMANDS[argv[0]][1])
+    module.configure(parser)
+    return int(module.run(parser.parse_args(argv[1:])))
+
+
+def entry() -> NoReturn:
+    """Console entry point: a broken pipe is no error, and short commands do without garbage collection."""
+    gc.disable()  # importing a parser makes many live objects; collecting them costs a tenth of a short command
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)

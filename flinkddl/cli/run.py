@@ -1,0 +1,196 @@
+"""``flinkddl run``: compile the whole script, then start its jobs and stay with them until they end."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.cli.common import (
+    OK,
+    add_output_argument,
+    add_script_arguments,
+    add_spark_arguments,
+    exit_code,
+    open_catalog,
+    print_diagnostics,
+    read_source,
+    run_options,
+    start_catalog,
+)
+from flinkddl.diagnostics import FlinkDdlError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from flinkddl.api import Catalog, Job, Result
+    from flinkddl.lower.script import Compiled, Start
+    from flinkddl.runtime.live import Display
+
+WAIT_SECONDS = 0.1
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_script_arguments(parser)
+    add_output_argument(parser)
+    add_spark_arguments(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.add_argument("--log-format", choices=("text", "json"), default="text", help="how progress is written")
+    parser.add_argument(
+        "--metrics-port", metavar="[HOST:]PORT", help="serve /metrics (Prometheus) and /health there; 0 takes any port"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the script; SIGINT and SIGTERM stop its jobs cleanly after their running batch."""
+    try:
+        compiled = compiled_script(args)
+    except FlinkDdlError as error:
+        _report(args, error)
+        return exit_code(error)
+    return run_compiled(args, compiled)
+
+
+def run_compiled(args: argparse.Namespace, compiled: Compiled) -> int:
+    """Run a script that is compiled already."""
+    from flinkddl.runtime.live import display
+
+    try:
+        with ExitStack() as stack:
+            catalog = stack.enter_context(open_catalog(args))
+            stops = stack.enter_context(_stopping())
+            shown = stack.enter_context(
+                display(checkpoint=args.checkpoint, log_format=args.log_format, quiet=args.quiet)
+            )
+            if args.metrics_port:
+                from flinkddl.runtime.metrics import serve
+
+                shown.notice(f"figures at {stack.enter_context(serve(args.metrics_port, shown.meters))}/metrics")
+            _Run(catalog, stops, shown, run_options(args)).perform(compiled)
+    except FlinkDdlError as error:
+        _report(args, error)
+        return exit_code(error)
+    return OK
+
+
+def compiled_script(args: argparse.Namespace) -> Compiled:
+    """Compile the script of the arguments. Raises FlinkDdlError with all its mistakes."""
+    from flinkddl.lower.script import compile_script
+
+    compiled = compile_script(read_source(args.script), start_catalog(args), variables=dict(args.variables))
+    if compiled.has_errors:
+        raise FlinkDdlError(compiled.diagnostics)
+    if compiled.diagnostics and args.log_format == "json":
+        _report(args, FlinkDdlError(compiled.diagnostics))
+    else:
+        print_diagnostics(compiled.diagnostics)
+    return compiled
+
+
+def _report(args: argparse.Namespace, error: FlinkDdlError) -> None:
+    if args.log_format == "json":
+        from flinkddl.runtime.live import JsonDisplay
+
+        JsonDisplay().findings(error.diagnostics)
+    else:
+        print_diagnostics(error.diagnostics, args.output)
+
+
+class _Stops:
+    """The jobs that a signal must stop; ``asked`` says that one came."""
+
+    def __init__(self) -> None:
+        self.jobs: list[Job] = []
+        self.asked = False
+
+    def ask(self, *_: object) -> None:
+        self.asked = True
+        for job in self.jobs:
+            job.request_stop()
+
+    def listen(self) -> None:
+        """Take the signals; PySpark takes SIGINT for itself when a session starts, so this is said again then."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self.ask)
+
+
+@contextmanager
+def _stopping() -> Iterator[_Stops]:
+    stops = _Stops()
+    before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)}
+    stops.listen()
+    try:
+        yield stops
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _Run:
+    """The actions of a script, one after the other, on one catalog."""
+
+    def __init__(self, catalog: Catalog, stops: _Stops, shown: Display, options: dict[str, Any]) -> None:
+        self.catalog, self.stops, self.shown, self.options = catalog, stops, shown, options
+
+    def perform(self, compiled: Compiled) -> None:
+        """Carry out all actions, then wait for the jobs."""
+        from flinkddl.lower.script import Start
+
+        for action, self.catalog.state in zip(compiled.actions, compiled.states, strict=True):
+            if isinstance(action, Start):
+                self._await_spark()
+            if self.stops.asked:
+                return
+            if isinstance(action, Start) and action.is_query:
+                self._query(action)
+            elif isinstance(action, Start):
+                self._insert(action)
+            else:
+                _answer(self.catalog.perform_one(action))
+        self._await(self.stops.jobs)
+
+    def _await_spark(self) -> None:
+        _ = self.catalog.spark
+        self.stops.listen()
+        self.shown.phase = ""
+
+    def _insert(self, action: Start) -> None:
+        meter = self.shown.add(action.job)
+        show = {"on_progress": self.shown.on_progress(meter), "notice": self.shown.notice}
+        job = self.catalog.start(action, **self.options, **show)
+        meter.attach(job)
+        self.stops.jobs.append(job)
+        if self.catalog.state.setting("table.dml-sync"):
+            self._await([job])
+
+    def _await(self, jobs: list[Job]) -> None:
+        """Wait until all jobs have ended. When one fails its error is raised, and leaving stops the others."""
+        open_jobs = list(jobs)
+        while open_jobs:
+            open_jobs = [job for job in open_jobs if not job.await_termination(WAIT_SECONDS)]
+
+    def _query(self, action: Start) -> None:
+        """Print a SELECT's result while it comes, as Flink's client does in tableau mode."""
+        from flinkddl.cli.tables import Columns, Tableau
+
+        columns = Columns.of_query(action, self.catalog.state)
+        tableau = Tableau(columns, action.job.streaming, lambda text: print(text, flush=True))
+        show = {"on_rows": lambda rows: tableau.add(rows.changes), "notice": self.shown.notice}
+        job = self.catalog.start(action, **self.options, **show)
+        self.stops.jobs.append(job)
+        self._await([job])
+        tableau.end(cancelled=self.stops.asked)
+
+
+def _answer(result: Result) -> None:
+    """Print what is known at once; ``OK`` of DDL stays unsaid."""
+    from flinkddl.cli.tables import answer_lines
+
+    if result.columns == ("result",) and list(result.rows) == [("OK",)]:
+        return
+    for line in answer_lines(result.columns, result.rows):
+        print(line)
+    sys.stdout.flush()

@@ -1,0 +1,1 @@
+"""``flinkddl shell``: Flink's SQL client at the terminal, over Spark."""

@@ -1,0 +1,177 @@
+"""Carries out statements and prints what they give, as Flink's SQL client does; knows nothing of keys and prompts."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.cli.shell.help import HELP
+from flinkddl.cli.shell.split import CLIENT_WORDS
+from flinkddl.cli.tables import Columns, Tableau, answer_lines
+from flinkddl.diagnostics import FlinkDdlError, SourceText
+from flinkddl.lower.script import Command, Done, Start, compile_script
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from flinkddl.api import Catalog, Job
+    from flinkddl.cli.shell.output import Output
+    from flinkddl.cli.shell.warmup import SparkStart
+    from flinkddl.lower.script import Action, Compiled
+
+    Viewer = Callable[["Engine", Start, Columns, str], None]
+
+
+class Quit(Exception):
+    """QUIT or EXIT was said."""
+
+
+class Engine:
+    """One session: a catalog, its jobs, and where the output goes.
+
+    ``viewer`` shows a query in ``table`` or ``changelog`` mode where a person watches; without it every result is
+    printed in ``tableau`` mode. ``run`` are RunOptions fields of its jobs.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        spark: SparkStart,
+        out: Output,
+        *,
+        run: Mapping[str, Any] | None = None,
+        variables: Mapping[str, str] | None = None,
+        viewer: Viewer | None = None,
+    ) -> None:
+        self.catalog, self.spark, self.out, self.viewer = catalog, spark, out, viewer
+        self.run = dict(run or {})
+        self.variables = dict(variables or {})
+
+    # ---- statements ------------------------------------------------------------------------------------------------
+
+    def execute(self, text: str, name: str = "<shell>") -> bool:
+        """Carry out statements one after the other; print errors and return whether there were none.
+
+        Raises Quit. Ctrl-C ends the statement that runs.
+        """
+        word = text.strip().rstrip(";").strip().upper()
+        if word in CLIENT_WORDS:
+            self._client(word)
+            return True
+        return self.execute_source(SourceText(name, text))
+
+    def execute_source(self, source: SourceText) -> bool:
+        """Check a whole text, then carry it out. With a mistake in it nothing is carried out."""
+        try:
+            compiled = compile_script(source, self.catalog.state, self.variables)
+            self.out.diagnostics(compiled.diagnostics)
+            if compiled.has_errors:
+                return False
+            self._perform(compiled)
+        except FlinkDdlError as error:
+            self._failed(error)
+            return False
+        except KeyboardInterrupt:
+            self.out.message("WARN", "cancelled")
+            return False
+        return True
+
+    def _failed(self, error: FlinkDdlError) -> None:
+        self.out.diagnostics(error.diagnostics)
+        log = getattr(error, "log", None)
+        if log is not None and self.setting("sql-client.verbose"):
+            self.out.line(log.read_text(encoding="utf-8"))
+
+    def _perform(self, compiled: Compiled) -> None:
+        for action, state in zip(compiled.actions, compiled.states, strict=True):
+            before, self.catalog.state = self.catalog.state, state
+            try:
+                self._one(action)
+            except BaseException:
+                self.catalog.state = before  # a CREATE TABLE AS whose job did not start leaves no table behind
+                raise
+
+    def _one(self, action: Action) -> None:
+        match action:
+            case Start() if action.is_query:
+                self._query(action)
+            case Start():
+                self._insert(action)
+            case Done():
+                self.out.info(action.text)
+            case Command() if action.tree.key == "client":
+                self._client(action.tree.name.upper())
+            case _:
+                with self.out.waiting(lambda: "working"):
+                    result = self.catalog.perform_one(action)
+                for line in answer_lines(result.columns, result.rows):
+                    self.out.line(line)
+
+    def _client(self, word: str) -> None:
+        if word in {"QUIT", "EXIT"}:
+            raise Quit
+        if word == "HELP":
+            self.out.line(HELP)
+        elif self.out.colour:
+            self.out.line("\x1b[2J\x1b[H")
+
+    def setting(self, key: str) -> Any:
+        """Return a setting's typed value."""
+        return self.catalog.state.setting(key)
+
+    # ---- jobs ------------------------------------------------------------------------------------------------------
+
+    def start(self, action: Start, **run: Any) -> Job:
+        """Start a job as soon as Spark is there, saying meanwhile what is waited for."""
+        with self.out.waiting(self._waiting_for):
+            self.spark.wait()
+            return self.catalog.start(action, **{**self.run, "notice": self.out.info, **run})
+
+    def _waiting_for(self) -> str:
+        return "starting the job" if self.spark.ready else self.spark.status()
+
+    def _insert(self, action: Start) -> None:
+        self.out.info("Submitting SQL update statement to Spark...")
+        job = self.start(action)
+        self.out.info("SQL update statement has been successfully submitted:")
+        self.out.line(f"Job ID: {job.id}   ({job.name})")
+        if self.setting("table.dml-sync"):
+            self.await_job(job)
+            self.out.info("Complete execution of the SQL update statement.")
+
+    def await_job(self, job: Job) -> None:
+        """Wait for a job's end; Ctrl-C stops it. Raises FlinkDdlError when it fails."""
+        try:
+            while not job.await_termination(0.2):
+                pass
+        except KeyboardInterrupt:
+            job.stop()
+            raise
+
+    # ---- queries ---------------------------------------------------------------------------------------------------
+
+    def _query(self, action: Start) -> None:
+        columns = Columns.of_query(action, self.catalog.state)
+        mode = str(self.setting("sql-client.execution.result-mode")).lower()
+        if self.viewer is not None and mode != "tableau":
+            self.viewer(self, action, columns, mode)
+        else:
+            self._tableau(action, columns)
+
+    def _tableau(self, action: Start, columns: Columns) -> None:
+        began = time.monotonic()
+        tableau = Tableau(columns, action.job.streaming, self.out.line)
+        job = self.start(action, on_rows=lambda rows: tableau.add(rows.changes), notice=lambda text: None)
+        cancelled = False
+        try:
+            while not job.await_termination(0.1):
+                pass
+        except KeyboardInterrupt:
+            cancelled = True
+            job.stop()
+        tableau.end(cancelled=cancelled, note=self.time_cost(began))
+
+    def time_cost(self, began: float) -> str:
+        """Return ``(0.35 seconds)``, or nothing where the user does not want it."""
+        shown = self.setting("sql-client.display.print-time-cost")
+        return f"({time.monotonic() - began:.2f} seconds)" if shown else ""

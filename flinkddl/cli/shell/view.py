@@ -1,0 +1,195 @@
+"""A query's result on a screen of its own: ``table`` and ``changelog`` mode, changing while it is looked at."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
+
+from flinkddl.cli.cells import cut, data_widths, line, rule
+from flinkddl.cli.shell.results import ChangelogResult, Result, TableResult
+from flinkddl.cli.tables import frame, in_set, rows_of
+
+if TYPE_CHECKING:
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
+    from prompt_toolkit.key_binding import KeyPressEvent
+
+    from flinkddl.api import Job
+    from flinkddl.cli.shell.engine import Engine
+    from flinkddl.cli.tables import Columns
+    from flinkddl.lower.script import Start
+
+REFRESH_SECONDS = 0.25
+_KEYS = "q leave   n/p page   g/l first, last page   up/down row   left/right column"
+_FRAME_LINES = 7  # title, state, three lines of frame, an empty one, keys
+_LEFT_BEHIND = 40  # rows of the result that stay in the scrollback
+
+
+class View:
+    """The screen: where in the result it stands, and what it shows."""
+
+    def __init__(self, result: Result, title: str, most: int) -> None:
+        self.result, self.title, self.most = result, title, most
+        self.job: Job | None = None
+        self.top = 0
+        self.column = 0
+        self.follows = False
+        self.application: Application[None] | None = None
+
+    # ---- what is shown ---------------------------------------------------------------------------------------------
+
+    def lines(self, height: int, width: int) -> list[tuple[str, str]]:
+        """Return the screen as (style, line) pairs."""
+        page = max(1, height - _FRAME_LINES)
+        size = len(self.result)
+        if self.follows:
+            self.top = max(0, (size - 1) // page * page)
+        self.top = min(self.top, max(0, size - 1))
+        out = [("bold", self.title), ("dim", self.state(page))]
+        header = list(self.result.header)[self.column :]
+        rows = [row[self.column :] for row in self.result.page(self.top, page)]
+        if not header:
+            return out
+        widths = data_widths(header, rows, self.most)
+        out += [("", rule(widths)), ("bold", line(header, widths)), ("", rule(widths))]
+        out += [("", line(row, widths)) for row in rows]
+        if rows:
+            out.append(("", rule(widths)))
+        return [(style, cut(text, max(3, width))) for style, text in out]
+
+    def state(self, page: int) -> str:
+        """Return the line below the title: where the reader is, and how the job does."""
+        size = len(self.result)
+        pages = max(1, -(-size // page))
+        parts = [f"page {self.top // page + 1} of {pages}", rows_of(size)]
+        if self.result.count != size:
+            parts.append(f"{self.result.count:,} changes")
+        if self.job is not None:
+            parts += job_state(self.job)
+        parts.append(time.strftime("%H:%M:%S"))
+        return "  ·  ".join(parts)
+
+    # ---- keys ------------------------------------------------------------------------------------------------------
+
+    def keys(self) -> KeyBindings:
+        """Return what the keys do."""
+        keys = KeyBindings()
+
+        def move(rows: int | None = None, pages: int = 0, columns: int = 0) -> Any:
+            def handler(event: KeyPressEvent) -> None:
+                page = max(1, event.app.output.get_size().rows - _FRAME_LINES)
+                size = len(self.result)
+                last = max(0, (size - 1) // page * page)
+                self.follows = False
+                self.top = min(max(0, self.top + (rows or 0) + pages * page), max(last, self.top))
+                self.column = min(max(0, self.column + columns), len(self.result.header) - 1)
+
+            return handler
+
+        for names, handler in (
+            (("n", "pagedown", " "), move(pages=1)),
+            (("p", "pageup"), move(pages=-1)),
+            (("down", "j"), move(rows=1)),
+            (("up", "k"), move(rows=-1)),
+            (("right",), move(columns=1)),
+            (("left",), move(columns=-1)),
+        ):
+            for name in names:
+                keys.add(name)(handler)
+
+        @keys.add("g")
+        @keys.add("home")
+        def first(event: KeyPressEvent) -> None:
+            self.follows, self.top = False, 0
+
+        @keys.add("l")
+        @keys.add("end")
+        def last(event: KeyPressEvent) -> None:
+            self.follows = True
+
+        @keys.add("q")
+        @keys.add("Q")
+        @keys.add("c-c")
+        @keys.add("c-d")
+        def leave(event: KeyPressEvent) -> None:
+            event.app.exit()
+
+        return keys
+
+    # ---- the screen ------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Show the result until the reader leaves, or the job fails."""
+        self.application = Application(
+            layout=Layout(
+                HSplit([Window(FormattedTextControl(self._body)), Window(FormattedTextControl(_KEYS), height=1)])
+            ),
+            key_bindings=self.keys(),
+            full_screen=True,
+            refresh_interval=REFRESH_SECONDS,
+            before_render=self._leave_on_failure,
+        )
+        self.application.run()
+
+    def _body(self) -> StyleAndTextTuples:
+        assert self.application is not None
+        size = self.application.output.get_size()
+        return [(style, text + "\n") for style, text in self.lines(size.rows, size.columns)]
+
+    def _leave_on_failure(self, app: Application[None]) -> None:
+        if self.job is not None and self.job.status == "failed" and app.is_running and not app.is_done:
+            app.loop.call_soon_threadsafe(app.exit) if app.loop else None
+
+
+def job_state(job: Job) -> list[str]:
+    """Return how a query does, in a few words a part."""
+    if job.status != "running":
+        return [job.status]
+    latest = job.progress
+    if not latest:
+        return ["running", "waiting for the first batch"]
+    now = latest[0]
+    parts = [f"batch {now.batch}", f"{now.rate:,.0f} rows/s in"]
+    if now.lag:
+        parts.append("lag " + ", ".join(f"{topic} {n:,}" for topic, n in now.lag.items()))
+    if now.watermark:
+        parts.append(f"watermark {now.watermark[11:19]}")
+    if now.waiting:
+        parts.append(now.waiting.lower())
+    return parts
+
+
+def show_query(engine: Engine, action: Start, columns: Columns, mode: str) -> None:
+    """Run a query and show it until the reader leaves; the last rows seen stay in the scrollback."""
+    began = time.monotonic()
+    most = int(engine.setting("sql-client.execution.max-table-result.rows") or 1_000_000)
+    result = ChangelogResult(columns, most) if mode == "changelog" else TableResult(columns, most)
+    view = View(result, f"SQL Query Result ({mode.capitalize()})", columns.most)
+    job = engine.start(action, on_rows=lambda rows: result.add(rows.changes), notice=lambda text: None)
+    view.job = job
+    try:
+        view.run()
+    finally:
+        running = job.status == "running"
+        with engine.out.waiting(lambda: "ending the query"):
+            job.stop()
+    _leave_behind(engine, result, began, cancelled=running)
+    if job.error is not None:
+        raise job.error
+
+
+def _leave_behind(engine: Engine, result: Result, began: float, *, cancelled: bool) -> None:
+    size = len(result)
+    rows = result.page(max(0, size - _LEFT_BEHIND), _LEFT_BEHIND)
+    for text in frame(result.header, rows, result.columns.most):
+        engine.out.line(text)
+    shown = f" (the last {len(rows)} are shown)" if size > len(rows) else ""
+    engine.out.line(f"{in_set(size)}{shown} {engine.time_cost(began)}".rstrip())
+    if cancelled:
+        engine.out.info("Result retrieval cancelled.")
+
+
+__all__ = ["View", "job_state", "show_query"]

@@ -1,0 +1,164 @@
+"""Results as framed text, as Flink's SQL client prints them in tableau mode. Source: Flink's TableauStyle."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.cli.cells import MAX_WIDTH, cell, data_widths, line, rule, type_width
+from flinkddl.records import dataclass
+from flinkddl.runtime.changes import Change
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from flinkddl.catalog.state import Catalog
+    from flinkddl.lower.script import Start
+    from flinkddl.plan.nodes import Field
+
+OP = "op"
+_PLAIN = ("result", "EXPLAIN")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a query's result, how wide one may be shown, and which of them tell its rows apart.
+
+    ``key`` is None where no columns do.
+    """
+
+    names: tuple[str, ...]
+    fields: tuple[Field, ...]
+    zone: str = "UTC"
+    most: int = MAX_WIDTH
+    key: tuple[int, ...] | None = None
+
+    @classmethod
+    def of(cls, fields: Sequence[Field], settings: Mapping[str, str], most: int = MAX_WIDTH) -> Columns:
+        """Return columns under the session's settings."""
+        zone = settings.get("table.local-time-zone", "UTC")
+        return cls(tuple(f.name for f in fields), tuple(fields), "UTC" if zone == "default" else zone, most)
+
+    @classmethod
+    def of_query(cls, query: Start, state: Catalog) -> Columns:
+        """Return the columns of a SELECT."""
+        from flinkddl.plan.changelog import upsert_keys_of
+
+        sink = query.sinks[0]
+        keys = sorted(upsert_keys_of(sink.input), key=lambda k: (len(k), sorted(k)))
+        columns = cls.of(sink.fields, state.settings, int(state.setting("table.display.max-column-width") or MAX_WIDTH))
+        return replace(columns, key=tuple(sorted(keys[0]))) if keys else columns
+
+    def cells(self, row: Iterable[Any]) -> list[str]:
+        """Return the texts of a row; what does not stand on one line is brought there."""
+        texts = (cell(v, f.type, self.zone) for v, f in zip(row, self.fields, strict=True))
+        return [one_line(t) for t in texts]
+
+    def widths(self) -> list[int]:
+        """Return the widths that the types alone give."""
+        return [type_width(f.name, f.type, self.most) for f in self.fields]
+
+
+def paired(changes: Sequence[Change], key: tuple[int, ...] | None) -> Iterator[Change]:
+    """Yield the changes of a batch; what goes and comes anew under the same key becomes -U and +U, as in Flink.
+
+    Deletions come first in a batch, so that a key is free before it is taken again.
+    """
+    if key is None or not any(c.kind == "-D" for c in changes):
+        yield from changes
+        return
+    gone = {repr([c.row[i] for i in key]): c for c in changes if c.kind == "-D"}
+    new = {repr([c.row[i] for i in key]) for c in changes if c.kind == "+I"}
+    yield from (c for name, c in gone.items() if name not in new)
+    for change in changes:
+        before = gone.pop(repr([change.row[i] for i in key]), None) if change.kind == "+I" else None
+        if before is not None:
+            yield Change("-U", before.row)
+            yield Change("+U", change.row)
+        elif change.kind != "-D":
+            yield change
+
+
+def one_line(text: str) -> str:
+    """Return a text with line ends and control characters made visible: a row is one line."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else _VISIBLE.get(c, "\ufffd") for c in text)
+
+
+_VISIBLE = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def answer_lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """Yield the lines of an answer that is known at once: a frame, or the text alone where it is one long text."""
+    if len(columns) == 1 and columns[0] in _PLAIN and len(rows) == 1:
+        yield from str(rows[0][0]).splitlines()
+        return
+    texts = [["" if v is None else one_line(str(v)) for v in row] for row in rows]
+    yield from frame(columns, texts)
+    yield in_set(len(rows))
+
+
+def frame(columns: Sequence[str], rows: Sequence[Sequence[str]], most: int | None = None) -> Iterator[str]:
+    """Yield a framed table whose rows are all known; nothing for no rows."""
+    if not rows:
+        return
+    widths = data_widths(columns, rows, most)
+    yield rule(widths)
+    yield line(columns, widths)
+    yield rule(widths)
+    for row in rows:
+        yield line(row, widths)
+    yield rule(widths)
+
+
+def in_set(rows: int) -> str:
+    """Return the line below a finished table."""
+    return "Empty set" if rows == 0 else f"{rows_of(rows)} in set"
+
+
+def rows_of(n: int) -> str:
+    """Return ``1 row`` or ``2 rows``."""
+    return f"{n} row" + ("" if n == 1 else "s")
+
+
+class Tableau:
+    """Prints a result while it comes: every change with its kind (streaming), or the finished table (batch)."""
+
+    def __init__(self, columns: Columns, streaming: bool, write: Callable[[str], object]) -> None:
+        self.columns, self.streaming, self.write = columns, streaming, write
+        self.count = 0
+        self._kept: list[list[str]] = []
+        self._widths = [len(OP), *columns.widths()]
+        self._begun = False
+
+    def add(self, changes: Sequence[Change]) -> None:
+        """Take the changes of a batch."""
+        for change in paired(changes, self.columns.key):
+            self.count += 1
+            texts = self.columns.cells(change.row)
+            if self.streaming:
+                self._begin()
+                self.write(line([change.kind, *texts], self._widths))
+            else:
+                self._kept.append(texts)
+
+    def _begin(self) -> None:
+        if not self._begun:
+            self._begun = True
+            self.write(rule(self._widths))
+            self.write(line([OP, *self.columns.names], self._widths))
+            self.write(rule(self._widths))
+
+    def end(self, *, cancelled: bool = False, note: str = "") -> None:
+        """Close the frame and say how many rows there were."""
+        note = f" {note}" if note else ""
+        if not self.streaming:
+            for text in frame(self.columns.names, self._kept):
+                self.write(text)
+            self.write(in_set(self.count) + note)
+            return
+        if self._begun:
+            self.write(rule(self._widths))
+        received = "Query terminated, received" if cancelled else "Received"
+        self.write(f"{received} a total of {rows_of(self.count)}{note}")

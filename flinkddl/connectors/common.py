@@ -1,0 +1,69 @@
+"""Checks that connectors share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.formats import columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flinkddl.catalog.model import Table
+    from flinkddl.connectors.base import Connector, PayloadField, Use
+    from flinkddl.diagnostics import Bag
+    from flinkddl.options import FormatOptions, ResolvedOptions
+    from flinkddl.options.registry import Role
+
+
+def check_batch(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    """Check that a table can be read in batch mode (V56)."""
+    if not use.batch or connector.source_mode is None:
+        return
+    name = table.path.name
+    if not connector.bounded(resolved):
+        help = "bound it, as with 'scan.bounded.mode' = 'latest-offset', or SET 'execution.runtime-mode' = 'streaming'"
+        bag.error("FD237", f"table '{name}' is unbounded and can not be read in batch mode", use.span, help)
+    elif connector.source_mode(resolved) != {"I"}:
+        help = "SET 'execution.runtime-mode' = 'streaming'"
+        bag.error("FD237", f"table '{name}' emits changes and can not be read in batch mode", use.span, help)
+
+
+def check_layout(connector: Connector, table: Table, bag: Bag, use: Use) -> None:
+    """Check OVERWRITE, PARTITIONED BY and DISTRIBUTED of a table that is written (V49)."""
+    where = use.span or table.span
+    if use.overwrite and not connector.overwrite:
+        bag.error("FD236", f"connector '{connector.name}' can not overwrite", where, "write INSERT INTO")
+    if table.partition_keys and not connector.partitions:
+        message = f"connector '{connector.name}' can not write the partitioned table '{table.path.name}'"
+        bag.error("FD236", message, where, "remove PARTITIONED BY")
+    if table.distribution is not None:
+        message = f"connector '{connector.name}' can not write the distributed table '{table.path.name}'"
+        bag.error("FD236", message, where, "remove DISTRIBUTED")
+
+
+def check_no_metadata(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    """Check a table of a connector without metadata."""
+    for column in table.columns:
+        if column.kind == "metadata":
+            message = f"connector '{resolved.connector}' has no metadata for column '{column.name}'"
+            bag.error("FD232", message, column.span, "remove the column")
+
+
+def check_conflict(connector: Connector, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    """Check that ON CONFLICT stands only before a sink that upserts."""
+    if use.conflict is None or connector.sink_mode is None:
+        return
+    takes = connector.sink_mode(resolved)
+    if "UA" not in takes or "UB" in takes:
+        why = "takes inserts only" if "UA" not in takes else "wants both halves of an update"
+        message = f"ON CONFLICT is for upsert sinks, but connector '{connector.name}' {why}"
+        bag.error("FD241", message, use.span, "remove ON CONFLICT")
+
+
+def check_columns(
+    table: Table, chosen: FormatOptions, fields: Sequence[PayloadField], role: Role, bag: Bag, use: Use
+) -> None:
+    """Check that a format can carry these fields; a finding about a column points at its declaration."""
+    typed = [(f.name, f.type, table.column(f.column)) for f in fields]
+    columns.check(chosen, typed, role, bag, use.span or table.span)

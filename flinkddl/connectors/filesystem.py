@@ -1,0 +1,71 @@
+"""The connector ``filesystem``: files of a folder, partitioned or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.connectors import metadata
+from flinkddl.connectors.base import Connector, Projection, field_of
+from flinkddl.connectors.common import check_batch, check_columns, check_layout
+from flinkddl.connectors.kafka import value_mode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flinkddl.catalog.model import Table
+    from flinkddl.connectors.base import Metadata, Use
+    from flinkddl.diagnostics import Bag
+    from flinkddl.options import ResolvedOptions
+
+
+def _metadata(resolved: ResolvedOptions) -> Mapping[str, Metadata]:
+    return metadata.FILESYSTEM
+
+
+def projection(table: Table, resolved: ResolvedOptions) -> Projection:
+    """Return the columns inside the files: all but the partition columns, whose values stand in folder names."""
+    inside = [c.name for c in table.physical if c.name not in table.partition_keys]
+    return Projection((), tuple(field_of(table, name) for name in inside))
+
+
+def _bounded(resolved: ResolvedOptions) -> bool:
+    return resolved["source.monitor-interval"] is None
+
+
+def _check_source(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    metadata.check_read(table, metadata.FILESYSTEM, bag)
+    _columns(table, resolved, bag, use)
+    check_batch(CONNECTOR, table, resolved, bag, use)
+
+
+def _check_sink(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    metadata.check_write(table, metadata.FILESYSTEM, bag)
+    _columns(table, resolved, bag, use)
+    check_layout(CONNECTOR, table, bag, use)
+    if use.overwrite and not use.batch:
+        help = "SET 'execution.runtime-mode' = 'batch'"
+        bag.error("FD236", "INSERT OVERWRITE is not possible in streaming mode", use.span, help)
+    commits = resolved["sink.partition-commit.policy.kind"]
+    if commits and not table.partition_keys:
+        place = resolved.key_span("sink.partition-commit.policy.kind")
+        bag.error("FD236", "a partition commit policy needs a partitioned table", place, "add PARTITIONED BY")
+
+
+def _columns(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    if resolved.value_format is not None:
+        fields = projection(table, resolved).value
+        check_columns(table, resolved.value_format, fields, resolved.role, bag, use)
+
+
+CONNECTOR = Connector(
+    "filesystem",
+    value_mode,
+    value_mode,
+    _metadata,
+    projection,
+    _bounded,
+    _check_source,
+    _check_sink,
+    partitions=True,
+    overwrite=True,
+)

@@ -1,0 +1,37 @@
+"""The connector ``print``: takes every kind of row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.connectors.base import ALL_KINDS, Connector, all_values, no_metadata
+from flinkddl.connectors.common import check_no_metadata
+
+if TYPE_CHECKING:
+    from flinkddl.catalog.model import Table
+    from flinkddl.connectors.base import ChangelogMode, Use
+    from flinkddl.diagnostics import Bag
+    from flinkddl.options import ResolvedOptions
+
+
+def takes_all(resolved: ResolvedOptions) -> ChangelogMode:
+    """Return the kinds of rows that print and blackhole take."""
+    return ALL_KINDS
+
+
+def never_read(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    """Add nothing: the options check has refused the role already."""
+
+
+def check_sink(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    """Check a table of print or blackhole; both take partitioned tables."""
+    persisted = [c for c in table.columns if c.kind == "metadata" and not c.virtual]
+    if persisted:
+        check_no_metadata(table, resolved, bag, use)
+    if use.overwrite:
+        bag.error("FD236", f"connector '{resolved.connector}' can not overwrite", use.span, "write INSERT INTO")
+
+
+CONNECTOR = Connector(
+    "print", None, takes_all, no_metadata, all_values, lambda _: True, never_read, check_sink, partitions=True
+)

@@ -1,0 +1,17 @@
+"""Places in source texts, diagnostics as data, and their rendering. Knows nothing of SQL."""
+
+from flinkddl.diagnostics.report import Bag, Diagnostic, FlinkDdlError, Related, did_you_mean, each, joined, suggest
+from flinkddl.diagnostics.source import SourceText, Span
+
+__all__ = [
+    "Bag",
+    "Diagnostic",
+    "FlinkDdlError",
+    "Related",
+    "SourceText",
+    "Span",
+    "did_you_mean",
+    "each",
+    "joined",
+    "suggest",
+]

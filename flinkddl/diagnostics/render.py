@@ -1,0 +1,84 @@
+"""Diagnostics as text with carets, as JSON and as SARIF."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from flinkddl.diagnostics.report import Diagnostic
+    from flinkddl.diagnostics.source import Span
+
+_SARIF_LEVEL = {"error": "error", "warning": "warning", "note": "note"}
+
+
+def render_text(diagnostics: Iterable[Diagnostic]) -> str:
+    """Render findings as ``file:line:column: severity CODE: message`` with the line and carets below."""
+    return "\n".join(_one(d) for d in diagnostics)
+
+
+def _one(d: Diagnostic) -> str:
+    where = f"{d.span}: " if d.span else ""
+    lines = [f"{where}{d.severity} {d.code}: {d.message}"]
+    if d.span:
+        lines += _snippet(d.span, d.help)
+    elif d.help:
+        lines.append(f"   = help: {d.help}")
+    for related in d.related:
+        lines.append(f"   {related.span}: {related.message}")
+        lines += _snippet(related.span, None)
+    return "\n".join(lines)
+
+
+def _snippet(span: Span, help: str | None) -> list[str]:
+    line, column = span.position
+    text = span.source.line(line)
+    gutter = f"{line:>5} | "
+    width = max(1, min(span.end - span.start, len(text) - column + 1))
+    # Tabs stay tabs in the padding, so that the caret stands below its character in any terminal.
+    pad = "".join("\t" if c == "\t" else " " for c in text[: column - 1])
+    caret = f"{' ' * (len(gutter) - 2)}| {pad}{'^' * width}"
+    return [gutter + text, caret + (f" {help}" if help else "")]
+
+
+def to_json(d: Diagnostic) -> dict[str, Any]:
+    """Return a finding as plain data; ``line`` and ``column`` count from 1."""
+    out: dict[str, Any] = {"code": d.code, "severity": d.severity, "message": d.message}
+    if d.help:
+        out["help"] = d.help
+    if d.span:
+        out |= _place(d.span)
+    if d.related:
+        out["related"] = [{"message": r.message} | _place(r.span) for r in d.related]
+    return out
+
+
+def render_json(diagnostics: Iterable[Diagnostic]) -> str:
+    """Render findings as a JSON array."""
+    return json.dumps([to_json(d) for d in diagnostics], ensure_ascii=False, indent=2)
+
+
+def render_sarif(diagnostics: Iterable[Diagnostic]) -> str:
+    """Render findings as SARIF 2.1.0, which code hosts and editors read."""
+    results = []
+    for d in diagnostics:
+        message = d.message + (f" ({d.help})" if d.help else "")
+        result: dict[str, Any] = {"ruleId": d.code, "level": _SARIF_LEVEL[d.severity], "message": {"text": message}}
+        if d.span:
+            line, column = d.span.position
+            end_line, end_column = d.span.source.position(d.span.end)
+            region = {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
+            place = {"artifactLocation": {"uri": d.span.source.name}, "region": region}
+            result["locations"] = [{"physicalLocation": place}]
+        results.append(result)
+    run = {"tool": {"driver": {"name": "flinkddl", "rules": []}}, "results": results}
+    log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, ensure_ascii=False, indent=2)
+
+
+def _place(span: Span) -> dict[str, Any]:
+    line, column = span.position
+    end_line, end_column = span.source.position(span.end)
+    return {"file": span.source.name, "line": line, "column": column, "end_line": end_line, "end_column": end_column}

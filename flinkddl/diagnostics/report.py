@@ -1,0 +1,153 @@
+"""Diagnostics as values: one record, a bag that collects them, did-you-mean, and the exception that carries them."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from flinkddl.records import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from flinkddl.diagnostics.source import Span
+
+T = TypeVar("T")
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Related:
+    """A second place that belongs to a diagnostic, with what stands there."""
+
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One finding.
+
+    ``code`` names a page of the catalogue (``flinkddl error CODE``); ``message`` is one sentence, lower case, without
+    a full stop; ``help`` says in the imperative what to write instead; ``span`` is None where no text is concerned.
+    """
+
+    code: str
+    message: str
+    span: Span | None = None
+    help: str | None = None
+    severity: Severity = "error"
+    related: tuple[Related, ...] = ()
+
+
+class FlinkDdlError(Exception):
+    """Raised when a script cannot go on; ``diagnostics`` holds every finding, sorted by place."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(sorted(diagnostics, key=_place))
+        super().__init__("\n".join(_line(d) for d in self.diagnostics))
+
+    @classmethod
+    def of(
+        cls,
+        code: str,
+        message: str,
+        span: Span | None = None,
+        help: str | None = None,
+        related: tuple[Related, ...] = (),
+    ) -> FlinkDdlError:
+        """Build the error of a single finding."""
+        return cls([Diagnostic(code, message, span, help, related=related)])
+
+
+@dataclass
+class Bag:
+    """Collects diagnostics while a stage goes on after a mistake."""
+
+    items: list[Diagnostic] = field(default_factory=list)
+
+    def error(
+        self,
+        code: str,
+        message: str,
+        span: Span | None = None,
+        help: str | None = None,
+        related: tuple[Related, ...] = (),
+    ) -> None:
+        """Add an error."""
+        self.items.append(Diagnostic(code, message, span, help, "error", related))
+
+    def warning(self, code: str, message: str, span: Span | None = None, help: str | None = None) -> None:
+        """Add a warning: the script runs, but not as its author may think."""
+        self.items.append(Diagnostic(code, message, span, help, "warning"))
+
+    def note(self, code: str, message: str, span: Span | None = None, help: str | None = None) -> None:
+        """Add a note: an accepted no-op or a stated difference."""
+        self.items.append(Diagnostic(code, message, span, help, "note"))
+
+    def extend(self, items: Iterable[Diagnostic]) -> None:
+        """Add findings of another stage."""
+        self.items.extend(items)
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether any finding is an error."""
+        return any(d.severity == "error" for d in self.items)
+
+    def raise_if_errors(self) -> None:
+        """Raise FlinkDdlError with all findings when one of them is an error."""
+        if self.has_errors:
+            raise FlinkDdlError(self.items)
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(sorted(self.items, key=_place))
+
+
+def each(jobs: Iterable[Callable[[], T]]) -> list[T]:
+    """Run every job and return the results; where some fail, raise the findings of all of them together."""
+    results: list[T] = []
+    found: list[Diagnostic] = []
+    for job in jobs:
+        try:
+            results.append(job())
+        except FlinkDdlError as error:
+            found += [d for d in error.diagnostics if d not in found]
+    if found:
+        raise FlinkDdlError(found)
+    return results
+
+
+def joined(error: FlinkDdlError, jobs: Iterable[Callable[[], object]]) -> FlinkDdlError:
+    """Return the error with the findings of other jobs, which are run for their mistakes only."""
+
+    def again() -> None:
+        raise error
+
+    try:
+        each([again, *jobs])
+    except FlinkDdlError as every:
+        return every
+    return error
+
+
+def suggest(name: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate that ``name`` most likely means, or None. Case-insensitive."""
+    by_lower = {c.lower(): c for c in candidates}
+    found = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.7)
+    return by_lower[found[0]] if found else None
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+    """Return the help line ``did you mean 'x'?``, or None when nothing is near."""
+    best = suggest(name, candidates)
+    return f"did you mean '{best}'?" if best is not None else None
+
+
+def _place(d: Diagnostic) -> tuple[str, int, int]:
+    return (d.span.source.name, d.span.start, d.span.end) if d.span else ("", -1, -1)
+
+
+def _line(d: Diagnostic) -> str:
+    where = f"{d.span}: " if d.span else ""
+    return f"{where}{d.severity} {d.code}: {d.message}" + (f" ({d.help})" if d.help else "")

@@ -1,0 +1,61 @@
+"""Source texts and places in them: offsets become lines and columns here and nowhere else."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import field
+from functools import cached_property
+
+from flinkddl.records import dataclass
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """A script as it was read. ``name`` is what messages print: a file name, or ``<sql>`` for a string."""
+
+    name: str
+    text: str = field(repr=False)
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        starts = [0]
+        starts.extend(i + 1 for i, c in enumerate(self.text) if c == "\n")
+        return starts
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Return (line, column), both counted from 1, of a 0-based character offset."""
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """Return the text of line ``number`` (from 1), without its line end."""
+        start = self._line_starts[number - 1]
+        end = self.text.find("\n", start)
+        return self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
+
+
+@dataclass(frozen=True)
+class Span:
+    """A half-open range ``[start, end)`` of characters in one source text."""
+
+    source: SourceText
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The characters of the range."""
+        return self.source.text[self.start : self.end]
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """(line, column) of the first character, counted from 1."""
+        return self.source.position(self.start)
+
+    def to(self, other: Span) -> Span:
+        """Return the smallest range that holds both."""
+        return Span(self.source, min(self.start, other.start), max(self.end, other.end))
+
+    def __str__(self) -> str:
+        line, column = self.position
+        return f"{self.source.name}:{line}:{column}"

@@ -1,0 +1,283 @@
+"""The reading head over a list of tokens: looking, taking, marking places, and failing with a good sentence."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+from sqlglot import exp
+
+from flinkddl.diagnostics import Diagnostic, SourceText, Span, suggest
+from flinkddl.dialect import tokens as t
+from flinkddl.dialect.nodes import Node, Option
+from flinkddl.dialect.words import LENIENT, RESERVED, STRICT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from flinkddl.dialect.tokens import Token
+
+N = TypeVar("N", bound=exp.Expression)
+T = TypeVar("T")
+
+MAX_DEPTH = 100
+"""How deep expressions, types and queries may nest."""
+
+PLAIN_NAME = re.compile(r"[^\W\d][\w$]*")
+
+
+class ParseFailure(Exception):
+    """Ends the reading of one statement; the script parser catches it and goes on with the next."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+
+
+class Cursor:
+    """Base of the parser: ``tok`` is the token looked at, ``prev`` the one taken last."""
+
+    def __init__(self, source: SourceText, tokens: list[Token]) -> None:
+        self.source = source
+        self.tokens = tokens
+        self.index = 0
+        self.tok = tokens[0]
+        self.prev = tokens[0]
+        self.depth = 0
+        self.loose_alias: Token | None = None
+        self.notes: list[Diagnostic] = []
+
+    # ---- moving --------------------------------------------------------------------------------------------------
+
+    def advance(self) -> Token:
+        """Take the current token."""
+        taken = self.prev = self.tok
+        if taken.kind != t.END:
+            self.index += 1
+            self.tok = self.tokens[self.index]
+        return taken
+
+    def seek(self, index: int) -> None:
+        """Go back (or ahead) to a token."""
+        self.index = index
+        self.tok = self.tokens[index]
+        self.prev = self.tokens[max(index - 1, 0)]
+
+    def peek(self, n: int = 1) -> Token:
+        """Return the token ``n`` places ahead."""
+        return self.tokens[min(self.index + n, len(self.tokens) - 1)]
+
+    def at(self, *keys: str) -> bool:
+        """Whether the next tokens are these keywords or symbols."""
+        if self.tok.key != keys[0]:
+            return False
+        return all(self.peek(i).key == key for i, key in enumerate(keys[1:], 1))
+
+    def take(self, *keys: str) -> bool:
+        """Take these keywords or symbols when they come next."""
+        if not self.at(*keys):
+            return False
+        for _ in keys:
+            self.advance()
+        return True
+
+    def take_one(self, keys: Iterable[str]) -> str | None:
+        """Take one of several keywords; return it in upper case."""
+        return self.advance().key if self.tok.key and self.tok.key in keys else None
+
+    def need(self, *keys: str) -> Token:
+        """Take these keywords or symbols, or fail."""
+        for key in keys:
+            if self.tok.key != key:
+                self.fail_expected(key)
+            self.advance()
+        return self.prev
+
+    def need_one(self, keys: Iterable[str], what: str | None = None) -> str:
+        """Take one of several keywords, or fail."""
+        names = tuple(keys)
+        return self.take_one(names) or self.fail_expected(*names, what=what)
+
+    # ---- marking -------------------------------------------------------------------------------------------------
+
+    def mark(self, node: N, start: int) -> N:
+        """Note that ``node`` reaches from ``start`` to the end of the token taken last."""
+        end = self.prev.end
+        node._meta = {"start": start, "end": end if isinstance(node, Node) else end - 1}
+        return node
+
+    def place(self, node: N, token: Token) -> N:
+        """Note that ``node`` is ``token``."""
+        node._meta = {"start": token.start, "end": token.end if isinstance(node, Node) else token.end - 1}
+        return node
+
+    def span(self, token: Token) -> Span:
+        """The range of a token; at the end of the text, the last character before it."""
+        if token.kind == t.END or token.start == token.end:
+            return Span(self.source, self.prev.end - 1 if self.prev.end else 0, self.prev.end)
+        return Span(self.source, token.start, token.end)
+
+    # ---- failing -------------------------------------------------------------------------------------------------
+
+    def fail(self, code: str, message: str, at: Token | Span | None = None, help: str | None = None) -> NoReturn:
+        """Give up the statement."""
+        span = at if isinstance(at, Span) else self.span(at or self.tok)
+        raise ParseFailure(Diagnostic(code, message, span, help))
+
+    def found(self, token: Token | None = None) -> str:
+        """What stands at a token, for messages."""
+        token = token or self.tok
+        if token.kind == t.END:
+            return "the end of the text"
+        if token.key == ";":
+            return "the end of the statement"
+        if token.kind == t.STRING:
+            return "a string"
+        text = token.text if len(token.text) <= 40 else token.text[:37] + "..."
+        return f"'{text}'"
+
+    def fail_expected(self, *keys: str, what: str | None = None, code: str = "FD102") -> NoReturn:
+        """Fail because none of ``keys`` came next; ``what`` names the thing when the list is long."""
+        if self.tok.kind == t.DOUBLE_QUOTED:
+            self.fail_double_quoted()
+        expected = what or _list_of([k if k.isalpha() or "_" in k else f"'{k}'" for k in keys])
+        help = None
+        loose = self.loose_alias
+        if loose is not None and self.prev is loose and (near := _near(loose.text, [*keys, *_CLAUSES])):
+            self.fail("FD102", f"'{loose.text}' is not expected here", loose, f"did you mean '{near}'?")
+        if self.tok.kind == t.WORD and (near := _near(self.tok.text, [k for k in keys if k[0].isalpha()])):
+            help = f"did you mean '{near}'?"
+        self.fail(code, f"expected {expected}, found {self.found()}", help=help)
+
+    def fail_double_quoted(self) -> NoReturn:
+        """Fail at a double-quoted text: no quoting in Flink SQL."""
+        self.fail(
+            "FD105",
+            f"double quotes are no quoting in Flink SQL: {self.tok.text}",
+            help=f"write `{self.tok.value}` for a name or '{self.tok.value}' for a text",
+        )
+
+    # ---- small parts ---------------------------------------------------------------------------------------------
+
+    def is_name(self, token: Token | None = None) -> bool:
+        """Whether a token can be a bare or quoted name."""
+        token = token or self.tok
+        return token.kind == t.NAME or (token.kind == t.WORD and token.key not in STRICT)
+
+    def identifier(self, what: str = "a name", after_dot: bool = False) -> exp.Identifier:
+        """Take a name. After a dot every word is one."""
+        token = self.tok
+        if token.kind == t.WORD:
+            if token.key in STRICT and not after_dot:
+                self.fail(
+                    "FD107",
+                    f"'{token.text}' is a reserved word and no name, expected {what}",
+                    help=f"put it in back-ticks: `{token.text}`",
+                )
+        elif token.kind != t.NAME:
+            self.fail_expected(what=what)
+        self.advance()
+        # A reserved word that we take bare is a quoted name from here on: so it prints as Flink reads it.
+        quoted = token.kind == t.NAME or token.key in RESERVED
+        return self.place(exp.Identifier(this=token.value, quoted=quoted), token)
+
+    def string(self, what: str = "a string") -> exp.Literal:
+        """Take a string literal; pieces on separate lines are one."""
+        token = self.tok
+        if token.kind != t.STRING:
+            if token.kind in (t.WORD, t.NUMBER, t.DOUBLE_QUOTED, t.RAW) and token.text:
+                self.fail(
+                    "FD114" if token.kind != t.DOUBLE_QUOTED else "FD105",
+                    f"expected {what} in single quotes, found {self.found()}",
+                    help=f"write '{token.value}'",
+                )
+            self.fail_expected(what=what)
+        self.advance()
+        value = token.value
+        if token.text[0] in "uU" and token.text[1:2] == "&":
+            value = self._unicode(token)
+        while self.tok.kind == t.STRING and "\n" in self.source.text[self.prev.end : self.tok.start]:
+            value += self.advance().value
+        return self.mark(exp.Literal(this=value, is_string=True), token.start)
+
+    def _unicode(self, token: Token) -> str:
+        escape = "\\"
+        if self.take("UESCAPE"):
+            escape = self.advance().value
+        value = t.decode_unicode(token.value, escape) if len(escape) == 1 else None
+        if value is None:
+            self.fail("FD112", f"the unicode escapes of {token.text} are malformed", token, r"write U&'\00E9'")
+        return value
+
+    def number(self, what: str = "a number") -> int:
+        """Take a whole number."""
+        if self.tok.kind != t.NUMBER or not self.tok.text.isdigit():
+            self.fail_expected(what=what)
+        return int(self.advance().text)
+
+    def comma_list(self, item: Callable[[], T], close: str = ")") -> list[T]:
+        """Read ``item, item, ... )``; the opening parenthesis is taken already."""
+        out = [item()]
+        while self.take(","):
+            if self.at(close):
+                self.fail("FD102", f"a comma before '{close}' is one too many", self.prev, "remove it")
+            out.append(item())
+        if not self.take(close):
+            self.fail_expected(",", close)
+        return out
+
+    def names(self) -> list[exp.Identifier]:
+        """Read ``(a, b, ...)``."""
+        self.need("(")
+        return self.comma_list(lambda: self.identifier("a column name"))
+
+    def table_name(self, what: str = "a table name") -> exp.Table:
+        """``table_name``: ``[[catalog.]database.]name``."""
+        start = self.tok.start
+        parts = [self.identifier(what)]
+        while self.at(".") and len(parts) < 3:
+            self.advance()
+            parts.append(self.identifier(what, after_dot=True))
+        names = dict(zip(("this", "db", "catalog"), reversed(parts), strict=False))
+        return self.mark(exp.Table(**names), start)
+
+    def simple_table(self, what: str) -> exp.Table:
+        """Read a one-part name as an exp.Table."""
+        start = self.tok.start
+        return self.mark(exp.Table(this=self.identifier(what)), start)
+
+    def options(self) -> list[Option]:
+        """Read ``('k' = 'v', ...)``, also empty and with leading commas at line starts."""
+        self.need("(")
+        if self.take(")"):
+            return []
+        return self.comma_list(self.option)
+
+    def option(self) -> Option:
+        """Read ``'k' = 'v'``."""
+        start = self.tok.start
+        key = self.string("an option key")
+        if not self.take("="):
+            self.fail_expected("=")
+        return self.mark(Option(this=key, expression=self.string("an option value")), start)
+
+
+_CLAUSES = (
+    *("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "FETCH", "WINDOW", "QUALIFY", "UNION"),
+    *("INTERSECT", "EXCEPT", "JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "ON", "USING", "AS", "WITH", "FOR"),
+)
+
+
+def is_bare_alias(token: Token) -> bool:
+    """Whether a token may be an alias without AS."""
+    return token.kind == t.NAME or (token.kind == t.WORD and (token.key not in RESERVED or token.key in LENIENT))
+
+
+def _near(word: str, keys: list[str]) -> str | None:
+    """Return the keyword meant: first one with the same letters (FORM for FROM), else the nearest."""
+    letters = sorted(word.upper())
+    return next((k for k in keys if sorted(k) == letters and k != word.upper()), None) or suggest(word, keys)
+
+
+def _list_of(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} or {items[-1]}"

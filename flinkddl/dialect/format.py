@@ -1,0 +1,231 @@
+"""Canonical layout of scripts: the tokens stay as they are, the space between them and the case of keywords change.
+
+Comments are kept where they stood. Works on tokens, so nothing of a script can get lost.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from flinkddl.diagnostics import FlinkDdlError, SourceText
+from flinkddl.dialect import tokens as t
+from flinkddl.dialect.script import parse_tokens
+from flinkddl.dialect.variables import lex_script
+from flinkddl.dialect.words import RESERVED
+from flinkddl.records import dataclass
+
+_CLAUSES = frozenset(
+    {
+        *("FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "FETCH"),
+        *("UNION", "EXCEPT", "INTERSECT"),
+    }
+)
+_JOINS = frozenset({"JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL"})
+_BEFORE_JOIN = _JOINS | {"OUTER"}
+_TIGHT_BEFORE = frozenset({",", ")", "]", ".", ";", "}"})
+_TIGHT_AFTER = frozenset({"(", "[", ".", "{", "$"})
+_WIDTH = 80
+
+
+@dataclass
+class _Frame:
+    """An open parenthesis: whether its content stands on lines of its own, and what it is."""
+
+    block: bool
+    indent: int
+    query: bool = False
+    angle: bool = False
+    broken_list: bool = False
+
+
+def format_script(text: str, name: str = "<sql>") -> str:
+    """Return the script in canonical layout. Raises FlinkDdlError when it does not parse.
+
+    Variables stay as they are written; one that is not defined is no mistake here.
+    """
+    source = SourceText(name, text)
+    script = parse_tokens(source, lex_script(text))
+    found = [d for d in script.diagnostics if d.code != "FD106"]
+    if found:
+        raise FlinkDdlError(found)
+    if not script.statements:
+        return text
+    names = {n._meta["start"] for s in script.statements for n in s.tree.find_all(exp.Identifier) if n._meta}
+    return _Layout(text, names).run()
+
+
+class _Layout:
+    def __init__(self, text: str, names: set[int]) -> None:
+        self.text = text
+        self.names = names
+        lexed = t.lex(text)
+        self.tokens, self.comments = lexed.tokens, lexed.comments
+        self.lines: list[str] = []
+        self.line = ""
+        self.indent = 0
+        self.frames = [_Frame(True, 0)]
+        self.first = True
+
+    def run(self) -> str:
+        previous = None
+        for i, token in enumerate(self.tokens):
+            start = previous.end if previous else 0
+            self._comments(start, token.start, previous)
+            if token.kind == t.END:
+                break
+            self._put(token, previous, self.tokens[i + 1])
+            previous = token
+        self._newline()
+        return "\n".join(self.lines).strip("\n") + "\n"
+
+    def _newline(self, indent: int | None = None) -> None:
+        if self.line.strip():
+            self.lines.append(self.line.rstrip())
+        self.line = " " * (self.frames[-1].indent if indent is None else indent)
+
+    def _comments(self, start: int, end: int, previous: t.Token | None) -> None:
+        last = start
+        for a, b in self.comments:
+            if not start <= a < end:
+                continue
+            comment = self.text[a:b].rstrip()
+            gap = self.text[last:a]
+            own_line = "\n" in gap or previous is None
+            if own_line:
+                self._newline()
+                if gap.count("\n") > 1 and self.first and self.lines and self.lines[-1]:
+                    self.lines.append("")
+                self.line += comment
+                self._newline()
+            elif not self.line.strip() and self.lines:
+                self.lines[-1] += f" {comment}"
+            else:
+                self.line = f"{self.line.rstrip()} {comment}"
+                if not comment.startswith("/*") or self.text[b:end].lstrip(" \t").startswith("\n"):
+                    self._newline()
+            last = b
+
+    def _put(self, token: t.Token, previous: t.Token | None, following: t.Token) -> None:
+        if self.first and previous is not None and self.lines and not self._comment_above(token, previous):
+            self.lines.append("")
+        self._break(token, previous, following)
+        if self.line.strip() and previous is not None and self._spaced(token, previous):
+            self.line += " "
+        self.line += self._text(token, following)
+        self.first = False
+        self._after(token, previous, following)
+
+    def _comment_above(self, token: t.Token, previous: t.Token) -> bool:
+        return any(previous.end <= a < token.start and "\n" in self.text[previous.end : a] for a, _ in self.comments)
+
+    def _text(self, token: t.Token, following: t.Token) -> str:
+        if token.kind != t.WORD or token.start in self.names:
+            return token.text
+        if token.key == "KEY" and following.key == "(":
+            return token.key
+        if token.key not in RESERVED and (following.key == "(" or "_" in token.text or "." in following.text):
+            return token.text
+        return token.key
+
+    def _spaced(self, token: t.Token, previous: t.Token) -> bool:
+        if self.line.endswith(" "):
+            return False
+        if {token.key, previous.key} & {"$", "{", "}"}:
+            return previous.end != token.start
+        if self._opens_angle(token, previous) or (self.frames[-1].angle and ">" in (token.key, previous.key)):
+            return False
+        if self.frames[-1].angle and previous.key == "<":
+            return False
+        if token.key in _TIGHT_BEFORE or previous.key in _TIGHT_AFTER:
+            return False
+        if token.key in ("(", "["):
+            return previous.end != token.start or previous.key in (",", "=", "IN", "AS", "WITH", "VALUES", "AND", "OR")
+        return previous.key not in ("-", "+") or previous.end != token.start or token.kind == t.STRING
+
+    def _opens_angle(self, token: t.Token, previous: t.Token) -> bool:
+        return token.key == "<" and previous.key in ("ARRAY", "MAP", "MULTISET", "ROW", "STRUCTURED")
+
+    def _break(self, token: t.Token, previous: t.Token | None, following: t.Token) -> None:
+        frame, key = self.frames[-1], token.key if token.start not in self.names else ""
+        if not frame.block or previous is None or self.first:
+            if key == ")" and frame.block and len(self.frames) > 1:
+                self._newline(frame.indent - 2)
+            return
+        starts_query = key == "SELECT" and previous.key not in ("(", "EXPLAIN", "FOR", "EXECUTE")
+        clause = frame.query and key in _CLAUSES and previous.key not in ("DISTINCT", "WITHIN")
+        join = frame.query and key in _JOINS and previous.key not in _BEFORE_JOIN and following.key != "("
+        if key == ")":
+            self._newline(frame.indent - 2)
+            return
+        insert = key == "INSERT" and previous.key != "EXECUTE"
+        end = key == "END" and previous.key == ";"
+        if starts_query or clause or join or insert or end or key == "VALUES":
+            self._newline()
+        if clause:
+            frame.broken_list = False
+
+    def _after(self, token: t.Token, previous: t.Token | None, following: t.Token) -> None:
+        frame = self.frames[-1]
+        match token.key:
+            case "SELECT" if token.start not in self.names:
+                frame.query = True
+                frame.broken_list = self._list_width(token) > _WIDTH
+            case "(":
+                self._open(token, previous, following)
+            case "[":
+                self.frames.append(_Frame(False, frame.indent))
+            case "<" if previous is not None and self._opens_angle(token, previous):
+                self.frames.append(_Frame(False, frame.indent, angle=True))
+            case ">" if frame.angle:
+                self.frames.pop()
+            case ")" | "]" if len(self.frames) > 1:
+                self.frames.pop()
+            case "," if frame.block and (not frame.query or frame.broken_list) and len(self.frames) > 1:
+                self._newline(frame.indent + (2 if frame.query else 0))
+            case "," if frame.broken_list:
+                self._newline(frame.indent + 2)
+            case "BEGIN" if previous is not None and previous.key == "SET":
+                self._newline()
+            case ";":
+                self._newline()
+                self.frames = [_Frame(True, 0)]
+                self.first = not self._in_set(token)
+
+    def _in_set(self, token: t.Token) -> bool:
+        return any(a.key == "END" and a.start > token.start for a in self._set_ends(token))
+
+    def _set_ends(self, token: t.Token) -> list[t.Token]:
+        before = [x for x in self.tokens if x.end <= token.start]
+        opened = [i for i, x in enumerate(before) if x.key == "BEGIN"]
+        if not opened:
+            return []
+        closed = any(before[i].key == "END" and before[i - 1].key == ";" for i in range(opened[-1] + 1, len(before)))
+        return [] if closed else [x for x in self.tokens if x.start > token.start]
+
+    def _open(self, token: t.Token, previous: t.Token | None, following: t.Token) -> None:
+        is_query = following.key in ("SELECT", "WITH")
+        elements = len(self.frames) == 1 and not self.frames[0].query and self._is_table(token)
+        options = previous is not None and previous.key == "WITH" and following.key != ")"
+        block = is_query or elements or options
+        self.frames.append(_Frame(block, self.frames[-1].indent + 2 if block else self.frames[-1].indent))
+        if block:
+            self._newline()
+
+    def _is_table(self, token: t.Token) -> bool:
+        at = self.tokens.index(token)
+        while at and self.tokens[at - 1].key != ";":
+            at -= 1
+        head = [x.key for x in self.tokens[at : at + 4]]
+        body = [x.key for x in self.tokens[at : self.tokens.index(token)]]
+        return head[0] == "CREATE" and "TABLE" in head and "(" not in body
+
+    def _list_width(self, token: t.Token) -> int:
+        depth, at, width = 0, self.tokens.index(token) + 1, 0
+        while at < len(self.tokens) - 1 and depth >= 0:
+            key = self.tokens[at].key
+            depth += {"(": 1, ")": -1}.get(key, 0)
+            if depth == 0 and key in ("FROM", ";", "UNION") and self.tokens[at - 1].key != "DISTINCT":
+                break
+            width += len(self.tokens[at].text) + 1
+            at += 1
+        return width

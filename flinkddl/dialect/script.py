@@ -1,0 +1,161 @@
+"""A script to statements: one pass, every mistake of a file in one go, all places in the text as given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.diagnostics import Bag, Diagnostic, SourceText, Span
+from flinkddl.dialect import tokens as t
+from flinkddl.dialect.cursor import ParseFailure
+from flinkddl.dialect.parse_session import STARTS, StatementParser
+from flinkddl.dialect.variables import lex_script
+from flinkddl.records import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlglot import exp
+
+    from flinkddl.dialect.tokens import Lexed
+
+
+@dataclass(frozen=True)
+class ParsedStatement:
+    """One statement: its tree (a ``nodes.Statement`` or a query) and the text it was read from."""
+
+    tree: exp.Expression
+    span: Span
+
+
+@dataclass(frozen=True)
+class Script:
+    """What a text holds: the statements that could be read, in order, and everything that was wrong, by place."""
+
+    statements: tuple[ParsedStatement, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was wrong."""
+        return not self.diagnostics
+
+
+def parse_script(source: SourceText, variables: Mapping[str, str] | None = None) -> Script:
+    """Read a script. Never raises for what stands in the text: ``diagnostics`` says what is wrong with it.
+
+    ``variables`` give ``${name}`` and ``{{name}}`` a text; names not among them are looked up in the environment.
+    """
+    return parse_tokens(source, lex_script(source.text, variables))
+
+
+def parse_tokens(source: SourceText, lexed: Lexed) -> Script:
+    """Read statements from tokens."""
+    bag = Bag()
+    for fault in lexed.faults:
+        bag.error(fault.code, fault.message, Span(source, fault.start, max(fault.end, fault.start)), fault.help)
+    statements: list[ParsedStatement] = []
+    parser = StatementParser(source, lexed.tokens)
+    while True:
+        while parser.take(";"):
+            pass
+        if parser.tok.kind == t.END:
+            break
+        _one(parser, bag, statements)
+    bag.extend(parser.notes)
+    return Script(tuple(statements), tuple(_without_echoes(bag, lexed)))
+
+
+def _one(parser: StatementParser, bag: Bag, statements: list[ParsedStatement]) -> None:
+    first, start = parser.index, parser.tok.start
+    parser.depth = 0
+    parser.loose_alias = None
+    try:
+        tree = parser.statement()
+        _check_end(parser, bag)
+        statements.append(ParsedStatement(tree, Span(parser.source, start, parser.prev.end)))
+    except ParseFailure as failure:
+        bag.items.append(failure.diagnostic)
+        _recover(parser, first)
+    except RecursionError:
+        span = Span(parser.source, start, parser.prev.end)
+        bag.error("FD117", "this statement nests too deeply", span, "split it with views")
+        _recover(parser, first)
+
+
+def _check_end(parser: StatementParser, bag: Bag) -> None:
+    """After a statement: a semicolon, the end, or, with one message, the next statement on a new line."""
+    token = parser.tok
+    if token.kind == t.END or token.key == ";":
+        return
+    if _starts_line(parser) and token.key in STARTS:
+        place = Span(parser.source, parser.prev.end - 1, parser.prev.end)
+        bag.error("FD108", "the semicolon after this statement is missing", place, "write ; here")
+        return
+    if token.key == "END":
+        parser.fail(
+            "FD113", "END without a statement set", token, "write EXECUTE STATEMENT SET BEGIN before the INSERTs"
+        )
+    if token.kind == t.HINT:
+        parser.fail("FD115", "a hint stands only after SELECT or a table name", token, "move it there")
+    parser.fail_expected(*_FOLLOWERS, what="the end of the statement")
+
+
+_FOLLOWERS = (
+    *("FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "UNION", "INTERSECT", "EXCEPT", "ORDER", "LIMIT"),
+    *("OFFSET", "FETCH", "JOIN", "LEFT", "INNER", "ON", "WITH", "LIKE", "COMMENT"),
+)
+
+
+def _starts_line(parser: StatementParser) -> bool:
+    between = parser.source.text[parser.prev.end : parser.tok.start]
+    return "\n" in between
+
+
+def _recover(parser: StatementParser, first: int) -> None:
+    """Go on after a mistake: behind the next semicolon, or at a statement word that begins a line unindented."""
+    in_set = _is_set(parser, first)
+    if parser.index == first:
+        parser.advance()
+    while parser.tok.kind != t.END:
+        if parser.at(";") and not in_set:
+            return
+        if in_set and parser.at("END"):
+            parser.advance()
+            return
+        if _begins_statement(parser) and parser.index > first:
+            return
+        parser.advance()
+
+
+def _is_set(parser: StatementParser, first: int) -> bool:
+    """Whether the statement that begins at ``first`` is a statement set whose END still lies ahead."""
+    keys = [parser.tokens[i].key for i in range(first, min(first + 4, len(parser.tokens)))]
+    head = keys[1:] if keys[:1] == ["EXECUTE"] else keys
+    opened = head[:3] == ["STATEMENT", "SET", "BEGIN"] or keys[:3] == ["BEGIN", "STATEMENT", "SET"]
+    return opened and parser.prev.key != "END"
+
+
+def _begins_statement(parser: StatementParser) -> bool:
+    key = parser.tok.key
+    if key not in _UNMISTAKABLE or not _starts_line(parser):
+        return False
+    line = parser.source.text.rfind("\n", 0, parser.tok.start) + 1
+    return parser.tok.start == line and parser.peek().kind in (t.WORD, t.NAME)
+
+
+_UNMISTAKABLE = frozenset({"CREATE", "INSERT", "DROP", "ALTER", "EXECUTE"})
+
+
+def _without_echoes(bag: Bag, lexed: Lexed) -> list[Diagnostic]:
+    """Drop what only follows from a broken token: a second finding inside the same place."""
+    faults = {(f.start, f.end) for f in lexed.faults}
+    out: list[Diagnostic] = []
+    for d in bag:
+        where = (d.span.start, d.span.end) if d.span else (-1, -1)
+        known = any(a <= where[0] < b for a, b in faults) and d.code not in _FAULTS
+        if not known and d not in out:
+            out.append(d)
+    return out
+
+
+_FAULTS = frozenset({"FD103", "FD104", "FD106", "FD112"})

@@ -1,0 +1,126 @@
+"""The table of formats, and the two functions the connectors call: ``decoder`` and ``encoder``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.diagnostics import Bag, Diagnostic, FlinkDdlError
+from flinkddl.formats import cdc, columns, registry
+from flinkddl.formats.spec import WEIGHT, DecodeSpec, EncodeSpec, kernel, spec_text, struct_type
+from flinkddl.sqltypes import TIMESTAMPS, DataType, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from flinkddl.diagnostics import Span
+    from flinkddl.formats.spec import Changes, Fields
+    from flinkddl.options.registry import Role
+    from flinkddl.options.resolved import FormatOptions
+
+MESSAGE_PLACE = ("topic", "partition", "offset")
+FORMATS: Mapping[str, Changes] = {
+    "json": "insert-only",
+    "csv": "insert-only",
+    "raw": "insert-only",
+    "avro": "insert-only",
+    "avro-confluent": "insert-only",
+    "debezium-avro-confluent": "delta",
+    "debezium-json": "delta",
+    "canal-json": "delta",
+    "maxwell-json": "delta",
+    "ogg-json": "delta",
+}
+_SPARK_DIGITS = 6
+_SCIENTIFIC = "write-bigdecimal-in-scientific-notation"
+
+
+def metadata_types(format: FormatOptions) -> Mapping[str, DataType]:
+    """Return the metadata keys of a value format, without ``value.``, and the Flink type of each."""
+    return cdc.METADATA.get(format.name, {})
+
+
+def decoder(
+    format: FormatOptions,
+    fields: Sequence[tuple[str, DataType]],
+    *,
+    owner: str,
+    metadata: Sequence[str] = (),
+    column: str = "value",
+    place: tuple[str, str, str] = MESSAGE_PLACE,
+    where: Span | None = None,
+) -> DecodeSpec:
+    """Return how messages in ``column`` become rows of ``fields`` and format metadata.
+
+    ``owner`` names the reader in messages (``value of table 't'``); ``place`` are the expressions that tell which
+    message it is. Raises FlinkDdlError with every column the format can not read.
+    """
+    fields = tuple(fields)
+    changes = _checked(format, fields, "source", where)
+    known = metadata_types(format)
+    values, secrets = _values(format)
+    whole = fields + tuple((f"value.{key}", known[key]) for key in metadata)
+    row = struct_type(whole, weighted=changes == "delta")
+    spec = spec_text(format, fields, owner, metadata, values)
+    call = f"{kernel(format, 'decode')}({column}, CAST(NULL AS {row}), {spec}, {', '.join(place)})"
+    return DecodeSpec(call, whole, changes, secrets, _lost_digits(fields, where))
+
+
+def encoder(
+    format: FormatOptions,
+    fields: Sequence[tuple[str, DataType]],
+    *,
+    owner: str,
+    values: Sequence[str] | None = None,
+    subject: str | None = None,
+    where: Span | None = None,
+) -> EncodeSpec:
+    """Return how rows become messages.
+
+    ``values`` are the Spark expressions of the fields, their names by default; ``subject`` is the registry subject
+    where the sink, and not an option, names it. Raises FlinkDdlError with every column the format can not write.
+    """
+    fields = tuple(fields)
+    changes = _checked(format, fields, "sink", where)
+    options, secrets = _values(format)
+    if subject is not None:
+        options = {**options, "subject": subject}
+    given = [quote(name) for name, _ in fields] if values is None else list(values)
+    parts = [f"{value} AS {quote(f'f{i}')}" for i, value in enumerate(given)]
+    if changes == "delta":
+        parts.append(f"CAST({WEIGHT} AS INT) AS {WEIGHT}")
+    call = f"{kernel(format, 'encode')}(struct({', '.join(parts)}), {spec_text(format, fields, owner, (), options)})"
+    return EncodeSpec(call, changes, secrets, _lost_digits(fields, where))
+
+
+def _checked(format: FormatOptions, fields: Fields, role: Role, where: Span | None) -> Changes:
+    if format.name not in FORMATS:
+        raise FlinkDdlError.of("FD709", f"the format '{format.name}' does not read or write single messages", where)
+    bag = Bag()
+    columns.check(format, [(name, t, None) for name, t in fields], role, bag, where)
+    bag.raise_if_errors()
+    return FORMATS[format.name]
+
+
+def _values(format: FormatOptions) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+    """Return the options for the kernel, and the secrets among them."""
+    if "confluent" in format.name:
+        return registry.values(format)
+    if format.name == "csv" and _SCIENTIFIC not in format.given:
+        return {k: v for k, v in format.options.items() if k != _SCIENTIFIC}, {}  # counts only where it is written
+    return format.options, {}
+
+
+def _lost_digits(fields: Fields, where: Span | None) -> tuple[Diagnostic, ...]:
+    """Return a note for each column whose type promises more digits of a second than Spark carries."""
+    text = "digits 7 to 9 of the second are cut, Spark keeps microseconds"
+    return tuple(
+        Diagnostic("FD710", f"column '{name}': {text}", where, severity="note")
+        for name, t in fields
+        if any(x.root in TIMESTAMPS and (x.precision or 0) > _SPARK_DIGITS for x in _types_in(t))
+    )
+
+
+def _types_in(t: DataType) -> Iterator[DataType]:
+    yield t
+    for child in (*t.children, *(f.type for f in t.fields)):
+        yield from _types_in(child)

@@ -1,0 +1,1 @@
+"""Java sources of the Spark functions and the built jar."""

@@ -1,0 +1,110 @@
+package flinkddl;
+
+import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.avro.AvroRuntimeException;
+import org.apache.avro.Schema;
+import org.apache.avro.generic.GenericData;
+import org.apache.avro.generic.GenericDatumReader;
+import org.apache.avro.generic.GenericDatumWriter;
+import org.apache.avro.generic.GenericRecord;
+import org.apache.avro.io.BinaryEncoder;
+import org.apache.avro.io.Decoder;
+import org.apache.avro.io.DecoderFactory;
+import org.apache.avro.io.Encoder;
+import org.apache.avro.io.EncoderFactory;
+import org.apache.spark.sql.catalyst.InternalRow;
+
+/** The formats {@code avro}, and with a registry {@code avro-confluent} and {@code debezium-avro-confluent}. */
+final class Avro extends Codec {
+    /** The column {@code op} and the rows around it, as debezium-avro-confluent has them. */
+    private final FType type;
+    private final Schema schema;
+    private final boolean json;
+    private final Registry registry;
+    private final Cdc cdc;
+    private final GenericDatumReader<GenericRecord> reader;
+    private final Map<Integer, GenericDatumReader<GenericRecord>> byWriter = new HashMap<>();
+    private final GenericDatumWriter<GenericRecord> writer;
+    private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+    private BinaryEncoder encoder;
+
+    Avro(Spec spec) {
+        cdc = spec.format.startsWith("debezium") ? new Cdc(spec) : null;
+        type = cdc == null ? spec.type : cdc.envelope();
+        boolean legacy = spec.format.contains("confluent") || !"false".equals(spec.option("timestamp_mapping.legacy", "true"));
+        String given = spec.option("schema", null);
+        schema = given != null ? new Schema.Parser().parse(given)
+            : AvroData.schema(type.withNullable(cdc != null), AvroData.TOP, legacy);
+        json = "json".equals(spec.option("encoding", "binary"));
+        registry = spec.format.contains("confluent") ? new Registry(spec) : null;
+        reader = new GenericDatumReader<>(schema);
+        writer = new GenericDatumWriter<>(schema);
+    }
+
+    @Override void decode(byte[] message, List<InternalRow> rows) throws IOException {
+        if (message == null) {
+            return;
+        }
+        InternalRow row;
+        try {
+            row = AvroData.row(read(message), type);
+            if (cdc == null) {
+                rows.add(row);
+            } else {
+                cdc.emit(row, rows);
+            }
+        } catch (IOException | RuntimeException e) {
+            throw new IOException(
+                cdc == null ? "Failed to deserialize Avro record." : "Can't deserialize Debezium Avro message.", e);
+        }
+    }
+
+    private GenericRecord read(byte[] message) throws IOException {
+        if (registry == null) {
+            String text = json ? new String(message, StandardCharsets.UTF_8) : null;
+            Decoder in = json ? DecoderFactory.get().jsonDecoder(schema, text) : new AvroInput(message, 0);
+            return reader.read(null, in);
+        }
+        if (message.length == 0) {
+            throw new EOFException();
+        }
+        if (message[0] != 0) {
+            throw new IOException("Unknown data format. Magic number does not match");
+        }
+        if (message.length < 5) {
+            throw new EOFException();
+        }
+        int id = ByteBuffer.wrap(message, 1, 4).getInt();
+        GenericDatumReader<GenericRecord> r = byWriter.get(id);
+        if (r == null) {
+            r = new GenericDatumReader<>(registry.byId(id), schema);
+            byWriter.put(id, r);
+        }
+        return r.read(null, new AvroInput(message, 5));
+    }
+
+    @Override byte[] encode(InternalRow row) throws IOException {
+        out.reset();
+        try {
+            if (registry != null) {
+                out.write(ByteBuffer.allocate(5).putInt(1, registry.idOf(schema)).array());
+            }
+            InternalRow envelope = cdc == null ? row : cdc.wrap(row);
+            GenericData.Record datum = AvroData.record(envelope, type, schema);
+            Encoder to = json ? EncoderFactory.get().jsonEncoder(schema, out)
+                : (encoder = EncoderFactory.get().binaryEncoder(out, encoder));
+            writer.write(datum, to);
+            to.flush();
+        } catch (AvroRuntimeException | NullPointerException e) {
+            throw new IOException("Failed to serialize row.", e);
+        }
+        return out.toByteArray();
+    }
+}

@@ -1,0 +1,17 @@
+package flinkddl;
+
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+
+/** One format under one spec. Holds buffers: used by one thread only. */
+abstract class Codec {
+    /** Adds the rows of a message, none to many. {@code message} may be null. Throws with Flink's sentence as message. */
+    void decode(byte[] message, List<InternalRow> out) throws Exception {
+        throw new UnsupportedOperationException();
+    }
+
+    /** The message of a row; null where the format writes a null message. */
+    byte[] encode(InternalRow row) throws Exception {
+        throw new UnsupportedOperationException();
+    }
+}

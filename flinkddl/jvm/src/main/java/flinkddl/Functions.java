@@ -1,0 +1,47 @@
+package flinkddl;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import org.apache.spark.sql.connector.catalog.FunctionCatalog;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/** The catalog {@code flinkddl}: every kernel of ours under its SQL name. A family is one class with a {@code register}. */
+public final class Functions implements FunctionCatalog {
+    /** One line a family; on a merge conflict keep the lines of both sides. */
+    private static final List<Consumer<Map<String, UnboundFunction>>> FAMILIES = List.of(
+        Formats::register,
+        Retract::register,
+        ScalarMath::register, ScalarText::register, ScalarCast::register, ScalarTimes::register, ScalarJson::register,
+        ScalarWatermark::register
+    );
+
+    private static final Map<String, UnboundFunction> TABLE = new TreeMap<>();
+
+    static {
+        FAMILIES.forEach(family -> family.accept(TABLE));
+    }
+
+    private String name;
+
+    @Override public void initialize(String catalog, CaseInsensitiveStringMap options) { name = catalog; }
+
+    @Override public String name() { return name; }
+
+    @Override public Identifier[] listFunctions(String[] namespace) {
+        return TABLE.keySet().stream().map(n -> Identifier.of(new String[0], n)).toArray(Identifier[]::new);
+    }
+
+    @Override public UnboundFunction loadFunction(Identifier id) {
+        String key = id.name().toLowerCase(Locale.ROOT);
+        UnboundFunction found = TABLE.containsKey(key) ? TABLE.get(key) : Retract.forgetting(key, TABLE);
+        if (found == null) {
+            throw new IllegalArgumentException("no function " + id.name() + " in catalog " + name);
+        }
+        return found;
+    }
+}

@@ -1,0 +1,166 @@
+package flinkddl;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** What one accumulator's result is: its type, and its value from the accumulator before and after the batch. */
+final class RetractFinish implements Serializable {
+    private static final Set<String> ORDERED = Set.of("first", "last", "listagg", "dlistagg", "array", "darray");
+
+    final String kind;
+    final DataType argument;
+    private final RetractOrder order;
+
+    /** {@code name} is {@code kind:number}. */
+    RetractFinish(String name, DataType argument) {
+        this.kind = name.substring(0, name.indexOf(':'));
+        this.argument = argument;
+        this.order = kind.equals("min") || kind.equals("max") ? new RetractOrder((StructType) argument) : null;
+    }
+
+    static boolean ordered(String kind) { return ORDERED.contains(kind); }
+
+    RetractAcc create() { return RetractAcc.create(kind, argument); }
+
+    private DataType value() { return ((StructType) argument).apply(0).dataType(); }
+
+    DataType type() {
+        return switch (kind) {
+            case "count", "dcount" -> DataTypes.LongType;
+            case "sum" -> argument instanceof DecimalType d ? new DecimalType(38, d.scale()) : argument;
+            case "dsum" -> value() instanceof DecimalType d ? new DecimalType(38, d.scale()) : value();
+            case "min", "max", "first", "last" -> value();
+            case "listagg", "dlistagg" -> DataTypes.StringType;
+            case "collect", "dcollect" -> new MapType(value(), DataTypes.IntegerType, false);
+            case "array", "darray" -> new ArrayType(value(), true);
+            default -> throw new IllegalArgumentException("no aggregate " + kind);
+        };
+    }
+
+    Object result(RetractAcc acc, boolean old) {
+        if (acc instanceof RetractAcc.Longs l) {
+            return l.result(old);
+        }
+        if (acc instanceof RetractAcc.Doubles d) {
+            return d.result(old);
+        }
+        if (acc instanceof RetractAcc.Decimals d) {
+            return d.result(old, ((DecimalType) argument).scale());
+        }
+        RetractMultiset set = ((RetractAcc.Values) acc).set;
+        return switch (kind) {
+            case "dcount" -> set.distinct(old);
+            case "dsum" -> distinctSum(set, old);
+            case "min", "max" -> extreme(set, old, kind.equals("min") ? -1 : 1);
+            case "first" -> edge(set, old, false);
+            case "last" -> edge(set, old, true);
+            case "collect", "dcollect" -> multiset(set, old);
+            case "listagg", "dlistagg" -> join(set, old);
+            default -> array(set, old);
+        };
+    }
+
+    private InternalRow view(byte[] bytes) { return Retract.view(bytes, ((StructType) argument).length()); }
+
+    private Object value(byte[] bytes) {
+        InternalRow row = view(bytes);
+        return row.isNullAt(0) ? null : row.get(0, value());
+    }
+
+    private Object distinctSum(RetractMultiset set, boolean old) {
+        String sum = "sum:0";
+        RetractFinish finish = new RetractFinish(sum, value());
+        RetractAcc acc = finish.create();
+        set.entries.forEach((key, e) -> {
+            if (e.weight(old) > 0) {
+                acc.add(view(key.bytes), 0, 1, 0);
+            }
+        });
+        return finish.result(acc, false);
+    }
+
+    private Object extreme(RetractMultiset set, boolean old, int sign) {
+        InternalRow best = null;
+        for (Map.Entry<RetractMultiset.Key, RetractMultiset.Entry> e : set.entries.entrySet()) {
+            if (e.getValue().weight(old) > 0) {
+                InternalRow row = view(e.getKey().bytes);
+                best = best == null || sign * order.compare(row, best) > 0 ? row : best;
+            }
+        }
+        return best == null ? null : best.get(0, value());
+    }
+
+    private Object edge(RetractMultiset set, boolean old, boolean last) {
+        byte[] best = null;
+        long at = 0;
+        for (Map.Entry<RetractMultiset.Key, RetractMultiset.Entry> e : set.entries.entrySet()) {
+            long[] s = e.getValue().sequences(old);
+            if (s.length > 0) {
+                long mine = last ? s[s.length - 1] : s[0];
+                if (best == null || (last ? mine > at : mine < at)) {
+                    best = e.getKey().bytes;
+                    at = mine;
+                }
+            }
+        }
+        return best == null ? null : value(best);
+    }
+
+    private Object multiset(RetractMultiset set, boolean old) {
+        Map<Object, Object> counts = new LinkedHashMap<>();
+        set.entries.forEach((key, e) -> {
+            if (e.weight(old) > 0) {
+                counts.put(value(key.bytes), kind.equals("collect") ? (int) e.weight(old) : 1);
+            }
+        });
+        return new ArrayBasedMapData(
+            new GenericArrayData(counts.keySet().toArray()), new GenericArrayData(counts.values().toArray()));
+    }
+
+    private record Item(long sequence, byte[] bytes) { }
+
+    /** Live values in the order they came; a DISTINCT one where its first copy stands. */
+    private List<Item> items(RetractMultiset set, boolean old) {
+        List<Item> items = new ArrayList<>();
+        set.entries.forEach((key, e) -> {
+            long[] s = e.sequences(old);
+            for (int i = 0; i < (kind.startsWith("d") ? Math.min(1, s.length) : s.length); i++) {
+                items.add(new Item(s[i], key.bytes));
+            }
+        });
+        items.sort(Comparator.comparingLong(Item::sequence).thenComparing(Item::bytes, Arrays::compare));
+        return items;
+    }
+
+    private Object array(RetractMultiset set, boolean old) {
+        List<Item> items = items(set, old);
+        return items.isEmpty() ? null : new GenericArrayData(items.stream().map(i -> value(i.bytes())).toArray());
+    }
+
+    /** The argument is (text, separator). */
+    private Object join(RetractMultiset set, boolean old) {
+        List<Item> items = items(set, old);
+        if (items.isEmpty()) {
+            return null;
+        }
+        UTF8String separator = view(items.get(0).bytes()).getUTF8String(1);
+        UTF8String[] parts = items.stream().map(i -> view(i.bytes()).getUTF8String(0)).toArray(UTF8String[]::new);
+        return UTF8String.concatWs(separator, parts);
+    }
+}

@@ -1,0 +1,107 @@
+package flinkddl;
+
+import java.io.IOException;
+import java.io.ObjectInput;
+import java.io.ObjectOutput;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * {@code retract_latest(deleted BOOLEAN, STRUCT<o: STRUCT<version...>, r: STRUCT<row...>>)} gives
+ * {@code STRUCT<o: row, n: row, s: version>}: the newest row before and after this batch, NULL where the key is deleted
+ * or was never there; NULL as a whole when they are equal. Flink's ChangelogNormalize and keep-last deduplication;
+ * with a descending version, keep-first.
+ */
+final class RetractLatest extends Retract<RetractLatest.Newest> {
+    private final RetractOrder order;
+    private final int fields;
+
+    RetractLatest(StructType inputs) {
+        super("retract_latest", inputs);
+        order = new RetractOrder((StructType) struct(1).apply(0).dataType());
+        fields = ((StructType) struct(1).apply(1).dataType()).length();
+    }
+
+    /** Version and row in one struct, and whether it is a deletion. */
+    public static final class Newest extends State {
+        byte[] base;
+        byte[] pending;
+        boolean baseDeleted;
+        boolean pendingDeleted;
+
+        @Override void fold() {
+            if (pending != null) {
+                base = pending;
+                baseDeleted = pendingDeleted;
+                pending = null;
+            }
+        }
+
+        @Override void clear() {
+            base = null;
+            baseDeleted = false;
+        }
+
+        @Override void write(ObjectOutput out) throws IOException {
+            out.writeByte((baseDeleted ? 1 : 0) | (pendingDeleted ? 2 : 0));
+            writeBytes(out, base);
+            writeBytes(out, pending);
+        }
+
+        @Override void read(ObjectInput in) throws IOException {
+            int flags = in.readByte();
+            baseDeleted = (flags & 1) != 0;
+            pendingDeleted = (flags & 2) != 0;
+            base = readBytes(in);
+            pending = readBytes(in);
+        }
+    }
+
+    @Override public DataType resultType() {
+        DataType row = struct(1).apply(1).dataType();
+        return type("o", row, "n", row, "s", struct(1).apply(0).dataType());
+    }
+
+    @Override Newest create() { return new Newest(); }
+
+    @Override public Newest update(Newest s, InternalRow in) {
+        offer(s, bytes(in, 1, 2), !in.isNullAt(0) && in.getBoolean(0));
+        return s;
+    }
+
+    @Override public Newest merge(Newest a, Newest b) {
+        if (a.base == null) {
+            a.base = b.base;
+            a.baseDeleted = b.baseDeleted;
+        }
+        if (b.pending != null) {
+            offer(a, b.pending, b.pendingDeleted);
+        }
+        // a late change must not win over what was given out: it is dropped here, before the state is written
+        if (a.pending != null && a.base != null && order.compare(version(a.pending), version(a.base)) < 0) {
+            a.pending = null;
+        }
+        return a;
+    }
+
+    private void offer(Newest s, byte[] change, boolean deleted) {
+        if (s.pending == null || order.compare(version(change), version(s.pending)) >= 0) {
+            s.pending = change;
+            s.pendingDeleted = deleted;
+        }
+    }
+
+    private InternalRow version(byte[] change) { return view(change, 2).getStruct(0, fields); }
+
+    private InternalRow payload(byte[] change, boolean deleted) {
+        return change == null || deleted ? null : view(change, 2).getStruct(1, fields);
+    }
+
+    @Override public Object produceResult(Newest s) {
+        InternalRow old = payload(s.base, s.baseDeleted);
+        InternalRow now = s.pending == null ? old : payload(s.pending, s.pendingDeleted);
+        boolean same = old == null || now == null ? old == now : old.equals(now);
+        return same ? null : row(old, now, version(s.pending));
+    }
+}

@@ -1,0 +1,186 @@
+package flinkddl;
+
+import java.io.IOException;
+import java.io.ObjectInput;
+import java.io.ObjectOutput;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Rows with signed weights, of earlier batches (base) and of this one (pending). A weight may pass through negative
+ * values when a change overtakes the one it takes back; such an entry stays until the other half comes.
+ *
+ * <p>An ordered multiset also keeps when each live copy came (its sequence); taking back removes the oldest copy.
+ */
+final class RetractMultiset {
+    private static final long[] NONE = {};
+
+    final Map<Key, Entry> entries = new HashMap<>();
+    private final boolean ordered;
+    private long life;
+
+    RetractMultiset(boolean ordered) { this.ordered = ordered; }
+
+    /** Forget a row that long (ms) after its weight last changed; 0 is never. */
+    void life(long ms) { life = ms; }
+
+    /** A row by the bytes of its UnsafeRow. */
+    static final class Key {
+        final byte[] bytes;
+        private final int hash;
+
+        Key(byte[] bytes) {
+            this.bytes = bytes;
+            this.hash = Arrays.hashCode(bytes);
+        }
+
+        @Override public int hashCode() { return hash; }
+
+        @Override public boolean equals(Object o) { return o instanceof Key k && Arrays.equals(bytes, k.bytes); }
+    }
+
+    static final class Entry {
+        long base;
+        long pending;
+        long touched;
+        long[] baseSeq = NONE;
+        long[] pendingSeq = NONE;
+
+        boolean forgets;
+
+        /** A change that takes back a row which was forgotten changes nothing. */
+        long weight(boolean old) {
+            long w = old ? base : base + pending;
+            return forgets ? Math.max(0, w) : w;
+        }
+
+        /** Sequences of the live copies, oldest first; as many as the weight says. */
+        long[] sequences(boolean old) {
+            long[] all = old || pendingSeq.length == 0 ? baseSeq : sorted(baseSeq, pendingSeq);
+            int live = (int) Math.max(0, weight(old));
+            return live >= all.length ? all : Arrays.copyOfRange(all, all.length - live, all.length);
+        }
+    }
+
+    private static long[] sorted(long[] a, long[] b) {
+        long[] all = Arrays.copyOf(a, a.length + b.length);
+        System.arraycopy(b, 0, all, a.length, b.length);
+        Arrays.sort(all);
+        return all;
+    }
+
+    void add(byte[] row, long weight, long sequence) {
+        Entry e = entries.computeIfAbsent(new Key(row), k -> new Entry());
+        e.forgets = life > 0;
+        e.pending += weight;
+        e.touched = life > 0 ? System.currentTimeMillis() : 0;
+        if (ordered && weight > 0) {
+            int n = e.pendingSeq.length;
+            e.pendingSeq = Arrays.copyOf(e.pendingSeq, n + (int) weight);
+            Arrays.fill(e.pendingSeq, n, n + (int) weight, sequence);
+        }
+    }
+
+    void merge(RetractMultiset other) {
+        other.entries.forEach((key, o) -> {
+            Entry e = entries.putIfAbsent(key, o);
+            if (e != null) {
+                e.base += o.base;
+                e.pending += o.pending;
+                e.touched = Math.max(e.touched, o.touched);
+                e.baseSeq = o.baseSeq.length == 0 ? e.baseSeq : sorted(e.baseSeq, o.baseSeq);
+                e.pendingSeq = o.pendingSeq.length == 0 ? e.pendingSeq : sorted(e.pendingSeq, o.pendingSeq);
+            }
+        });
+    }
+
+    void fold() {
+        entries.values().removeIf(e -> {
+            e.baseSeq = e.sequences(false);
+            e.base += e.pending;
+            e.pending = 0;
+            e.pendingSeq = NONE;
+            return e.base == 0;
+        });
+    }
+
+    /** Drop rows whose time is over, and what is left of changes that took back a forgotten row. */
+    void forget() {
+        long now = System.currentTimeMillis();
+        if (life > 0) {
+            entries.values().removeIf(e -> e.base < 0 || now - e.touched > life);
+        }
+    }
+
+    void clear() { entries.clear(); }
+
+    /** Sum of all weights. */
+    long size(boolean old) {
+        long n = 0;
+        for (Entry e : entries.values()) {
+            n += e.weight(old);
+        }
+        return n;
+    }
+
+    /** Number of different rows that are there. */
+    long distinct(boolean old) {
+        long n = 0;
+        for (Entry e : entries.values()) {
+            n += e.weight(old) > 0 ? 1 : 0;
+        }
+        return n;
+    }
+
+    void write(ObjectOutput out) throws IOException {
+        Retract.writeLong(out, entries.size());
+        for (Map.Entry<Key, Entry> x : entries.entrySet()) {
+            Entry e = x.getValue();
+            Retract.writeBytes(out, x.getKey().bytes);
+            Retract.writeLong(out, e.base);
+            Retract.writeLong(out, e.pending);
+            if (life > 0) {
+                out.writeLong(e.touched);
+            }
+            if (ordered) {
+                write(out, e.baseSeq);
+                write(out, e.pendingSeq);
+            }
+        }
+    }
+
+    void read(ObjectInput in) throws IOException {
+        for (long n = Retract.readLong(in); n > 0; n--) {
+            Entry e = new Entry();
+            e.forgets = life > 0;
+            entries.put(new Key(Retract.readBytes(in)), e);
+            e.base = Retract.readLong(in);
+            e.pending = Retract.readLong(in);
+            e.touched = life > 0 ? in.readLong() : 0;
+            if (ordered) {
+                e.baseSeq = read(in, (int) Retract.readLong(in));
+                e.pendingSeq = read(in, (int) Retract.readLong(in));
+            }
+        }
+    }
+
+    private static void write(ObjectOutput out, long[] seqs) throws IOException {
+        Retract.writeLong(out, seqs.length);
+        long last = 0;
+        for (long s : seqs) {
+            Retract.writeLong(out, s - last);
+            last = s;
+        }
+    }
+
+    private static long[] read(ObjectInput in, int n) throws IOException {
+        long[] seqs = n == 0 ? NONE : new long[n];
+        long last = 0;
+        for (int i = 0; i < n; i++) {
+            last += Retract.readLong(in);
+            seqs[i] = last;
+        }
+        return seqs;
+    }
+}

@@ -1,0 +1,63 @@
+package flinkddl;
+
+import java.io.Serializable;
+import java.util.Comparator;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.BinaryType;
+import org.apache.spark.sql.types.BooleanType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.ByteArray;
+
+/**
+ * Compares structs field by field. A field's name says how: it begins with {@code d} for descending and ends with
+ * {@code l} for NULLs last; every other name is ascending, NULLs first.
+ */
+final class RetractOrder implements Comparator<InternalRow>, Serializable {
+    private final DataType[] types;
+    private final boolean[] descending;
+    private final boolean[] nullsLast;
+
+    RetractOrder(StructType type) {
+        int n = type.length();
+        types = new DataType[n];
+        descending = new boolean[n];
+        nullsLast = new boolean[n];
+        for (int i = 0; i < n; i++) {
+            types[i] = type.apply(i).dataType();
+            descending[i] = type.apply(i).name().startsWith("d");
+            nullsLast[i] = type.apply(i).name().endsWith("l");
+        }
+    }
+
+    @Override public int compare(InternalRow a, InternalRow b) {
+        for (int i = 0; i < types.length; i++) {
+            boolean noA = a.isNullAt(i);
+            boolean noB = b.isNullAt(i);
+            int c;
+            if (noA || noB) {
+                c = noA == noB ? 0 : noA != nullsLast[i] ? -1 : 1;
+            } else {
+                c = values(a, b, i);
+                c = descending[i] ? -c : c;
+            }
+            if (c != 0) {
+                return c;
+            }
+        }
+        return 0;
+    }
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private int values(InternalRow a, InternalRow b, int i) {
+        DataType t = types[i];
+        if (t instanceof BinaryType) {
+            return ByteArray.compareBinary(a.getBinary(i), b.getBinary(i));
+        }
+        if (t instanceof BooleanType) {
+            return Boolean.compare(a.getBoolean(i), b.getBoolean(i));
+        }
+        // every other orderable type is held as a Comparable: boxed number, UTF8String, Decimal
+        return ((Comparable) a.get(i, t)).compareTo(b.get(i, t));
+    }
+}

@@ -1,0 +1,47 @@
+package flinkddl;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.sql.internal.SQLConf;
+
+/** What Spark types cannot say about one use of a format: {@code {"format","table","type","meta","options"}}. */
+final class Spec {
+    final String format;
+    /** Who is asked, for messages: {@code value of table 't'}. */
+    final String owner;
+    final FType type;
+    /** Keys of format metadata, in the order of the result. */
+    final String[] meta;
+    private final Map<String, String> options = new HashMap<>();
+
+    Spec(String text) {
+        try {
+            JsonNode n = new ObjectMapper().readTree(text);
+            format = n.get("format").asText();
+            owner = n.path("owner").asText();
+            type = FType.of(n.get("type"));
+            meta = new String[n.path("meta").size()];
+            for (int i = 0; i < meta.length; i++) {
+                meta[i] = n.get("meta").get(i).asText();
+            }
+            n.path("options").properties().forEach(e -> options.put(e.getKey(), e.getValue().asText()));
+        } catch (IOException e) {
+            throw new IllegalArgumentException("bad spec " + text, e);
+        }
+    }
+
+    boolean flag(String name) { return "true".equals(options.get(name)); }
+
+    /** A secret is the name of a setting of the session: the spec itself shows in plans. */
+    String option(String name, String otherwise) {
+        String value = options.getOrDefault(name, otherwise);
+        return value != null && value.startsWith("secret:") ? SQLConf.get().getConfString(value.substring(7)) : value;
+    }
+
+    boolean ignoreErrors() { return flag("ignore-parse-errors"); }
+
+    boolean iso() { return "ISO-8601".equals(options.get("timestamp-format.standard")); }
+}

@@ -1,0 +1,1 @@
+"""Plans to SparkJob: plain data that a runtime interprets and a printer writes as PySpark."""

@@ -1,0 +1,162 @@
+"""Sinks to one SparkJob: mode, session settings, the lowering of each input, the writes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower import realtime
+from flinkddl.lower.context import Lowering
+from flinkddl.lower.expressions import user_functions
+from flinkddl.lower.fingerprint import fingerprint
+from flinkddl.lower.job import SparkJob
+from flinkddl.lower.operators import paths
+from flinkddl.lower.scan_datagen import is_bounded as datagen_is_bounded
+from flinkddl.lower.sink import lower_sink
+from flinkddl.lower.stream.ttl import note_kept
+from flinkddl.plan.changelog import SinkPlan, plan_sink
+from flinkddl.plan.nodes import Node, Scan, Sink
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from flinkddl.diagnostics import Bag
+    from flinkddl.lower.context import Rel
+    from flinkddl.lower.job import Write
+    from flinkddl.options import ResolvedOptions
+
+_ALWAYS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    "spark.sql.chunkBase64String.enabled": "false",
+    "spark.sql.jsonGenerator.ignoreNullFields": "false",
+    "spark.sql.legacy.allowHashOnMapType": "true",
+}
+_STREAMING = {
+    "spark.sql.streaming.multipleWatermarkPolicy": "min",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+}
+_BOUNDED: Mapping[str, Callable[[ResolvedOptions, tuple[str, ...]], bool]] = {
+    "kafka": lambda options, _: options["scan.bounded.mode"] not in (None, "unbounded"),
+    "upsert-kafka": lambda options, _: options["scan.bounded.mode"] not in (None, "unbounded"),
+    "datagen": datagen_is_bounded,
+    "filesystem": lambda options, _: options["source.monitor-interval"] is None,
+    "jdbc": lambda *_: True,
+}
+
+
+def scans(node: Node) -> Iterator[Scan]:
+    """Yield every scan of a plan, lookup tables aside."""
+    if isinstance(node, Scan):
+        yield node
+    for child in node.inputs:
+        yield from scans(child)
+
+
+def is_bounded(scan: Scan) -> bool:
+    """Whether a source ends by itself."""
+    check = _BOUNDED.get(scan.options.connector)
+    return check is not None and check(scan.options, tuple(c.name for c in scan.table.physical))
+
+
+def runs_streaming(sinks: tuple[Sink, ...], config: Mapping[str, str]) -> bool:
+    """Decide the execution mode: what was SET, otherwise batch where every source is bounded.
+
+    What reads no table at all runs in batch in any case: Spark streams only what comes from a source.
+    Raises FD654 for an unbounded source in batch mode (Flink's rule, V56 of the connector reference).
+    """
+    mode = config.get("execution.runtime-mode", "").lower()
+    unbounded = [s for sink in sinks for s in scans(sink) if not is_bounded(s)]
+    if mode == "batch" and unbounded:
+        name = unbounded[0].table.path.name
+        message = f"table '{name}' is unbounded and cannot be read in batch mode"
+        help_text = "set 'scan.bounded.mode', or run in streaming mode"
+        raise FlinkDdlError.of("FD654", message, unbounded[0].span or unbounded[0].table.span, help_text)
+    # which change of a key came last is known to a stream only
+    races = mode != "batch" and any(plan_sink(sink, config).races for sink in sinks)
+    return (mode == "streaming" and any(True for sink in sinks for _ in scans(sink))) or bool(unbounded) or races
+
+
+def lower_job(name: str, sinks: tuple[Sink, ...], config: Mapping[str, str], zone: str, bag: Bag) -> SparkJob:
+    """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals."""
+    streaming = runs_streaming(sinks, config)
+    bounded = all(is_bounded(s) for sink in sinks for s in scans(sink))
+    ctx = Lowering(streaming=streaming, zone=zone, config=config, bounded=streaming and bounded)
+    plans = tuple(plan_sink(sink, config) for sink in sinks)
+    writes = [lower_sink(sink, _input(sink, plan, ctx), ctx) for sink, plan in zip(sinks, plans, strict=True)]
+    if streaming:
+        note_kept(ctx.steps, sinks, config, bag)
+    places = paths(sinks)
+    job = SparkJob(
+        name=name,
+        steps=tuple(ctx.steps),
+        writes=_distinct(writes),
+        settings=_ALWAYS | (_STREAMING if streaming else {}) | ctx.settings,
+        streaming=streaming,
+        trigger=trigger(sinks, config, streaming),
+        udfs={**user_functions(sinks), **ctx.udfs},
+        fingerprint=fingerprint(sinks, ctx.steps),
+        owners={step: places[node] for step, node in ctx.owners.items() if node in places},
+    )
+    return _realtime(job, sinks) if job.trigger[0] == "realTime" else job
+
+
+def _realtime(job: SparkJob, sinks: tuple[Sink, ...]) -> SparkJob:
+    """Bring a job into Spark's real-time mode. Raises FD662 with the operator that keeps it out."""
+    realtime.check(job, sinks[0].span)
+    return replace(job, writes=realtime.writes(job.writes), settings={**job.settings, **realtime.SETTINGS})
+
+
+def _distinct(writes: list[Write]) -> tuple[Write, ...]:
+    """Give the second INSERT of a statement set into one table a name, and so a checkpoint, of its own."""
+    seen: dict[str, int] = {}
+    out = []
+    for write in writes:
+        n = seen[write.name] = seen.get(write.name, 0) + 1
+        if n > 1:
+            own = {k: f"{v}-{n}" for k, v in write.options.items() if k == "transactional-id"}
+            write = replace(write, name=f"{write.name}-{n}", options={**write.options, **own})
+        out.append(write)
+    return tuple(out)
+
+
+def _input(sink: Sink, plan: SinkPlan, ctx: Lowering) -> Rel:
+    if not ctx.streaming:
+        from flinkddl.lower.batch import lower
+
+        return lower(sink, ctx)
+    from flinkddl.lower.stream import lower_for
+
+    unique = frozenset(plan.key) in plan.input.keys
+    conflict = sink.conflict if plan.materialize and plan.input.append and not unique else None
+    arbitrated = plan.materialize and not unique
+    return lower_for(sink.input, ctx, plan.accepts, plan.key, plan.races, conflict, arbitrated)
+
+
+def trigger(sinks: tuple[Sink, ...], config: Mapping[str, str], streaming: bool) -> tuple[str, str]:
+    """Choose Spark's trigger: bounded input ends by itself, real-time mode when asked for, else as fast as it can.
+
+    ``table.exec.mini-batch.allow-latency`` and a sink's buffer interval become the micro-batch interval.
+    """
+    if not streaming or all(is_bounded(s) for sink in sinks for s in scans(sink)):
+        return ("availableNow", "true")
+    if realtime.wanted(config):
+        interval = _milliseconds(config.get("execution.checkpointing.interval", ""))
+        return ("realTime", f"{max(interval, realtime.SHORTEST_MS)} milliseconds")
+    waits = [0]
+    if config.get("table.exec.mini-batch.enabled", "").lower() == "true":
+        waits.append(_milliseconds(config.get("table.exec.mini-batch.allow-latency", "")))
+    waits += [s.options["sink.buffer-flush.interval"] or 0 for s in sinks if s.options is not None]
+    return ("processingTime", f"{max(waits)} milliseconds")
+
+
+def _milliseconds(text: str) -> int:
+    from flinkddl.options.values import parse_duration
+
+    return parse_duration(text) if text else 0

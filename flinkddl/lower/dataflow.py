@@ -1,0 +1,188 @@
+"""The data flow of a job as one value: operators, what travels between them, and the state that each keeps.
+
+``explain --format json | dot | html`` and the notebook draw it; nothing here knows how it is drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.options.masking import mask
+from flinkddl.plan import nodes as N
+from flinkddl.plan.changelog import plan_sink, scan_kind, sink_mode
+from flinkddl.plan.explain import describe, type_text
+from flinkddl.records import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from flinkddl.lower.job import SparkJob
+    from flinkddl.plan.changelog import Mode
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One box of the picture. ``state`` says what is kept from batch to batch; empty where nothing is.
+
+    ``reads`` are the ids of the operators it takes its rows from.
+    """
+
+    id: str
+    name: str
+    detail: str
+    mode: str
+    kind: str
+    state: str
+    columns: tuple[tuple[str, str], ...]
+    reads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A whole job."""
+
+    job: str
+    streaming: bool
+    trigger: tuple[str, str]
+    operators: tuple[Operator, ...]
+    steps: tuple[tuple[str, str, tuple[str, ...], str], ...] = ()
+    writes: tuple[Mapping[str, Any], ...] = field(default=())
+
+    @property
+    def title(self) -> str:
+        """One line about the job."""
+        how = f"streaming, trigger {self.trigger[0]} {self.trigger[1]}" if self.streaming else "batch"
+        return f"{self.job}: {how}"
+
+
+def flow_of(job: SparkJob, sinks: Iterable[N.Sink], config: Mapping[str, str]) -> Flow:
+    """Return the data flow of a job: a table that several queries read alike is one box."""
+    walk = _Walk(job.streaming, ttl=config.get("table.exec.state.ttl", ""))
+    for sink in sinks:
+        walk.sink(sink, config)
+    steps = tuple((s.name, type(s).__name__.removesuffix("Step"), s.reads, s.note) for s in job.steps)
+    writes = tuple(
+        {
+            "name": w.name,
+            "reads": w.input,
+            "format": w.format,
+            "mode": w.mode,
+            "options": {k: mask(k, v) for k, v in sorted(w.options.items())},
+        }
+        for w in job.writes
+    )
+    return Flow(job.name, job.streaming, job.trigger, tuple(walk.found), steps, writes)
+
+
+_DEFAULT = "default_catalog.default_database."
+
+
+class _Walk:
+    def __init__(self, streaming: bool, ttl: str) -> None:
+        self.found: list[Operator] = []
+        self.streaming = streaming
+        self.ttl = ttl
+        self._scans: dict[Operator, str] = {}
+
+    def sink(self, sink: N.Sink, config: Mapping[str, str]) -> None:
+        plan = plan_sink(sink, config)
+        state = "the rows of each primary key, to know which one stands" if plan.materialize else ""
+        self.add(sink_mode(sink, config), state)
+
+    def add(self, mode: Mode, sink_state: str = "") -> str:
+        node = mode.node
+        words = "NONE" if isinstance(node, N.Sink) else mode.words
+        reads = tuple(self.add(i) for i in mode.inputs)
+        kept = (sink_state or state_of(mode)) if self.streaming else ""
+        if kept and self.ttl and self.ttl != "0" and isinstance(node, N.Aggregate | N.Join | N.Rank):
+            kept += f"; idle for {self.ttl}: forgotten"
+        columns = tuple((f.name, type_text(f)) for f in node.fields)
+        box = Operator("", node.name, _detail(node), words, mode.kind, kept, columns, reads)
+        if isinstance(node, N.Scan) and box in self._scans:
+            return self._scans[box]
+        name = f"n{len(self.found) + 1}"
+        self._scans[box] = name
+        self.found.append(replace(box, id=name))
+        return name
+
+
+def _detail(node: N.Node) -> str:
+    text = describe(node).removeprefix(f"{node.name}(")[:-1].replace(_DEFAULT, "")
+    options = getattr(node, "options", None)
+    if options is None or not isinstance(node, N.Scan | N.Sink):
+        return text
+    where = "; ".join(options["topic"] or ()) or options["topic-pattern"] or options["path"] or options["table-name"]
+    return f"{text} ({options.connector}{f' {where}' if where else ''})"
+
+
+# ---- state -------------------------------------------------------------------------------------------------------
+
+
+def state_of(mode: Mode) -> str:
+    """Return what an operator of a streaming job keeps between batches, in words; empty for nothing."""
+    words = STATE.get(type(mode.node))
+    return words(mode) if words else ""
+
+
+def _scan(mode: Mode) -> str:
+    node: Any = mode.node
+    return "the last row of each key" if mode.before and scan_kind(node) == "upsert" else ""
+
+
+def _rank(mode: Mode) -> str:
+    node: Any = mode.node
+    if node.window is not None:
+        return "the best rows of each partition, until the window is over"
+    few = mode.inputs[0].append
+    return f"{'the best' if few else 'all'} rows of each partition"
+
+
+def _deduplicate(mode: Mode) -> str:
+    node: Any = mode.node
+    return f"the {'last' if node.keep_last else 'first'} row of each key" + (
+        ", until the window is over" if node.window is not None else ""
+    )
+
+
+def _temporal(mode: Mode) -> str:
+    return "the versions of the right side that the watermark has not passed, left rows that wait for it"
+
+
+STATE: Mapping[type[N.Node], Callable[[Mode], str]] = {
+    N.Scan: _scan,
+    N.Aggregate: lambda m: "one row of totals a group",
+    N.WindowAggregate: lambda m: "one row of totals a group and window, until the window is over",
+    N.Rank: _rank,
+    N.Deduplicate: _deduplicate,
+    N.Over: lambda m: "the rows of each partition that are still in reach",
+    N.Sort: lambda m: "rows that wait for the watermark" if m.append else "the best rows",
+    N.Join: lambda m: "all rows of both sides",
+    N.IntervalJoin: lambda m: "the rows of both sides that are within the interval",
+    N.WindowJoin: lambda m: "the rows of both sides, until the window is over",
+    N.TemporalJoin: _temporal,
+}
+
+
+def as_json(flow: Flow) -> dict[str, Any]:
+    """Return a flow as plain JSON values."""
+    return {
+        "job": flow.job,
+        "streaming": flow.streaming,
+        "trigger": list(flow.trigger),
+        "operators": [
+            {
+                "id": o.id,
+                "name": o.name,
+                "detail": o.detail,
+                "changelogMode": o.mode.split(","),
+                "kind": o.kind,
+                "state": o.state,
+                "columns": [{"name": n, "type": t} for n, t in o.columns],
+                "reads": list(o.reads),
+            }
+            for o in flow.operators
+        ],
+        "steps": [{"name": n, "kind": k, "reads": list(r), "note": note} for n, k, r, note in flow.steps],
+        "writes": [dict(w) for w in flow.writes],
+    }

@@ -1,0 +1,157 @@
+"""Rex to Spark SQL text.
+
+Every text that comes out is closed: it can stand as an operand without parentheses around it. Column names are
+quoted; strings have their backslashes and quotes escaped. A rowtime column is Spark TIMESTAMP: inside an expression it
+is cast to TIMESTAMP_NTZ, bare it passes through untouched.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+from flinkddl.functions.cast_sql import cast_sql
+from flinkddl.functions.catalogue import AGGREGATES, lookup
+from flinkddl.functions.core import NO_VALUE, Lowered, string
+from flinkddl.plan.nodes import Node, WatermarkSpec
+from flinkddl.plan.rex import Call, InputRef, Literal, Rex
+from flinkddl.sqltypes import DataType, Root, quote, spark_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def to_spark(rex: Rex, columns: Sequence[str], zone: str = "UTC") -> str:
+    """Return Spark SQL for an expression over ``columns``; ``zone`` is ``table.local-time-zone``."""
+    if isinstance(rex, InputRef):
+        return quote(columns[rex.index])
+    return _inner(rex, columns, zone)
+
+
+def condition_to_spark(rex: Rex, columns: Sequence[str], zone: str = "UTC") -> str:
+    """Return Spark SQL for a condition (no pass-through of rowtime columns)."""
+    return _inner(rex, columns, zone)
+
+
+def _inner(rex: Rex, columns: Sequence[str], zone: str) -> str:
+    match rex:
+        case InputRef():
+            name = quote(columns[rex.index])
+            return f"CAST({name} AS TIMESTAMP_NTZ)" if _is_rowtime(rex.type) else name
+        case Literal():
+            return literal_to_spark(rex)
+        case Call():
+            return _call(rex, columns, zone)
+    raise TypeError(f"no Spark text for {rex!r}")
+
+
+def _is_rowtime(t: DataType) -> bool:
+    return t.root is Root.TIMESTAMP and t.time_attribute == "ROWTIME"
+
+
+def _call(rex: Call, columns: Sequence[str], zone: str) -> str:
+    args = tuple(_inner(a, columns, zone) for a in rex.args)
+    match rex.function:
+        case "CAST" | "TRY_CAST":
+            return cast_sql(args[0], rex.args[0].type, rex.type, zone, rex.function == "TRY_CAST")
+        case "REINTERPRET":
+            return args[0]
+        case "FIELD":
+            return f"{args[0]}.{quote(str(rex.option('name')))}"
+        case "USER":
+            return f"{quote(str(rex.option('name')))}({', '.join(args)})"
+    function = lookup(rex.function)
+    if function is None:
+        raise KeyError(f"no function {rex.function!r} in the catalogue")
+    values = tuple(a.value if isinstance(a, Literal) else NO_VALUE for a in rex.args)
+    types = tuple(a.type.as_attribute(None) for a in rex.args)
+    return function.to_spark(Lowered(args, types, rex.type, values, dict(rex.options), zone))
+
+
+def aggregate_to_spark(
+    function: str,
+    args: Sequence[str],
+    types: Sequence[DataType],
+    result: DataType,
+    *,
+    distinct: bool = False,
+    ignore_nulls: bool | None = None,
+    options: Sequence[tuple[str, object]] = (),
+    ordered_by: str | None = None,
+    where: str | None = None,
+    zone: str = "UTC",
+) -> str:
+    """Return Spark SQL of an aggregate over plain rows (batch, or append-only streams).
+
+    ``args`` are Spark texts of the arguments with their Flink ``types``; ``ordered_by`` is a column that gives the
+    order of arrival to aggregates that depend on it; ``where`` is the FILTER condition.
+    """
+    opts = {
+        **dict(options),
+        "distinct": distinct,
+        "ignore_nulls": ignore_nulls,
+        "ordered_by": ordered_by,
+        "where": where,
+    }
+    call = Lowered(tuple(args), tuple(types), result, (), opts, zone)
+    return AGGREGATES[function].to_spark(call)
+
+
+def user_functions(value: object) -> dict[str, str]:
+    """Return the user functions below a plan node, an expression or a collection of them: Spark name to target."""
+    if isinstance(value, Call) and value.function == "USER":
+        found = {str(value.option("name")): str(value.option("target"))}
+        return found | user_functions(value.args)
+    if isinstance(value, tuple | list):
+        return {k: v for item in value for k, v in user_functions(item).items()}
+    if isinstance(value, Node | Rex | WatermarkSpec):
+        return {k: v for f in fields(value) for k, v in user_functions(getattr(value, f.name)).items()}
+    return {}
+
+
+def literal_to_spark(literal: Literal) -> str:
+    """Return a constant as Spark SQL whose Spark type is the one that carries the Flink type."""
+    t, value = literal.type, literal.value
+    if value is None:
+        return "NULL" if t.root is Root.NULL else f"CAST(NULL AS {spark_type(t)})"
+    match t.root:
+        case Root.CHAR | Root.VARCHAR:
+            return string(value)
+        case Root.BOOLEAN:
+            return "true" if value else "false"
+        case Root.BIGINT:
+            return f"{value}L" if value != -(2**63) else "(-9223372036854775807L - 1L)"
+        case Root.TINYINT | Root.SMALLINT:
+            return f"CAST({value} AS {spark_type(t)})"
+        case Root.INT:
+            return str(value) if value >= 0 else f"({value})"
+        case Root.TIME:
+            return str(value)
+        case Root.DECIMAL:
+            return f"CAST('{value:f}' AS {spark_type(t)})"
+        case Root.FLOAT | Root.DOUBLE:
+            return _float(float(value), t)
+        case Root.BINARY | Root.VARBINARY:
+            return f"X'{value.hex()}'"
+        case Root.DATE:
+            return f"DATE '{value:%4Y-%m-%d}'" if isinstance(value, date) else str(value)
+        case Root.TIMESTAMP:
+            return _timestamp(value)
+        case Root.INTERVAL_DAY_TIME:
+            return f"make_dt_interval(0, 0, 0, CAST('{value / 1000:.3f}' AS DECIMAL(18,6)))"
+        case Root.INTERVAL_YEAR_MONTH:
+            return f"make_ym_interval(0, {value})"
+    raise TypeError(f"no Spark literal for {t}")
+
+
+def _timestamp(value: datetime) -> str:
+    return f"TIMESTAMP_NTZ '{value.isoformat(sep=' ')}'"
+
+
+def _float(value: float, t: DataType) -> str:
+    name = spark_type(t)
+    if math.isnan(value) or math.isinf(value):
+        return f"CAST('{'NaN' if math.isnan(value) else 'Infinity' if value > 0 else '-Infinity'}' AS {name})"
+    return f"CAST('{value!r}' AS {name})" if t.root is Root.FLOAT else f"CAST('{value!r}' AS DOUBLE)"

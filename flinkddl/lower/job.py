@@ -1,0 +1,199 @@
+"""SparkJob: what Spark shall do, as plain frozen data. One interpreter runs it, one printer writes it as PySpark.
+
+A step names its result and the steps it reads; expressions are Spark SQL text over the columns of those inputs. The
+closed set of step kinds is the DataFrame API's own vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Literal
+
+from flinkddl.records import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+OutputMode = Literal["append", "update", "complete"]
+Named = tuple[str, str]  # (column name, Spark SQL expression)
+
+KAFKA_SINK = "flinkddl.KafkaSink"
+"""Our Kafka sink in flinkddl/jvm: transactions, a timestamp column, the partitioner ``fixed``, a number of writers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """Base: ``name`` is unique in the job; ``note`` says which plan node it serves and why."""
+
+    name: str
+    note: str = ""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Names of the input steps."""
+        return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Read(Step):
+    """``spark.read`` or ``spark.readStream`` with a format and options; ``schema`` as DDL text where it is needed.
+
+    Options whose value the runtime must look up (start offsets of a group, offsets of a timestamp) are in ``start``
+    and ``stop``: plain descriptions that only the runtime turns into Spark options. ``start``: ``mode`` as in
+    ``scan.startup.mode``; with it ``group`` and ``reset`` (group-offsets), ``timestamp`` (epoch milliseconds),
+    ``offsets`` (``partition:0,offset:5;...``) and ``group``; ``commit-group`` names a group that is told of each
+    finished batch. ``stop``: the same words, ``mode`` as in ``scan.bounded.mode``.
+
+    The format ``flinkddl.control`` is the control stream that ends the input (changelog.md): ``schema`` is that of the
+    relation it is UNIONed to, ``options["rowtime"]`` names its event-time columns (``a;b``), which hold the year 2200
+    in its only row.
+    """
+
+    format: str
+    options: Mapping[str, str]
+    streaming: bool
+    schema: str | None = None
+    table: str = ""
+    start: Mapping[str, str] = field(default_factory=dict)
+    stop: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows(Step):
+    """A constant relation: ``query`` is Spark SQL text (``SELECT ... UNION ALL ...`` or ``VALUES``)."""
+
+    query: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _One(Step):
+    input: str
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Select(_One):
+    """``df.selectExpr``: generators (``inline(..)``) are allowed, with their output names in ``as_names``."""
+
+    columns: tuple[Named, ...]
+    generator: tuple[str, tuple[str, ...]] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where(_One):
+    """``df.where``."""
+
+    condition: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithWatermark(_One):
+    """``df.withWatermark``; ``delay`` as Spark's interval text (``5000 milliseconds``)."""
+
+    column: str
+    delay: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupBy(_One):
+    """``df.groupBy(keys).agg(...)``."""
+
+    keys: tuple[Named, ...]
+    aggs: tuple[Named, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropDuplicates(_One):
+    """``df.dropDuplicates(columns)``."""
+
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderBy(_One):
+    """``df.orderBy`` (batch mode only)."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit(_One):
+    """``df.offset(offset).limit(fetch)`` (batch mode only)."""
+
+    fetch: int | None
+    offset: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinStep(Step):
+    """``left.join(right, expr(on), how)``: the two sides have no column name in common."""
+
+    left: str
+    right: str
+    on: str
+    how: Literal["inner", "left", "right", "full", "left_semi", "left_anti", "cross"]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Left, right."""
+        return (self.left, self.right)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnionAll(Step):
+    """``a.union(b)...``, by position."""
+
+    parts: tuple[str, ...]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The parts."""
+        return self.parts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Write:
+    """One query of the job: where the result of a step goes.
+
+    ``format``: a Spark sink ("kafka", "console", "noop", ...; KAFKA_SINK is our own), or a name of the runtime's own
+    writers on the driver: "flinkddl.print", "flinkddl.collect", "flinkddl.jdbc". Print and collect take the
+    reserved columns off and make row kinds of them; an updating relation names its key in ``options["key-columns"]``
+    (``a;b``). Print also knows ``print-identifier`` and ``standard-error``.
+    """
+
+    name: str
+    input: str
+    format: str
+    options: Mapping[str, str]
+    mode: OutputMode
+    table: str = ""
+    note: str = ""
+
+    @property
+    def on_driver(self) -> bool:
+        """Whether the runtime itself writes the rows, on the driver."""
+        return self.format.startswith("flinkddl.") and self.format != KAFKA_SINK
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkJob:
+    """A whole job: steps in an order in which each reads only earlier ones, its writes, its session settings.
+
+    ``streaming`` False means one bounded batch run. ``settings`` go to ``spark.newSession().conf``; ``trigger`` is
+    Spark's trigger as keyword and value (``("processingTime", "0 seconds")``, ``("availableNow", "true")``,
+    ``("realTime", "10 seconds")``). ``fingerprint`` lists (operator, description) pairs that a checkpoint must match.
+    ``owners`` maps a step to the path of the plan node that it serves (``lower/operators.py``).
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    writes: tuple[Write, ...]
+    settings: Mapping[str, str]
+    streaming: bool
+    trigger: tuple[str, str] = ("processingTime", "0 seconds")
+    udfs: Mapping[str, str] = field(default_factory=dict)
+    fingerprint: tuple[tuple[str, str], ...] = ()
+    owners: Mapping[str, str] = field(default_factory=dict, compare=False)

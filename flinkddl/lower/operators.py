@@ -1,0 +1,119 @@
+"""What becomes of each plan node on Spark: its operators, its state, and whether real-time mode takes it.
+
+The lowering notes which node each step was made for (``Lowering.owners``); a conversion belongs to the node that needs
+it. EXPLAIN prints one block a node.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.lower import realtime
+from flinkddl.lower.dataflow import state_of
+from flinkddl.lower.job import DropDuplicates, GroupBy, JoinStep, Read, Rows, Select, UnionAll, Where, WithWatermark
+from flinkddl.lower.stream.ttl import forgets
+from flinkddl.plan.explain import describe
+from flinkddl.plan.nodes import Sink
+from flinkddl.records import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from flinkddl.lower.job import SparkJob, Step
+    from flinkddl.plan.changelog import Mode
+    from flinkddl.plan.nodes import Node
+
+
+@dataclass(frozen=True)
+class OnSpark:
+    """One plan node: Flink's mode and our kind, Spark's operators, what they keep, what keeps real-time mode out."""
+
+    depth: int
+    text: str
+    words: str
+    kind: str
+    operators: tuple[str, ...]
+    state: str
+    blocked: str
+
+
+def paths(sinks: Iterable[Node]) -> dict[int, str]:
+    """Return the path of every node by its identity: ``0.1`` is the second input of the first sink."""
+    return {id(node): path for n, sink in enumerate(sinks) for node, path in _walk(sink, f"{n}")}
+
+
+def _walk(node: Node, path: str) -> Iterator[tuple[Node, str]]:
+    yield node, path
+    for i, child in enumerate(node.inputs):
+        yield from _walk(child, f"{path}.{i}")
+
+
+def operators(job: SparkJob, modes: Sequence[Mode]) -> list[OnSpark]:
+    """Return the nodes of a job, roots first."""
+    owned: dict[str, list[Step]] = {}
+    for step in job.steps:
+        owned.setdefault(job.owners.get(step.name, "0"), []).append(step)
+    blocked = {step.name: why for step, why in realtime.blockers(job)}
+    sink = next((f"writes through '{w.format}'" for w in job.writes if w.format not in realtime.SINKS), "")
+    return [o for n, mode in enumerate(modes) for o in _nodes(mode, f"{n}", 0, owned, blocked | {"": sink})]
+
+
+def _nodes(
+    mode: Mode, path: str, depth: int, owned: Mapping[str, list[Step]], blocked: Mapping[str, str]
+) -> Iterator[OnSpark]:
+    steps = owned.get(path, [])
+    words = "NONE" if isinstance(mode.node, Sink) else mode.words
+    names = tuple(dict.fromkeys(filter(None, map(spark_operator, steps))))
+    state = _state(mode, [s for s in steps if _keeps(s)])
+    why = next((blocked[s.name] for s in steps if s.name in blocked), "")
+    why = why or (blocked[""] if isinstance(mode.node, Sink) else "")
+    yield OnSpark(depth, describe(mode.node), words, mode.kind, names, state, why)
+    for i, child in enumerate(mode.inputs):
+        yield from _nodes(child, f"{path}.{i}", depth + 1, owned, blocked)
+
+
+def _state(mode: Mode, keeping: list[Step]) -> str:
+    if not keeping:
+        return ""
+    words = state_of(mode) or ", ".join(s.note for s in keeping)
+    return f"{words}; idle rows are forgotten" if all(map(forgets, keeping)) else words
+
+
+def _keeps(step: Step) -> bool:
+    return isinstance(step, GroupBy | JoinStep | DropDuplicates)
+
+
+def spark_operator(step: Step) -> str:
+    """Return a step in the words of Spark's API; "" for a mere projection."""
+    match step:
+        case Read():
+            return f"readStream {step.format}" if step.streaming else f"read {step.format}"
+        case GroupBy():
+            ours = [sql.partition("(")[0] for _, sql in step.aggs if sql.startswith("flinkddl.")]
+            return f"groupBy.agg {', '.join(ours)}" if ours else "groupBy.agg, Spark's own functions"
+        case JoinStep():
+            return f"join {step.how}"
+        case DropDuplicates():
+            return "dropDuplicates"
+        case UnionAll():
+            return "union"
+        case WithWatermark():
+            return "withWatermark"
+        case Rows():
+            return "constant rows"
+        case Where() | Select():
+            return ""
+    return type(step).__name__
+
+
+def lines(found: Iterable[OnSpark]) -> list[str]:
+    """Return the text of EXPLAIN."""
+    out = []
+    for o in found:
+        pad = "   " * o.depth
+        out.append(f"{pad}{o.text}")
+        out.append(f"{pad}   Flink [{o.words}], here {o.kind}; Spark: {', '.join(o.operators) or 'select, where'}")
+        if o.state:
+            out.append(f"{pad}   state: {o.state}")
+        out.append(f"{pad}   real-time mode: {'no, ' + o.blocked if o.blocked else 'yes'}")
+    return out

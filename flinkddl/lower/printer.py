@@ -1,0 +1,300 @@
+"""SparkJob as a PySpark program: what ``compile`` prints is what the interpreter does, call by call."""
+
+from __future__ import annotations
+
+import json
+import keyword
+import re
+from collections.abc import Mapping  # singledispatch reads the annotations at run time
+from dataclasses import asdict, fields
+from functools import singledispatch
+from textwrap import indent
+from typing import TYPE_CHECKING
+
+from flinkddl.lower import job as J
+from flinkddl.options.masking import is_secret, mask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_WIDTH = 110
+
+
+def print_pyspark(jobs: Iterable[J.SparkJob]) -> str:
+    """Return a program that runs the jobs one after the other; secrets become environment look-ups.
+
+    The program needs pyspark, the jars of ``flinkddl jars`` (or a folder of them in ``FLINKDDL_JARS``) and nothing else
+    of flinkddl, except where a start or stop position must be asked of the broker or a writer of the runtime is used.
+    """
+    jobs = tuple(jobs)
+    return _PROLOGUE + "\n\n".join(_print_job(job, _variables(job)) for job in jobs) + _EPILOGUE
+
+
+_PROLOGUE = '''\
+"""Printed by `flinkddl compile`."""
+
+import json
+import os
+import sys
+import tempfile
+from glob import glob
+from pathlib import Path
+
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import expr
+
+if "FLINKDDL_JARS" in os.environ:
+    jars = sorted(glob(os.path.join(os.environ["FLINKDDL_JARS"], "*.jar")))
+else:
+    from flinkddl.runtime.jars import spark_jars
+
+    jars = [str(path) for path in spark_jars()]
+
+root = (
+    SparkSession.builder.appName("flinkddl")
+    .config("spark.jars", ",".join(jars))
+    .config("spark.driver.extraClassPath", os.pathsep.join(jars))
+    .config("spark.sql.catalog.flinkddl", "flinkddl.Functions")
+    .config("spark.ui.enabled", "false")
+    .getOrCreate()
+)
+work = os.environ.get("CHECKPOINT_DIR") or tempfile.mkdtemp()  # state and offsets; a folder that stays resumes
+
+
+def finish(start, ends):
+    """Run a job's queries to their end; one far-future row in each control folder closes the last windows."""
+    for query in start():
+        query.awaitTermination()
+    for folder, rowtime in ends:
+        Path(folder, "end.json").write_text(json.dumps({rowtime: "2200-01-01T00:00:00.000Z"}))
+    for query in start() if ends else ():
+        query.awaitTermination()
+
+
+'''
+
+_EPILOGUE = "\n"
+
+
+_OWN_NAMES = frozenset(
+    {"spark", "root", "query", "jars", "os", "sys", "glob", "expr", "json", "tempfile", "Path", "work"}
+    | {"finish", "start", "ends"}
+)
+
+
+def _variables(job: J.SparkJob) -> dict[str, str]:
+    """Map step names to Python names: distinct, no keywords, none of the program's own."""
+    taken = set(_OWN_NAMES)
+    names = {}
+    for step in job.steps:
+        base = re.sub(r"\W", "_", step.name)
+        base = f"t_{base}" if not base or base[0].isdigit() or keyword.iskeyword(base) else base
+        name, n = base, 1
+        while name in taken:
+            n += 1
+            name = f"{base}_{n}"
+        taken.add(name)
+        names[step.name] = name
+    return names
+
+
+def _print_job(job: J.SparkJob, names: Mapping[str, str]) -> str:
+    parts = [f"# ---- {job.name}", "spark = root.newSession()"]
+    parts += [f"spark.conf.set({_text(k)}, {_text(v)})" for k, v in sorted(job.settings.items())]
+    for name, target in sorted(job.udfs.items()):
+        parts.append(f"from flinkddl.runtime.udf import register\n\nregister(spark, {_text(name)}, {_text(target)})")
+    for step in job.steps:
+        comment = f"# {step.note}\n" if step.note else ""
+        parts.append(f"{comment}{names[step.name]} = {_print_step(step, names)}")
+    return "\n".join(parts) + _print_writes(job, names)
+
+
+def _print_writes(job: J.SparkJob, names: Mapping[str, str]) -> str:
+    writes = [_print_write(job, write, names) for write in job.writes]
+    if not job.streaming:
+        return "\n" + "\n".join(writes)
+    body = ",\n".join(indent(w, "        ") for w in writes)
+    ends = ", ".join(f"({_folder(s.name)}, {_text(s.options['rowtime'])})" for s in _controls(job))
+    return f"\n\n\ndef start():\n    return [\n{body},\n    ]\n\n\nfinish(start, [{ends}])"
+
+
+def _controls(job: J.SparkJob) -> list[J.Read]:
+    return [s for s in job.steps if isinstance(s, J.Read) and s.format == "flinkddl.control"]
+
+
+def _folder(step: str) -> str:
+    return f"os.path.join(work, {_text('control-' + step)})"
+
+
+@singledispatch
+def _print_step(step: J.Step, names: Mapping[str, str]) -> str:
+    raise TypeError(type(step).__name__)
+
+
+@_print_step.register
+def _(step: J.Read, names: Mapping[str, str]) -> str:
+    if step.format == "flinkddl.control":
+        folder = _folder(step.name)
+        source = f"os.makedirs({folder}, exist_ok=True) or spark.readStream"
+        return _chain(f"({source})", [f".schema({_text(step.schema or '')})", f".json({folder})"])
+    calls = [f".format({_text(step.format)})"]
+    if step.schema is not None:
+        calls.append(f".schema({_text(step.schema)})")
+    calls += [f".option({_text(k)}, {_value(k, v)})" for k, v in sorted(step.options.items())]
+    if step.start or step.stop:
+        calls.append(f".options(**{_positions(step)})")
+    return _chain("spark.readStream" if step.streaming else "spark.read", [*calls, ".load()"])
+
+
+def _positions(step: J.Read) -> str:
+    simple = {"earliest-offset": "earliest", "latest-offset": "latest"}
+    start, stop = step.start.get("mode", ""), step.stop.get("mode", "unbounded")
+    if start in simple and (stop == "unbounded" or (stop == "latest-offset" and not step.streaming)):
+        ends = {} if step.streaming else {"endingOffsets": "latest"}
+        return repr({"startingOffsets": simple[start]} | ends)
+    return (
+        f"__import__('flinkddl.runtime.offsets', fromlist=['']).spark_options({dict(step.options)!r}, "
+        f"{dict(step.start)!r}, {dict(step.stop)!r}, {step.streaming})"
+    )
+
+
+@_print_step.register
+def _(step: J.Rows, names: Mapping[str, str]) -> str:
+    return f"spark.sql({_text(step.query)})"
+
+
+@_print_step.register
+def _(step: J.Select, names: Mapping[str, str]) -> str:
+    return _chain(names[step.input], [f".selectExpr({_list(select_texts(step))})"])
+
+
+@_print_step.register
+def _(step: J.Where, names: Mapping[str, str]) -> str:
+    return _chain(names[step.input], [f".where({_text(step.condition)})"])
+
+
+@_print_step.register
+def _(step: J.WithWatermark, names: Mapping[str, str]) -> str:
+    return _chain(names[step.input], [f".withWatermark({_text(step.column)}, {_text(step.delay)})"])
+
+
+@_print_step.register
+def _(step: J.GroupBy, names: Mapping[str, str]) -> str:
+    keys, aggs = _aliased(step.keys), _aliased(step.aggs)
+    return _chain(names[step.input], [f".groupBy({keys})", f".agg({aggs})" if step.aggs else ".agg(expr('1'))"])
+
+
+@_print_step.register
+def _(step: J.DropDuplicates, names: Mapping[str, str]) -> str:
+    return _chain(names[step.input], [f".dropDuplicates({list(step.columns)!r})"])
+
+
+@_print_step.register
+def _(step: J.OrderBy, names: Mapping[str, str]) -> str:
+    return _chain(names[step.input], [f".orderBy({', '.join(f'expr({_text(k)})' for k in step.keys)})"])
+
+
+@_print_step.register
+def _(step: J.Limit, names: Mapping[str, str]) -> str:
+    calls = [f".offset({step.offset})"] if step.offset else []
+    return _chain(names[step.input], calls + ([f".limit({step.fetch})"] if step.fetch is not None else []))
+
+
+@_print_step.register
+def _(step: J.JoinStep, names: Mapping[str, str]) -> str:
+    left, right = names[step.left], names[step.right]
+    if step.how == "cross":
+        return f"{left}.crossJoin({right})"
+    return _chain(left, [f".join({right}, expr({_text(step.on)}), {_text(step.how)})"])
+
+
+@_print_step.register
+def _(step: J.UnionAll, names: Mapping[str, str]) -> str:
+    first, *rest = (names[p] for p in step.parts)
+    return _chain(first, [f".union({p})" for p in rest])
+
+
+def select_texts(step: J.Select) -> tuple[str, ...]:
+    """Return the arguments of ``selectExpr`` for a Select step."""
+    from flinkddl.sqltypes import quote
+
+    texts = [sql if sql == quote(name) else f"{sql} AS {quote(name)}" for name, sql in step.columns]
+    if step.generator is not None:
+        sql, as_names = step.generator
+        texts.append(f"{sql} AS ({', '.join(map(quote, as_names))})")
+    return tuple(texts)
+
+
+def _print_write(job: J.SparkJob, write: J.Write, names: Mapping[str, str]) -> str:
+    source = names[write.input]
+    if write.on_driver:
+        writers, kinds = (f"__import__('flinkddl.{m}', fromlist=[''])" for m in ("runtime.writers", "lower.job"))
+        call = f"{writers}.start_write(spark, {source}, {kinds}.Write(**{_fields(write)}))"
+        return f"*{call}" if job.streaming else call
+    options = [f".option({_text(k)}, {_value(k, v)})" for k, v in sorted(write.options.items())]
+    if not job.streaming:
+        return _chain(source, [".write", f".format({_text(write.format)})", *options, '.mode("append")', ".save()"])
+    trigger, value = job.trigger
+    argument = value.capitalize() if value in ("true", "false") else _text(value)
+    calls = [".writeStream", f".format({_text(write.format)})", *options, f".outputMode({_text(write.mode)})"]
+    location = f"os.path.join(work, {_text(re.sub(r'[^A-Za-z0-9._-]+', '_', write.name))})"
+    calls += [f'.option("checkpointLocation", {location})', f".queryName({_text(write.name)})"]
+    return _chain(source, [*calls, f".trigger({trigger}={argument})", ".start()"])
+
+
+def _fields(write: J.Write) -> str:
+    return repr({f.name: getattr(write, f.name) for f in fields(write)} | {"options": dict(write.options)})
+
+
+def _aliased(columns: tuple[J.Named, ...]) -> str:
+    items = [f"expr({_text(sql)}).alias({_text(name)})" for name, sql in columns]
+    one = ", ".join(items)
+    return one if len(one) < _WIDTH - 20 else "\n        " + ",\n        ".join(items) + ",\n    "
+
+
+def _list(texts: Iterable[str]) -> str:
+    items = [_text(t) for t in texts]
+    one = ", ".join(items)
+    return one if len(one) < _WIDTH - 20 else "\n        " + ",\n        ".join(items) + ",\n    "
+
+
+def _chain(start: str, calls: list[str]) -> str:
+    one = start + "".join(calls)
+    if len(one) <= _WIDTH and "\n" not in one:
+        return one
+    return "(\n    " + "\n    ".join([start, *calls]) + "\n)"
+
+
+def _value(key: str, value: str) -> str:
+    return f"os.environ[{_text(_environment_name(key))}]" if is_secret(key) else _text(value)
+
+
+def _environment_name(key: str) -> str:
+    return "FLINKDDL_" + re.sub(r"\W", "_", key).upper()
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def print_json(jobs: Iterable[J.SparkJob]) -> str:
+    """Return the jobs as JSON: steps with their kind, writes, settings; secrets masked."""
+    return json.dumps([_plain(asdict(job) | {"steps": _steps(job)}) for job in jobs], ensure_ascii=False, indent=2)
+
+
+def _steps(job: J.SparkJob) -> list[dict[str, object]]:
+    return [{"kind": type(s).__name__.removesuffix("Step")} | asdict(s) for s in job.steps]
+
+
+def _plain(value: object, key: str = "") -> object:
+    match value:
+        case Mapping():
+            return {str(k): _plain(v, str(k)) for k, v in value.items()}
+        case list() | tuple():
+            return [_plain(v) for v in value]
+        case str():
+            return mask(key, value)
+        case _:
+            return value

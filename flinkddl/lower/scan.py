@@ -1,0 +1,148 @@
+"""Scans: a source's raw records become the table's columns, for batch and streaming alike.
+
+A connector's module gives physical and raw metadata columns; here follow, as in Flink, the casts of metadata to their
+declared types, the computed columns, the folding of changes in batch mode, and the watermark in streaming mode.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower import job as J
+from flinkddl.lower.context import DELETED, SEQUENCE, VERSION, WEIGHT, Lowering, Rel, unique_names
+from flinkddl.lower.expressions import to_spark
+from flinkddl.lower.scan_datagen import datagen_rows
+from flinkddl.lower.scan_files import filesystem_rows, jdbc_rows
+from flinkddl.lower.scan_kafka import kafka_rows
+from flinkddl.plan.rex import InputRef
+from flinkddl.sqltypes import Root, quote, spark_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flinkddl.plan.nodes import Scan
+    from flinkddl.sqltypes import DataType
+
+_ROWS: dict[str, Callable[[Scan, Lowering, bool], Rel]] = {
+    "kafka": kafka_rows,
+    "upsert-kafka": kafka_rows,
+    "datagen": datagen_rows,
+    "filesystem": filesystem_rows,
+    "jdbc": jdbc_rows,
+}
+
+
+_END = "2199-01-01"  # later than any row, earlier than the row of the control stream
+_RESERVED_TYPES = {WEIGHT: "INT", VERSION: "BIGINT", DELETED: "BOOLEAN", SEQUENCE: "BIGINT"}
+
+
+def lower_scan(node: Scan, ctx: Lowering, sequence: bool = False) -> Rel:
+    """Lower a scan to its changes; ``sequence`` asks for ``__seq``, the order of arrival. Raises FD651.
+
+    In a bounded run ``lower.batch`` folds the changes into the table they leave.
+    """
+    rows = _ROWS.get(node.options.connector)
+    if rows is None:
+        raise FlinkDdlError.of("FD651", f"connector '{node.options.connector}' cannot be read from", node.span)
+    rel = _all_columns(node, rows(node, ctx, sequence), ctx)
+    return _watermarked(node, rel, ctx) if ctx.streaming else rel
+
+
+def _all_columns(node: Scan, raw: Rel, ctx: Lowering) -> Rel:
+    """Return every field of the scan: metadata cast, computed columns added, the rowtime as Spark's TIMESTAMP."""
+    names = unique_names(f.name for f in node.fields)
+    kept = [i for i, c in enumerate(node.table.columns) if c.kind != "computed"]
+    texts = {i: quote(raw.columns[n]) for n, i in enumerate(kept)}
+    rel = raw
+    casts = {i: rex for i, rex in node.metadata if not isinstance(rex, InputRef)}
+    if casts:
+        texts |= {i: to_spark(rex, _by_field(raw, kept, len(names)), ctx.zone) for i, rex in casts.items()}
+        rel = _select(rel, {names[i]: texts[i] for i in kept}, f"{node.table.path.name}_metadata", ctx)
+        texts = {i: quote(names[i]) for i in kept}
+        raw = rel.with_(columns=tuple(names[i] for i in kept))
+    columns = _by_field(raw, kept, len(names))
+    texts |= {i: to_spark(rex, columns, ctx.zone) for i, rex in node.computed}
+    types = [f.type for f in node.fields]
+    final = {names[i]: _as_rowtime(texts[i], types[i]) for i in range(len(names))}
+    changed = node.computed or any(_is_rowtime(t) for t in types) or tuple(final) != rel.columns
+    if changed:
+        rel = _select(rel, final, f"{node.table.path.name}_table", ctx)
+    key = tuple(kept[k] for k in raw.key)
+    return rel.with_(columns=names, fields=node.fields, key=key)
+
+
+def _by_field(raw: Rel, kept: list[int], count: int) -> tuple[str, ...]:
+    at = dict(zip(kept, raw.columns, strict=True))
+    return tuple(at.get(i, "") for i in range(count))
+
+
+def _select(rel: Rel, columns: dict[str, str], prefix: str, ctx: Lowering) -> Rel:
+    reserved = tuple((c, quote(c)) for c in rel.reserved)
+    step = J.Select(name=ctx.fresh(prefix), input=rel.step, columns=tuple(columns.items()) + reserved)
+    return rel.with_(step=ctx.add(step).name)
+
+
+def _is_rowtime(t: DataType) -> bool:
+    return t.root is Root.TIMESTAMP and t.time_attribute == "ROWTIME"
+
+
+def _as_rowtime(text: str, t: DataType) -> str:
+    return f"CAST({text} AS TIMESTAMP)" if _is_rowtime(t) else text
+
+
+def _watermarked(node: Scan, rel: Rel, ctx: Lowering) -> Rel:
+    if node.watermark is None:
+        return rel
+    column = rel.columns[node.watermark.index]
+    if node.watermark.delay_ms is None:
+        raise FlinkDdlError.of(
+            "FD656",
+            f"the watermark of '{column}' is no constant delay behind it, which is all that Spark can keep",
+            node.table.watermark.span if node.table.watermark else node.span,
+            help=f"write WATERMARK FOR {column} AS {column} - INTERVAL '..' SECOND, over a computed column if need be",
+        )
+    step = _with_control(node, rel, column, ctx) if ctx.bounded else rel.step
+    marked = J.WithWatermark(
+        name=ctx.fresh(f"{node.table.path.name}_watermark"),
+        input=step,
+        column=column,
+        delay=f"{node.watermark.delay_ms} milliseconds",
+        note=f"WATERMARK FOR {column}",
+    )
+    rel = rel.with_(step=ctx.add(marked).name)
+    step = guarded(rel, column, ctx)
+    if ctx.bounded:
+        # The filter names the rowtime itself: one on another column would be pushed below the watermark.
+        condition = f"{quote(column)} IS NULL OR {quote(column)} < TIMESTAMP '{_END}'"
+        step = ctx.add(J.Where(name=ctx.fresh(f"{node.table.path.name}_rows"), input=step, condition=condition)).name
+    return rel.with_(step=step)
+
+
+def guarded(rel: Rel, column: str, ctx: Lowering) -> str:
+    """Tie every column to the rowtime, so that no filter on it is pushed below the watermark.
+
+    Spark pushes what does not name the rowtime. Rows that a WHERE or a join key drops would then not move the watermark
+    (Flink's moves at the source), and the row at the end of input, which has no other column, would never arrive.
+    """
+    real = f"coalesce({quote(column)} < TIMESTAMP '{_END}', true)"
+    named = [(c, quote(c) if c == column else f"IF({real}, {quote(c)}, NULL)") for c in (*rel.columns, *rel.reserved)]
+    step = J.Select(name=ctx.fresh("guarded"), input=rel.step, columns=tuple(named), note="filters stay above")
+    return ctx.add(step).name
+
+
+def _with_control(node: Scan, rel: Rel, column: str, ctx: Lowering) -> str:
+    """Add the control stream whose one far-future row closes every window at the end of bounded input."""
+    types = dict(zip(rel.columns, (spark_type(f.type) for f in rel.fields), strict=True))
+    types |= {c: _RESERVED_TYPES[c] for c in rel.reserved}
+    control = J.Read(
+        name=ctx.fresh(f"{node.table.path.name}_end"),
+        format="flinkddl.control",
+        options={"rowtime": column},
+        streaming=True,
+        schema=", ".join(f"{quote(c)} {t}" for c, t in types.items()),
+        note="end of input",
+    )
+    ordered = J.Select(name=ctx.fresh(f"{rel.step}_all"), input=rel.step, columns=tuple((c, quote(c)) for c in types))
+    parts = (ctx.add(ordered).name, ctx.add(control).name)
+    return ctx.add(J.UnionAll(name=ctx.fresh(f"{rel.step}_and_end"), parts=parts)).name

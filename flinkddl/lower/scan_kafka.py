@@ -1,0 +1,195 @@
+"""Kafka scans: what the topic's records become, column by column.
+
+Rules: kafka-connectors reference, sections 3 (metadata), 4.1 (projections) and 4.2 / 4.3 (what a message gives).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.connectors import connector
+from flinkddl.formats import decoder
+from flinkddl.functions.core import string
+from flinkddl.lower import job as J
+from flinkddl.lower.context import DELETED, SEQUENCE, SEQUENCE_STEP, VERSION, WEIGHT, Lowering, Rel, unique_names
+from flinkddl.lower.kafka_client import client_options, written_property
+from flinkddl.sqltypes import quote, spark_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flinkddl.connectors.base import PayloadField, Projection
+    from flinkddl.formats import DecodeSpec
+    from flinkddl.options import ResolvedOptions
+    from flinkddl.plan.nodes import Scan
+
+# Kafka records as Spark gives them -> Flink's metadata, raw (before the cast to the declared type).
+METADATA: Mapping[str, str] = {
+    "topic": "`topic`",
+    "partition": "`partition`",
+    "headers": "coalesce(map_from_entries(`headers`), CAST(map() AS MAP<STRING,BINARY>))",
+    "header-list": "coalesce(`headers`, CAST(array() AS ARRAY<STRUCT<key:STRING,value:BINARY>>))",
+    "leader-epoch": "CAST(NULL AS INT)",
+    "offset": "`offset`",
+    "timestamp": "`timestamp`",
+    "timestamp-type": (
+        "CASE `timestampType` WHEN 0 THEN 'CreateTime' WHEN 1 THEN 'LogAppendTime' ELSE 'NoTimestampType' END"
+    ),
+}
+# A number that rises with the offset; partitions of one topic race in Flink as well.
+_SEQUENCE = f"`offset` * {SEQUENCE_STEP} + `partition`"
+_RECORD = ("topic", "partition", "offset", "timestamp", "timestampType")
+_KEY, _VALUE = "__key", "__value"
+
+
+def kafka_rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
+    """Lower a kafka or upsert-kafka table to its physical and raw metadata columns, in declared order."""
+    options: ResolvedOptions = node.options
+    shape = connector(options.connector).projection(node.table, options)
+    wants_headers = any((c.metadata_key or "").startswith("header") for c in node.table.columns)
+    record = [*_RECORD] + (["headers"] if wants_headers else [])
+    read = ctx.add(_read(node, ctx, wants_headers))
+    key, value = _decoders(node, shape)
+    ctx.settings.update({**value.secrets, **(key.secrets if key else {})})
+    step = read.name
+    if key is not None:
+        rest = [*record, "value"]
+        step = _explode(step, f"{node.table.path.name}_key", key.expression, _KEY, rest, ctx)
+        record = [*record, _KEY]
+    if options.connector == "upsert-kafka":
+        # A null value is a delete: one row with nothing but its key (section 4.3).
+        absent = f"array(CAST(NULL AS {_row_type(value)}))"
+        text = f"CASE WHEN `value` IS NULL THEN {absent} ELSE {value.expression} END"
+        step = _explode(step, f"{node.table.path.name}_value", text, _VALUE, [*record, "value"], ctx)
+    else:
+        step = _explode(step, f"{node.table.path.name}_value", value.expression, _VALUE, record, ctx)
+    return _columns(node, shape, value, step, ctx, sequence)
+
+
+def _decoders(node: Scan, shape: Projection) -> tuple[DecodeSpec | None, DecodeSpec]:
+    options: ResolvedOptions = node.options
+    table, where = node.table.path.name, node.table.span
+    key = None
+    if shape.key and options.key_format is not None:
+        fields = [(p.name, p.type) for p in shape.key]
+        key = decoder(options.key_format, fields, owner=f"key of table '{table}'", column="`key`", where=where)
+    keys = (c.metadata_key or "" for c in node.table.columns if c.kind == "metadata")
+    wanted = tuple(dict.fromkeys(k.removeprefix("value.") for k in keys if k.startswith("value.")))
+    fields = [(p.name, p.type) for p in shape.value]
+    assert options.value_format is not None  # a required option
+    owner = f"value of table '{table}'"
+    return key, decoder(options.value_format, fields, owner=owner, metadata=wanted, column="`value`", where=where)
+
+
+def _row_type(value: DecodeSpec) -> str:
+    return f"STRUCT<{','.join(f'{quote(name)}:{spark_type(t)}' for name, t in value.fields)}>"
+
+
+def _explode(step: str, prefix: str, expression: str, name: str, kept: list[str], ctx: Lowering) -> str:
+    """Add the generator that makes 0..n rows of a message; the row stands in one struct column ``name``."""
+    select = J.Select(
+        name=ctx.fresh(prefix),
+        input=step,
+        columns=tuple((c, quote(c)) for c in kept),
+        generator=(f"explode({expression})", (name,)),
+    )
+    return ctx.add(select).name
+
+
+def _read(node: Scan, ctx: Lowering, headers: bool) -> J.Read:
+    options: ResolvedOptions = node.options
+    spark = client_options(options)
+    spark["failOnDataLoss"] = "false"  # Flink goes on at auto.offset.reset; a gap is no failure there
+    topics = options["topic"]
+    if topics:
+        spark["subscribe"] = ",".join(topics)
+    else:  # Spark takes a topic in which the pattern is found anywhere, Flink one that matches as a whole
+        spark["subscribePattern"] = f"^(?:{options['topic-pattern']})$"
+    if headers:
+        spark["includeHeaders"] = "true"
+    if (limit := ctx.config.get("flinkddl.execution.max-offsets-per-trigger")) and ctx.streaming:
+        spark["maxOffsetsPerTrigger"] = limit
+    return J.Read(
+        name=ctx.fresh(node.table.path.name),
+        format="kafka",
+        options=spark,
+        streaming=ctx.streaming,
+        table=str(node.table.path),
+        start=positions(options, "startup"),
+        stop=positions(options, "bounded"),
+        note=f"{options.connector} table {node.table.path.name}",
+    )
+
+
+def positions(options: ResolvedOptions, which: str) -> dict[str, str]:
+    """Return a start ("startup") or stop ("bounded") position as the runtime takes it: mode and what belongs to it."""
+    default = "unbounded" if which == "bounded" else "group-offsets"
+    if options.connector == "upsert-kafka" and which == "startup":
+        default = "earliest-offset"
+    out = {"mode": str(options[f"scan.{which}.mode"] or default)}
+    if out["mode"] == "timestamp":
+        out["timestamp"] = str(options[f"scan.{which}.timestamp-millis"])
+    if out["mode"] == "specific-offsets":
+        out["offsets"] = str(options[f"scan.{which}.specific-offsets"])
+    if group := written_property(options, "group.id"):
+        out["group"] = group
+        if (
+            which == "startup"
+            and (written_property(options, "commit.offsets.on.checkpoint") or "true").lower() == "true"
+        ):
+            out["commit-group"] = group
+    if reset := written_property(options, "auto.offset.reset"):
+        out["reset"] = reset
+    return out
+
+
+def _present(node: Scan, key: PayloadField, text: str, ctx: Lowering) -> str:
+    """Return a key column that fails the job where a row, not a tombstone, has none: it is NOT NULL."""
+    if ctx.config.get("table.exec.sink.not-null-enforcer", "ERROR").upper() == "DROP":
+        return text
+    message = string(f"column '{key.column}' of table '{node.table.path.name}' is NOT NULL, but a record has none")
+    failure = f"CAST(raise_error({message}) AS {spark_type(key.type)})"
+    return f"CASE WHEN {text} IS NULL AND `value` IS NOT NULL THEN {failure} ELSE {text} END"
+
+
+def _columns(node: Scan, shape: Projection, value: DecodeSpec, step: str, ctx: Lowering, sequence: bool) -> Rel:
+    """Put physical and raw metadata columns in declared order; a column in key and value is the value's (4.2)."""
+    options: ResolvedOptions = node.options
+    upsert = options.connector == "upsert-kafka"
+    places = {p.column: f"{_KEY}.{quote(p.name)}" for p in shape.key}
+    keys = set(places)
+    for p in shape.value:
+        text = f"{_VALUE}.{quote(p.name)}"
+        if upsert and p.column in keys:  # a tombstone has its key only
+            text = f"IF(`value` IS NULL, {places[p.column]}, {text})"
+        places[p.column] = text
+    if upsert:
+        places |= {p.column: _present(node, p, places[p.column], ctx) for p in shape.key}
+    meta = {name: f"{_VALUE}.{quote(name)}" for name, _ in value.fields}
+    kept = [(c, f) for c, f in zip(node.table.columns, node.fields, strict=True) if c.kind != "computed"]
+    names = unique_names(c.name for c, _ in kept)
+    columns = [
+        (n, places[c.name] if c.kind == "physical" else METADATA.get(k := c.metadata_key or c.name) or meta[k])
+        for n, (c, _) in zip(names, kept, strict=True)
+    ]
+    delta = value.changelog == "delta"
+    if upsert:
+        columns += [(VERSION, "`offset`"), (DELETED, "`value` IS NULL")]
+    elif delta:
+        columns.append((WEIGHT, f"{_VALUE}.{quote(WEIGHT)}"))
+    if sequence:
+        columns.append((SEQUENCE, _SEQUENCE))
+    select: J.Step = J.Select(name=ctx.fresh(f"{node.table.path.name}_columns"), input=step, columns=tuple(columns))
+    if upsert and ctx.config.get("table.exec.sink.not-null-enforcer", "").upper() == "DROP":
+        complete = " AND ".join(f"{quote(p.column)} IS NOT NULL" for p in shape.key)
+        name = ctx.fresh(f"{node.table.path.name}_keyed")
+        select = J.Where(name=name, input=ctx.add(select).name, condition=f"{quote(DELETED)} OR ({complete})")
+    index = {c.name: i for i, (c, _) in enumerate(kept)}
+    return Rel(
+        step=ctx.add(select).name,
+        columns=names,
+        fields=tuple(f for _, f in kept),
+        kind="upsert" if upsert else "delta" if delta else "append",
+        key=tuple(index[p.column] for p in shape.key) if upsert else (),
+        sequence=sequence,
+    )

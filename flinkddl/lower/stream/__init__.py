@@ -1,0 +1,158 @@
+"""The streaming lowering: any updating Flink query on Spark's own operators and our retracting aggregates.
+
+``lower`` gives the relation of a query; ``lower_for`` brings it to the kind that a sink takes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower.stream import aggregate, join, over, ranking, rows, temporal, windows
+from flinkddl.lower.stream.base import HANDLERS, Want, lower_node, project
+from flinkddl.lower.stream.kinds import first_rows, last_changes, normalise, to_delta, to_pair, to_upsert
+from flinkddl.plan.changelog import scan_kind
+from flinkddl.plan.nodes import (
+    Aggregate,
+    Deduplicate,
+    Filter,
+    Join,
+    Over,
+    Project,
+    Rank,
+    Scan,
+    Sort,
+    TemporalJoin,
+    Union,
+    Unnest,
+    Values,
+)
+
+if TYPE_CHECKING:
+    from flinkddl.lower.context import Lowering, Rel
+    from flinkddl.plan.nodes import Node
+
+__all__ = ["HANDLERS", "Accepts", "lower", "lower_for", "output_mode"]
+_FAMILIES = (aggregate, join, over, ranking, rows, temporal, windows)  # importing them fills HANDLERS
+
+Accepts = Literal["append", "upsert", "changelog"]
+
+
+def lower(node: Node, ctx: Lowering, want: Want | None = None) -> Rel:
+    """Lower a query; sets ``ctx.output_mode`` and the session settings it needs."""
+    ctx.output_mode = output_mode(node)
+    if ctx.output_mode == "update":
+        # chains of our own aggregates are exact; Spark's check knows only its own patterns
+        ctx.settings["spark.sql.streaming.statefulOperator.checkCorrectness.enabled"] = "false"
+    return _finished(lower_node(node, ctx, want or Want()), ctx)
+
+
+def _finished(rel: Rel, ctx: Lowering) -> Rel:
+    """Leave Spark's window out; its window_time is a microsecond before the end, Flink's a millisecond."""
+    if not rel.windowed:
+        return rel
+    exprs = [
+        f"date_trunc('MILLISECOND', {rel.sql(i)})" if f.type.time_attribute == "ROWTIME" else rel.sql(i)
+        for i, f in enumerate(rel.fields)
+    ]
+    return project(rel.with_(windowed=False), rel.fields, exprs, ctx, "window_time")
+
+
+def lower_for(
+    node: Node,
+    ctx: Lowering,
+    accepts: Accepts,
+    key: tuple[int, ...] = (),
+    last_change: bool = False,
+    conflict: str | None = None,
+    arbitrated: bool = False,
+) -> Rel:
+    """Lower a query for a sink that takes append rows, upserts by key (kind append or upsert), or a changelog.
+
+    ``last_change``: rows of one key are not arbitrated (``upsert-materialize`` is NONE), the last change of it wins;
+    behind an operator, whose changes have no order of arrival, the last live row.
+    ``conflict``: NOTHING or ERROR, where append rows may share a key. Raises FD552 where that cannot be held.
+    ``arbitrated``: rows of several upsert keys meet at one key of the sink, and the one that came last stands
+    (Flink's SinkUpsertMaterializer).
+    """
+    keyed = accepts == "upsert"
+    ordered = last_change or arbitrated or conflict is not None
+    rel = lower(node, ctx, Want(sequence=ordered, latest=keyed and bool(key) and not ordered))
+    if conflict is not None:
+        return _first_wins(node, rel, key, ctx, conflict)
+    match accepts:
+        case "append":
+            if rel.kind != "append":
+                message = (
+                    "the rows of this query come out early and are corrected, which the append-only sink cannot take"
+                )
+                raise FlinkDdlError.of("FD648", message, node.span, "write into an upsert-kafka table")
+            return rel
+        case "changelog":
+            return to_delta(rel, ctx)
+    if rel.kind == "append":
+        return rel
+    if rel.kind == "upsert" and set(rel.key) == set(key):
+        return rel
+    if last_change and rel.sequence and _row_by_row(node):
+        return to_upsert(last_changes(rel, key, ctx), ctx)
+    if rel.kind == "upsert":
+        rel = normalise(rel, ctx)
+    if rel.kind == "pair" and rel.key and set(rel.key) == set(key):
+        return to_upsert(rel, ctx).with_(key=key)
+    return to_upsert(to_pair(rel, key, ctx), ctx)
+
+
+_ROW_BY_ROW = (Filter, Project, Scan, Union, Unnest, Values)
+
+
+def _first_wins(node: Node, rel: Rel, key: tuple[int, ...], ctx: Lowering, conflict: str) -> Rel:
+    if rel.kind != "append" or not _row_by_row(node):
+        message = f"ON CONFLICT DO {conflict} is available for rows that come straight from their source only"
+        raise FlinkDdlError.of("FD552", message, node.span, "write ON CONFLICT DO DEDUPLICATE")
+    ctx.output_mode = "update"
+    return to_upsert(first_rows(rel, key, ctx, unequal_fails=conflict == "ERROR"), ctx)
+
+
+def _row_by_row(node: Node) -> bool:
+    return isinstance(node, _ROW_BY_ROW) and all(map(_row_by_row, node.inputs))
+
+
+_UPDATING = (Aggregate, Over)
+
+
+def output_mode(node: Node) -> Literal["append", "update"]:
+    """Return Spark's output mode: update as soon as one operator can change what it gave out."""
+    inputs = node.inputs
+    if isinstance(node, TemporalJoin):
+        inputs = (node.left, _history(node.right))  # its right side is read version by version
+    return "update" if _updates(node) or any(output_mode(i) == "update" for i in inputs) else "append"
+
+
+def _history(node: Node) -> Node:
+    """Return what a versioned relation reads its versions from; a table itself counts as append rows."""
+    match node:
+        case Project() | Filter():
+            return _history(node.input)
+        case Deduplicate(keep_last=True, window=None) | Rank(start=1, end=1, window=None, with_rank=False):
+            return node.inputs[0]
+        case Scan():
+            return Values(fields=node.fields, rows=())
+    return node
+
+
+def _updates(node: Node) -> bool:
+    match node:
+        case Scan():
+            return scan_kind(node) != "append"
+        case Rank() | Deduplicate() if node.window is not None:
+            return False
+        case Deduplicate():
+            return node.keep_last or not node.proctime
+        case Rank():
+            return True
+        case Join():
+            return node.kind != "inner" or not node.keys
+        case Sort():
+            return node.fetch is not None or node.offset > 0
+    return isinstance(node, _UPDATING)

@@ -1,0 +1,105 @@
+"""State TTL: ``table.exec.state.ttl`` and STATE_TTL hints.
+
+Our own functions note when a group (of a join or Top-N: a row) last changed and take older state for empty, as Flink
+does. Spark's own aggregates, joins and ``dropDuplicates`` never forget: their results stay exact where Flink would
+start again from zero, and the user is told; ``flinkddl.state.ttl.strict`` uses an operator of ours instead, or refuses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower.context import WINDOW
+from flinkddl.lower.job import DropDuplicates, GroupBy, JoinStep
+from flinkddl.options.values import parse_duration
+from flinkddl.plan.nodes import Aggregate, Join
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from flinkddl.diagnostics import Bag, Span
+    from flinkddl.lower.context import Lowering
+    from flinkddl.lower.job import Named, Step
+    from flinkddl.plan.nodes import Node, Sink
+
+TTL = "table.exec.state.ttl"
+STRICT = "flinkddl.state.ttl.strict"
+SPARKS_JOIN = "Join, Spark's own"
+_FUNCTION = "flinkddl.retract_"
+_MARK = "_ttl_"
+
+
+def state_ttl(config: Mapping[str, str]) -> int:
+    """Return ``table.exec.state.ttl`` in ms; 0 keeps state for ever."""
+    return parse_duration(config[TTL]) if config.get(TTL) else 0
+
+
+def must_forget(ctx: Lowering, *hints: int | None, span: Span | None = None) -> bool:
+    """Whether an operator that never forgets must not be used here.
+
+    Raises FD661 where only such an operator fits: a query of append rows alone runs in Spark's append mode, which our
+    functions do not serve.
+    """
+    strict = ctx.config.get(STRICT, "").lower() == "true"
+    if not strict or not any([state_ttl(ctx.config), *hints]):
+        return False
+    if ctx.output_mode != "update":
+        message = "this operator keeps its state for ever in a query of append rows alone, and a state TTL is set"
+        help = f"leave '{STRICT}' at false, or take the TTL off"
+        raise FlinkDdlError.of("FD661", message, span, help)
+    return True
+
+
+def suffix(ctx: Lowering, *hints: int | None) -> str:
+    """Return what makes one of our functions forget: by a hint per side, else by ``table.exec.state.ttl``."""
+    common = state_ttl(ctx.config)
+    lives = [common if h is None else h for h in hints]
+    return _MARK + "_".join(map(str, lives)) if any(h is not None for h in hints) else ""
+
+
+def hinted(node: Node) -> bool:
+    """Whether a plan has a STATE_TTL hint."""
+    own = (isinstance(node, Aggregate) and node.ttl) or (isinstance(node, Join) and any(node.ttl))
+    return bool(own) or any(hinted(i) for i in node.inputs)
+
+
+def timed(aggs: Sequence[Named], keys: Sequence[Named], ctx: Lowering) -> tuple[Named, ...]:
+    """Return the calls of a GROUP BY with ``table.exec.state.ttl``; a window lives as long as its watermark says."""
+    ttl = state_ttl(ctx.config)
+    if not ttl or any(name == WINDOW for name, _ in keys):
+        return tuple(aggs)
+    return tuple((name, _with_ttl(sql, ttl)) for name, sql in aggs)
+
+
+def _with_ttl(sql: str, ttl: int) -> str:
+    name, _, rest = sql.partition("(")
+    if not name.startswith(_FUNCTION) or _MARK in name:
+        return sql
+    return f"{name}{_MARK}{ttl}({rest}"
+
+
+def note_kept(steps: Iterable[Step], sinks: Iterable[Sink], config: Mapping[str, str], bag: Bag) -> None:
+    """Note FD660 where a TTL is asked for and an operator keeps its state all the same."""
+    asking = [s for s in sinks if state_ttl(config) or hinted(s)]
+    kept = [s for s in steps if keeps_for_ever(s)]
+    if asking and kept:
+        what = ", ".join(f"'{s.name}'" for s in kept)
+        message = f"the state of {what} is kept for ever although a state TTL is set: results stay exact"
+        bag.note("FD660", message, asking[0].span, f"SET '{STRICT}' = 'true' uses operators that forget, or refuses")
+
+
+def forgets(step: Step) -> bool:
+    """Whether a step's state has a TTL."""
+    return isinstance(step, GroupBy) and any(_MARK in sql.partition("(")[0] for _, sql in step.aggs)
+
+
+def keeps_for_ever(step: Step) -> bool:
+    """Whether a step is a stateful operator of Spark's own that nothing but a watermark empties, and it has none."""
+    match step:
+        case GroupBy():
+            windowed = any(name == WINDOW for name, _ in step.keys)
+            return not windowed and not any(sql.startswith("flinkddl.") for _, sql in step.aggs)
+        case JoinStep():
+            return step.note == SPARKS_JOIN
+    return isinstance(step, DropDuplicates)

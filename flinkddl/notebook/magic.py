@@ -1,0 +1,107 @@
+"""The magics ``%%flinksql`` (a cell) and ``%flinksql`` (a line).
+
+The cell is compiled whole, with every mistake at its place, before anything starts. Tables, settings and jobs live in
+the notebook's variable ``catalog``: the user's own Catalog, else one over the notebook's ``spark`` (a session of the
+user), else one with a session of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, magics_class
+
+from flinkddl.api import Catalog, FlinkDdlError, Result
+from flinkddl.diagnostics import SourceText
+from flinkddl.diagnostics.render import render_text
+from flinkddl.lower.script import Compiled, compile_script
+from flinkddl.notebook.views import LIMIT, Watch, show_result
+
+NAME = "catalog"
+INPUT_SECONDS = 120.0
+
+
+class CellError(FlinkDdlError):
+    """The mistakes of a cell: shown as the command line shows them, without a Python traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [render_text(self.diagnostics)]
+
+
+class _Arguments(argparse.ArgumentParser):
+    def error(self, message: str) -> Any:
+        """Say what is wrong instead of ending the kernel."""
+        raise UsageError(f"%%flinksql: {message}")
+
+
+def arguments() -> argparse.ArgumentParser:
+    """Return the parser of the magic's line."""
+    parser = _Arguments("%%flinksql", add_help=False)
+    parser.add_argument("-D", dest="variables", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--mode", choices=("table", "changelog"), default="table", help="how a SELECT is shown")
+    parser.add_argument("--limit", type=int, default=LIMIT, help="rows shown")
+    parser.add_argument(
+        "--wait", nargs="?", type=float, const=INPUT_SECONDS, metavar="SECONDS",
+        help="wait until the jobs of the cell have taken what their topics hold",
+    )  # fmt: skip
+    parser.add_argument("--stop", action="store_true", help="stop the jobs of the cell after that")
+    parser.add_argument("-o", dest="out", metavar="VARIABLE", help="put the last result into this variable")
+    return parser
+
+
+@magics_class
+class FlinkMagics(Magics):
+    """``%%flinksql [-D NAME=VALUE] [--mode table|changelog] [--limit N] [--wait [SECONDS]] [--stop] [-o VARIABLE]``."""
+
+    @line_cell_magic
+    def flinksql(self, line: str, cell: str | None = None) -> None:
+        """Run Flink SQL; ``${name}`` takes the notebook's variable of that name."""
+        args = arguments().parse_args(shlex.split(line) if cell is not None else [])
+        catalog = self.catalog()
+        compiled = compile_script(SourceText("cell", cell or line), catalog.state, self._variables(args))
+        if compiled.has_errors:
+            raise CellError(compiled.diagnostics)
+        try:
+            self._perform(catalog, compiled, args)
+        except FlinkDdlError as error:
+            raise CellError(error.diagnostics) from None
+
+    def catalog(self) -> Catalog:
+        """Return the notebook's catalog; it is made at the first use."""
+        names = self.shell.user_ns
+        found = names.get(NAME)
+        if not isinstance(found, Catalog):
+            found = names[NAME] = Catalog(_session(names.get("spark")))
+        return found
+
+    def _variables(self, args: argparse.Namespace) -> dict[str, str]:
+        names = self.shell.user_ns.items()
+        own = {k: str(v) for k, v in names if isinstance(v, str | int | float) and not k.startswith("_")}
+        return own | dict(item.split("=", 1) for item in args.variables if "=" in item)
+
+    def _perform(self, catalog: Catalog, compiled: Compiled, args: argparse.Namespace) -> None:
+        watches: list[Watch] = []
+        last: Result | None = None
+        for action, catalog.state in zip(compiled.actions, compiled.states, strict=True):
+            last = catalog.perform_one(action)
+            watch = show_result(last, args.mode, args.limit)
+            if watch is not None:
+                watches.append(watch)
+        for watch in watches:
+            if args.wait is not None:
+                watch.job.await_input(args.wait)
+                watch.refresh()
+            if args.stop:
+                watch.job.stop()
+                watch.join()
+        if args.out:
+            self.shell.user_ns[args.out] = last
+
+
+def _session(found: Any) -> Any:
+    """Return a variable's value if it is a Spark session, of either kind."""
+    module = type(found).__module__
+    return found if type(found).__name__ == "SparkSession" and module.startswith("pyspark.sql") else None

@@ -1,0 +1,108 @@
+"""What notebooks show, as HTML text: tables, a job's panel, findings. Pure functions; styles stand in the elements."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from flinkddl.diagnostics.render import render_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from flinkddl.api import Job
+    from flinkddl.diagnostics import Diagnostic
+    from flinkddl.runtime.progress import Progress
+
+_FONT = "font-family:ui-monospace,SFMono-Regular,Menlo,monospace;font-size:12px;line-height:1.45"
+_CELL = "padding:2px 10px;border-bottom:1px solid #8884;white-space:pre"
+_MUTED = "color:#67758a"
+_KINDS = {"+I": "#1a7f37", "+U": "#1a7f37", "-U": "#9a6700", "-D": "#cf222e"}
+_STATUS = {
+    "running": "#1a7f37",
+    "finished": "#0969da",
+    "failed": "#cf222e",
+    "stopped": "#67758a",
+    "starting": "#9a6700",
+}
+
+
+def block(*parts: str) -> str:
+    """Return parts below each other."""
+    return f'<div style="{_FONT}">{"".join(parts)}</div>'
+
+
+def caption(*texts: str) -> str:
+    """Return a line of small facts."""
+    return f'<div style="{_MUTED};padding:2px 10px">{" · ".join(escape(t) for t in texts if t)}</div>'
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> str:
+    """Return a table; ``numbers`` are the columns that stand at the right. A first column ``op`` holds row kinds."""
+    right = set(numbers)
+    kinds = bool(header) and header[0] == "op"
+    head = "".join(f'<th style="{_CELL};text-align:{_side(i, right)}">{escape(h)}</th>' for i, h in enumerate(header))
+    body = "".join(f"<tr>{''.join(_cell(i, c, right, kinds) for i, c in enumerate(row))}</tr>" for row in rows)
+    return (
+        f'<table style="border-collapse:collapse;{_FONT}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    )
+
+
+def _side(i: int, right: set[int]) -> str:
+    return "right" if i in right else "left"
+
+
+def _cell(i: int, text: str, right: set[int], kinds: bool) -> str:
+    colour = f";color:{_KINDS[text]}" if kinds and i == 0 and text in _KINDS else ""
+    muted = f";{_MUTED}" if text == "<NULL>" else ""
+    return f'<td style="{_CELL};text-align:{_side(i, right)}{colour}{muted}">{escape(text)}</td>'
+
+
+def badge(status: str) -> str:
+    """Return a status in its colour."""
+    return f'<b style="color:{_STATUS.get(status, "inherit")}">{escape(status)}</b>'
+
+
+def findings(diagnostics: Iterable[Diagnostic]) -> str:
+    """Return findings as the command line prints them."""
+    return f'<pre style="{_FONT};color:#cf222e;margin:0">{escape(render_text(diagnostics))}</pre>'
+
+
+# ---- a job -------------------------------------------------------------------------------------------------------
+
+_SINK_COLUMNS = (
+    "writes",
+    "batch",
+    "rows/s in",
+    "rows out",
+    "upserts",
+    "tombstones",
+    "watermark",
+    "state rows",
+    "state MB",
+)
+
+
+def job_panel(job: Job) -> str:
+    """Return a job's panel: what it reads with its lag, what it writes, and how its last batch went."""
+    head = f'<div style="padding:2px 10px"><b>{escape(job.name)}</b> {badge(job.status)}</div>'
+    parts = [head]
+    progress = job.progress
+    if job.lag:
+        parts.append(table(("reads topic", "lag"), [(t, f"{n:,}") for t, n in sorted(job.lag.items())], (1,)))
+    if progress:
+        parts.append(table(_SINK_COLUMNS, map(_sink_row, progress), range(1, len(_SINK_COLUMNS))))
+        late = sum(p.late_rows for p in progress)
+        waits = {p.waiting for p in progress if p.waiting} if job.status == "running" else set()
+        parts.append(caption(*sorted(waits), f"{late:,} late rows dropped" if late else ""))
+    else:
+        parts.append(caption("no batch has finished yet" if job.status in ("starting", "running") else ""))
+    return block(*parts)
+
+
+def _sink_row(p: Progress) -> tuple[str, ...]:
+    name = (p.table or p.write).removeprefix("default_catalog.default_database.")
+    out = f"{p.rows_out:,}" if p.rows_out >= 0 else ""
+    watermark = p.watermark[:19].replace("T", " ") if p.watermark else ""
+    state = (f"{p.state_rows:,}", f"{p.state_bytes / 1e6:.1f}") if p.state else ("", "")
+    return (name, str(p.batch), f"{p.rate:,.0f}", out, f"{p.upserts:,}", f"{p.tombstones:,}", watermark, *state)

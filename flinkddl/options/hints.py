@@ -1,0 +1,101 @@
+"""The findings about names nobody knows: connectors, formats and options, each with what was probably meant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.diagnostics import suggest
+from flinkddl.options import registry
+from flinkddl.options.kafka_properties import PREFIX, WELL_KNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from flinkddl.diagnostics import Bag
+    from flinkddl.options.registry import Document
+    from flinkddl.options.text import OptionText
+    from flinkddl.options.validate import Space
+
+_ROLE_PREFIXES = ("key.", "value.", "")
+
+
+def legacy(options: Mapping[str, OptionText], bag: Bag) -> bool:
+    """Report a table in the style before Flink 1.11 and return whether it is one."""
+    if not any(key.startswith("connector.") for key in options):
+        return False
+    known = registry.elsewhere()["legacy"]
+    first = next(key for key in options if key.startswith("connector."))
+    renamed = [f"'{new}' for '{key}'" for key in options if (new := known.get(key))]
+    if any(key.startswith("connector.properties.") for key in options):
+        renamed.append(f"'{PREFIX}*' for 'connector.properties.*'")
+    help = f"write {', '.join(renamed)}" if renamed else "write 'connector' = '...'"
+    bag.error("FD203", "options of the style 'connector.type' are no longer read", options[first].key_span, help)
+    return True
+
+
+def no_connector(text: OptionText, bag: Bag) -> None:
+    """Report a connector that is unknown, or known elsewhere and not available here."""
+    instead = registry.elsewhere()["connectors"].get(text.value)
+    if instead:
+        bag.error("FD203", f"connector '{text.value}' is not available", text.value_span, instead)
+        return
+    available = registry.names("connector")
+    best = suggest(text.value, available)
+    help = f"did you mean '{best}'?" if best else f"available: {', '.join(available)}"
+    bag.error("FD202", f"unknown connector '{text.value}'", text.value_span, help)
+
+
+def no_format(key: str, text: OptionText, document: Document, bag: Bag) -> None:
+    """Report a format that is unknown, or known elsewhere and not available here."""
+    instead = registry.elsewhere()["formats"].get(text.value)
+    if instead:
+        bag.error("FD215", f"format '{text.value}' is not available", text.value_span, instead)
+        return
+    known = [f for n in registry.names("format") if (f := registry.format(n))]
+    available = [f.name for f in known if not f.connectors or document.name in f.connectors]
+    best = suggest(text.value, available)
+    help = f"did you mean '{best}'?" if best else f"available: {', '.join(available)}"
+    bag.error("FD214", f"connector '{document.name}' has no format '{text.value}' for '{key}'", text.value_span, help)
+
+
+def unknown_option(key: str, text: OptionText, document: Document, spaces: Sequence[Space], bag: Bag) -> None:
+    """Report an option that neither the connector nor one of its formats has."""
+    supported = {space.prefix + name for space in spaces for name in space.document.options}
+    help = (
+        _prefix_mistake(key, spaces)
+        or _without_properties(key, document)
+        or _guess(key, supported)
+        or _neighbour(key, document)
+        or f"supported: {', '.join(sorted(supported))}"
+    )
+    bag.error("FD212", f"unknown option '{key}' for connector '{document.name}'", text.key_span, help)
+
+
+def _prefix_mistake(key: str, spaces: Sequence[Space]) -> str | None:
+    """Say how a format's option is written when its prefix does not fit the way the format was chosen."""
+    for space in spaces[1:]:
+        for prefix in _ROLE_PREFIXES:
+            for stem in (f"{prefix}{space.document.name}.", prefix):
+                name = key[len(stem) :]
+                if key.startswith(stem) and name in space.document.options:
+                    return f"write '{space.prefix}{name}', because the format was chosen by '{space.key}'"
+    return None
+
+
+def _without_properties(key: str, document: Document) -> str | None:
+    takes = any(family.key.startswith("^properties") for family in document.families)
+    return f"did you mean '{PREFIX}{key}'?" if takes and key in WELL_KNOWN else None
+
+
+def _guess(key: str, supported: Iterable[str]) -> str | None:
+    best = suggest(key, supported)
+    return f"did you mean '{best}'?" if best else None
+
+
+def _neighbour(key: str, document: Document) -> str | None:
+    """Say which other connector has the option."""
+    others = [n for n in registry.names("connector") if n != document.name]
+    having = [n for n in others if (other := registry.connector(n)) and key in other.options]
+    if not having:
+        return None
+    return f"'{key}' is an option of {' and '.join(having)}; this table uses {document.name}"

@@ -1,0 +1,112 @@
+"""What becomes of ``properties.*``: Flink sets some client properties itself, and so does Spark.
+
+Source: kafka-connectors reference 1.4 (Flink), Spark's structured-streaming Kafka guide (keys that may not be set).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.records import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flinkddl.diagnostics import Bag
+    from flinkddl.options.registry import Role
+    from flinkddl.options.text import OptionText
+
+PREFIX = "properties."
+_SHADED = "org.apache.flink.kafka.shaded."
+_NOT_USED = "is not passed on"
+
+
+@dataclass(frozen=True)
+class Property:
+    """A client property that is not simply passed on: ``warn`` says what happens to it, None keeps silent.
+
+    ``roles`` limits the warning to the roles in which the property would matter.
+    """
+
+    warn: str | None = None
+    roles: tuple[str, ...] = ("source", "sink")
+
+
+_OWN: Mapping[str, Property] = {
+    "bootstrap.servers": Property(),
+    "group.id": Property(),
+    "key.deserializer": Property("is replaced by the byte-array deserializer", ("source",)),
+    "value.deserializer": Property("is replaced by the byte-array deserializer", ("source",)),
+    "key.serializer": Property("is replaced by the byte-array serializer", ("sink",)),
+    "value.serializer": Property("is replaced by the byte-array serializer", ("sink",)),
+    "auto.offset.reset": Property(),
+    "enable.auto.commit": Property(),
+    "commit.offsets.on.checkpoint": Property(),
+    "partition.discovery.interval.ms": Property(
+        "is replaced by 'scan.topic-partition-discovery.interval'", ("source",)
+    ),
+    "client.id": Property(),
+    "client.id.prefix": Property(),
+    "register.consumer.metrics": Property(),
+    "register.producer.metrics": Property(),
+    "flink.disable-metrics": Property(),
+    "interceptor.classes": Property("is not passed on: Spark allows no interceptors", ("source",)),
+}
+
+# The modes in which Flink overwrites auto.offset.reset, and with what.
+_RESET_BY_MODE = {
+    "earliest-offset": "earliest",
+    "specific-offsets": "earliest",
+    "latest-offset": "latest",
+    "timestamp": "latest",
+}
+
+# Keys that people write without the prefix; used for did-you-mean only.
+WELL_KNOWN = (
+    "bootstrap.servers", "group.id", "auto.offset.reset", "enable.auto.commit", "security.protocol", "sasl.mechanism",
+    "sasl.jaas.config", "ssl.truststore.location", "ssl.truststore.password", "ssl.keystore.location",
+    "ssl.keystore.password", "ssl.key.password", "sasl.kerberos.service.name", "max.poll.records", "isolation.level",
+    "transaction.timeout.ms", "client.id", "acks", "batch.size", "linger.ms", "compression.type", "max.request.size",
+    "zookeeper.connect",
+)  # fmt: skip
+
+
+def resolve(options: Mapping[str, OptionText], role: Role, mode: str, bag: Bag) -> dict[str, str]:
+    """Return the properties for the Kafka clients, without prefix; say which written ones are replaced.
+
+    ``mode`` is the startup mode ("earliest-offset" for upsert-kafka).
+    """
+    out: dict[str, str] = {}
+    for key, text in options.items():
+        if not key.startswith(PREFIX):
+            continue
+        name = key[len(PREFIX) :]
+        known = _OWN.get(name)
+        if known is None:
+            out[name] = clean(name, text.value)
+        elif known.warn and role in known.roles and not _harmless(name, text.value):
+            bag.warning("FD223", f"'{key}' {known.warn}", text.key_span, "remove the option")
+    _reset_warning(options, role, mode, bag)
+    return out
+
+
+def clean(name: str, value: str) -> str:
+    r"""Return a property's value for any Kafka client: no shaded class names, no ``\"`` in JAAS texts."""
+    value = value.replace(_SHADED, "")
+    return value.replace('\\"', '"') if name.endswith("sasl.jaas.config") else value
+
+
+def _harmless(name: str, value: str) -> bool:
+    return name.endswith("serializer") and "ByteArray" in value
+
+
+def _reset_warning(options: Mapping[str, OptionText], role: Role, mode: str, bag: Bag) -> None:
+    text = options.get(f"{PREFIX}auto.offset.reset")
+    forced = _RESET_BY_MODE.get(mode)
+    if text and forced and role == "source" and text.value.lower() != forced:
+        bag.warning(
+            "FD223",
+            f"'properties.auto.offset.reset' has no effect in the startup mode '{mode}'",
+            text.key_span,
+            "it counts only where 'scan.startup.mode' is 'group-offsets'",
+        )

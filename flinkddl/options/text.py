@@ -1,0 +1,20 @@
+"""An option as written."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from flinkddl.records import dataclass
+
+if TYPE_CHECKING:
+    from flinkddl.diagnostics import Span
+
+
+@dataclass(frozen=True)
+class OptionText:
+    """An option's value as written, with the places of key and value."""
+
+    value: str
+    key_span: Span | None = field(default=None, compare=False, repr=False)
+    value_span: Span | None = field(default=None, compare=False, repr=False)

@@ -1,0 +1,383 @@
+"""How changes travel through a plan: what each node takes and gives, where updates must carry the old row, refusals.
+
+Two walks over the plan, after Flink's FlinkChangelogModeInferenceProgram. Upwards: which of insert (I), update (U) and
+delete (D) a node gives, and the keys by which its changes identify a row (upsert keys). Downwards: whether the consumer
+needs the row before an update (UB) or can do with the row after (UA). ``RULES`` is the table of both.
+
+Our own kind of a relation (append, upsert, delta, pair; see ``lower/context.py``) follows from the same facts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from flinkddl.connectors import connector
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.diagnostics.report import Related
+from flinkddl.plan import nodes as N
+from flinkddl.plan.upsert_keys import Keys, upsert_keys
+from flinkddl.records import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Kinds = frozenset[str]  # of "I", "U", "D"
+I: Kinds = frozenset("I")  # noqa: E741 - Flink's letter
+IU: Kinds = frozenset("IU")
+ALL: Kinds = frozenset("IUD")
+Inputs = tuple[Kinds, ...]
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One node's answer: the kinds it gives, whether updates come with the row before them, its upsert keys."""
+
+    node: N.Node
+    kinds: Kinds
+    before: bool
+    keys: Keys
+    inputs: tuple[Mode, ...]
+
+    @property
+    def append(self) -> bool:
+        """Whether only inserts come out."""
+        return self.kinds == I
+
+    @property
+    def words(self) -> str:
+        """The mode as Flink prints it: ``I,UB,UA,D``."""
+        if isinstance(self.node, N.Scan) and scan_kind(self.node) == "upsert" and not self.before:
+            return "UA,D"
+        out = ["I"] + ["UB"] * (self.before and "U" in self.kinds) + ["UA"] * ("U" in self.kinds)
+        return ",".join(out + ["D"] * ("D" in self.kinds))
+
+    @property
+    def kind(self) -> str:
+        """The kind that our lowering gives this relation."""
+        if self.append:
+            return "append"
+        if isinstance(self.node, N.Scan):
+            return scan_kind(self.node)
+        return "pair" if isinstance(self.node, _KEYED) else self.inputs[0].kind if _forwards(self.node) else "delta"
+
+
+_KEYED = (N.Aggregate, N.Rank, N.Deduplicate, N.WindowAggregate)
+
+
+def _forwards(node: N.Node) -> bool:
+    return isinstance(node, N.Filter | N.Project | N.Sink)
+
+
+def scan_kind(node: N.Scan) -> Literal["append", "upsert", "delta"]:
+    """Return the kind of a table's rows, from its connector and format."""
+    given = getattr(node, "kind", None)
+    if given is not None:
+        return given
+    mode = connector(node.options.connector).source_mode
+    kinds = mode(node.options) if mode is not None else frozenset("I")
+    if kinds == {"I"}:
+        return "append"
+    return "delta" if "UB" in kinds else "upsert"
+
+
+# ---- the table ---------------------------------------------------------------------------------------------------
+
+
+def _union(node: Any, inputs: Inputs) -> Kinds:
+    return frozenset().union(*inputs)
+
+
+def _append(node: Any, inputs: Inputs) -> Kinds:
+    return I
+
+
+def _first(node: Any, inputs: Inputs) -> Kinds:
+    return inputs[0]
+
+
+def _all(node: Any, inputs: Inputs) -> Kinds:
+    return ALL
+
+
+def _scan(node: N.Scan, inputs: Inputs) -> Kinds:
+    return I if scan_kind(node) == "append" else ALL
+
+
+def _filter(node: N.Filter, inputs: Inputs) -> Kinds:
+    # Flink names no deletion here: a row that leaves the filter is a -U whose +U is dropped
+    return inputs[0]
+
+
+def _aggregate(node: N.Aggregate, inputs: Inputs) -> Kinds:
+    return IU if inputs[0] == I else ALL
+
+
+def _rank(node: N.Rank, inputs: Inputs) -> Kinds:
+    return I if node.window is not None or (node.inserts_only and inputs[0] == I) else ALL
+
+
+def _deduplicate(node: N.Deduplicate, inputs: Inputs) -> Kinds:
+    return I if node.window is not None or (not node.keep_last and inputs[0] == I) else ALL
+
+
+def _sort(node: N.Sort, inputs: Inputs) -> Kinds:
+    if node.fetch is None:
+        return I
+    return ALL if node.order else inputs[0]
+
+
+def _over(node: N.Over, inputs: Inputs) -> Kinds:
+    return I if _by_time(node) else ALL
+
+
+def _join(node: N.Join, inputs: Inputs) -> Kinds:
+    return frozenset().union(*inputs) if node.kind in ("inner", "semi") else ALL
+
+
+@dataclass(frozen=True)
+class Rule:
+    """``gives``: kinds from the inputs' kinds. ``append_only``: which inputs must be append. ``needs_before``: whether
+    updates of the inputs must carry the old row; None passes the consumer's wish on.
+    """
+
+    gives: Callable[[Any, Inputs], Kinds]
+    append_only: Callable[[Any], tuple[int, ...]] = lambda node: ()
+    needs_before: bool | None = True
+
+
+def _by_time(node: N.Over) -> bool:
+    return bool(node.order) and node.input.fields[node.order[0].index].type.time_attribute is not None
+
+
+RULES: Mapping[type[N.Node], Rule] = {
+    N.Scan: Rule(_scan),
+    N.Values: Rule(_append),
+    N.Project: Rule(_first, needs_before=None),
+    N.Filter: Rule(_filter),
+    N.Union: Rule(_union, needs_before=None),
+    N.Unnest: Rule(_first),
+    N.Expand: Rule(_first),
+    N.WindowTableFunction: Rule(_first, needs_before=None),
+    N.WindowAggregate: Rule(_append),
+    N.Aggregate: Rule(_aggregate),
+    N.Rank: Rule(_rank, append_only=lambda n: (0,) if n.window else ()),
+    N.Deduplicate: Rule(_deduplicate, append_only=lambda n: (0,) if n.window else ()),
+    N.Over: Rule(_over, append_only=lambda n: (0,) if _by_time(n) else ()),
+    N.Sort: Rule(_sort, append_only=lambda n: (0,) if n.fetch is None and not n.offset else ()),
+    N.Join: Rule(_join),
+    N.IntervalJoin: Rule(_append, append_only=lambda n: (0, 1)),
+    N.WindowJoin: Rule(_append, append_only=lambda n: (0, 1)),
+    N.TemporalJoin: Rule(_first, needs_before=False),
+    N.LookupJoin: Rule(_first, needs_before=None),
+}
+
+TITLES: Mapping[type[N.Node], str] = {
+    N.IntervalJoin: "an interval join",
+    N.WindowJoin: "a window join",
+    N.Over: "an OVER aggregate by a time attribute",
+    N.Rank: "a window Top-N",
+    N.Deduplicate: "a window deduplication",
+    N.Sort: "ORDER BY a time attribute",
+    N.Aggregate: "an aggregate",
+    N.Join: "a join",
+    N.Scan: "a table",
+}
+
+
+# ---- the walk ----------------------------------------------------------------------------------------------------
+
+
+def infer(node: N.Node, before: bool = False) -> Mode:
+    """Infer the modes of a plan whose consumer asks for the row before an update or does not.
+
+    Raises FD550 where a node takes append rows only and its input gives changes.
+    """
+    if isinstance(node, N.Sink):
+        return sink_mode(node, {})
+    rule = RULES.get(type(node)) or RULES[_known(type(node))]
+    asks = before if rule.needs_before is None else rule.needs_before
+    inputs = tuple(infer(i, _asks(node, n, asks)) for n, i in enumerate(node.inputs))
+    for n in rule.append_only(node):
+        if not inputs[n].append:
+            raise _refusal(title(node), node, inputs[n])
+    kinds = rule.gives(node, tuple(i.kinds for i in inputs))
+    return Mode(node, kinds, before or _carries(node, inputs), upsert_keys(node, tuple(i.keys for i in inputs)), inputs)
+
+
+def _carries(node: N.Node, inputs: tuple[Mode, ...]) -> bool:
+    """Whether rows before an update come through although nobody asked: Flink does not take them out again."""
+    match node:
+        case N.Scan():
+            return scan_kind(node) == "delta"
+        case N.Filter(input=N.Scan() as below) | N.Filter(input=N.Project(input=N.Scan() as below)):
+            return scan_kind(below) == "delta"
+        case N.Filter() | N.Project() | N.Join() | N.Union():
+            return any(i.before and not i.append for i in inputs)
+    return False
+
+
+def _asks(node: N.Node, number: int, asks: bool) -> bool:
+    """A join side that is unique on the join key, a Top-N by its own key: the row after an update is enough."""
+    if isinstance(node, N.Join):
+        side = frozenset(pair[number] for pair in node.keys)
+        keys = upsert_keys_of(node.inputs[number])
+        return not any(k <= side for k in keys)
+    return asks
+
+
+def upsert_keys_of(node: N.Node) -> Keys:
+    """Return the upsert keys of a node."""
+    return upsert_keys(node, tuple(upsert_keys_of(i) for i in node.inputs))
+
+
+def _known(kind: type[N.Node]) -> type[N.Node]:
+    return next(t for t in RULES if issubclass(kind, t))
+
+
+def title(node: N.Node) -> str:
+    """Return how messages speak of a node."""
+    return TITLES.get(type(node), f"the operator {node.name}")
+
+
+def culprit(mode: Mode) -> Mode:
+    """Return the node that first makes changes out of what it reads: the one a refusal names."""
+    for below in mode.inputs:
+        if not below.append:
+            return culprit(below)
+    return mode
+
+
+def _refusal(requester: str, node: N.Node, producer: Mode, help: str | None = None) -> FlinkDdlError:
+    source = culprit(producer)
+    what = title(source.node)
+    if isinstance(source.node, N.Scan):
+        what = f"table '{source.node.table.path.name}'"
+    changes = "update and delete" if "D" in producer.kinds else "update"
+    related = (Related(source.node.span, f"the {changes} changes come from here"),) if source.node.span else ()
+    message = f"{requester} does not support consuming {changes} changes, which {what} produces"
+    return FlinkDdlError.of("FD550", message, node.span, help or _advice(source.node), related)
+
+
+def _advice(source: N.Node) -> str:
+    match source:
+        case N.Scan():
+            return "read the topic with an insert-only format and connector 'kafka', or use operators that take changes"
+        case N.Aggregate():
+            return "aggregate in windows (GROUP BY window_start, window_end), whose results are final"
+    return "write into a table with a PRIMARY KEY (upsert-kafka) or a changelog format (debezium-json)"
+
+
+# ---- sinks -------------------------------------------------------------------------------------------------------
+
+REQUIRE_CONFLICT = "table.exec.sink.require-on-conflict"
+MATERIALIZE = "table.exec.sink.upsert-materialize"
+
+
+@dataclass(frozen=True)
+class SinkPlan:
+    """How a sink is fed: what it takes, its key as field indices, and whether rows of one key must be arbitrated."""
+
+    accepts: Literal["append", "upsert", "changelog"]
+    key: tuple[int, ...]
+    materialize: bool
+    input: Mode
+
+    @property
+    def races(self) -> bool:
+        """Whether updates of several rows meet at one key of the sink and nothing arbitrates: the last one wins."""
+        fits = frozenset(self.key) in self.input.keys
+        return self.accepts == "upsert" and not (self.materialize or fits or self.input.append)
+
+
+def sink_mode(sink: N.Sink, config: Mapping[str, str]) -> Mode:
+    """Infer the modes of a whole INSERT or SELECT."""
+    found = plan_sink(sink, config).input
+    return Mode(sink, found.kinds, found.before, (), (found,))
+
+
+def plan_sink(sink: N.Sink, config: Mapping[str, str]) -> SinkPlan:
+    """Decide how a sink takes its query. Raises FD550, FD552, FD553."""
+    accepts = sink_accepts(sink)
+    key = sink_key(sink)
+    if config.get("execution.runtime-mode", "").lower() == "batch":
+        return SinkPlan(accepts, key, False, _final(sink.input))
+    query = infer(sink.input, before=accepts == "changelog")
+    if accepts == "append" and not query.append:
+        help = None if _window_only(query) else "write into a table with connector 'upsert-kafka' and a PRIMARY KEY"
+        raise _refusal(f"the append-only sink '{_name(sink)}'", sink, query, help)
+    if accepts != "upsert":
+        return SinkPlan(accepts, key, False, query)
+    fits = frozenset(key) in query.keys
+    forced = config.get(MATERIALIZE, "AUTO").upper()
+    _check_conflict(sink, query, fits, forced, config)
+    materialize = forced == "FORCE" or (forced == "AUTO" and not fits and not query.append)
+    if query.append and sink.conflict in ("NOTHING", "ERROR"):
+        materialize = True
+    if materialize or not fits:
+        query = infer(sink.input, before=True)
+    return SinkPlan(accepts, key, materialize, query)
+
+
+def _final(node: N.Node) -> Mode:
+    """In batch mode every operator gives its rows once, as inserts."""
+    return Mode(node, I, False, (), tuple(_final(i) for i in node.inputs))
+
+
+def _window_only(query: Mode) -> bool:
+    return isinstance(culprit(query).node, N.Scan)
+
+
+def _check_conflict(sink: N.Sink, query: Mode, fits: bool, forced: str, config: Mapping[str, str]) -> None:
+    if sink.conflict in ("NOTHING", "ERROR"):
+        bare = next((s for s in _scans(query.node) if s.watermark is None), None)
+        if bare is not None:
+            message = (
+                f"ON CONFLICT DO {sink.conflict} needs a watermark on every source, and '{bare.table.path}' has none"
+            )
+            related = (Related(bare.span, "read here"),) if bare.span else ()
+            help = (
+                f"declare WATERMARK FOR a time column of '{bare.table.path.name}', or write ON CONFLICT DO DEDUPLICATE"
+            )
+            raise FlinkDdlError.of("FD552", message, sink.span, help, related)
+    strict = config.get(REQUIRE_CONFLICT, "false").lower() == "true"
+    if strict and not fits and sink.conflict is None and forced == "AUTO":
+        names = [f.name for f in sink.input.fields]
+        pk = ", ".join(names[k] for k in sorted(frozenset(sink_key(sink))))
+        found = " or ".join("[" + ", ".join(names[k] for k in sorted(key)) + "]" for key in query.keys) or "none"
+        message = f"the query's upsert key ({found}) is not the primary key [{pk}] of sink '{_name(sink)}'"
+        help = "add ON CONFLICT DO DEDUPLICATE, or group the query by the primary key"
+        raise FlinkDdlError.of("FD553", message, sink.span, help)
+
+
+def _scans(node: N.Node) -> list[N.Scan]:
+    return [node] if isinstance(node, N.Scan) else [s for i in node.inputs for s in _scans(i)]
+
+
+def _name(sink: N.Sink) -> str:
+    return str(sink.table.path) if sink.table else sink.target or "the result"
+
+
+def sink_accepts(sink: N.Sink) -> Literal["append", "upsert", "changelog"]:
+    """Return what a sink takes: a SELECT and changelog formats take every change, upsert sinks need a key."""
+    if sink.table is None or sink.options is None:
+        return "changelog"
+    mode = connector(sink.options.connector).sink_mode
+    kinds = mode(sink.options) if mode is not None else frozenset("I")
+    if kinds == {"I"}:
+        return "append"
+    return "changelog" if "UB" in kinds else "upsert"
+
+
+def sink_key(sink: N.Sink) -> tuple[int, ...]:
+    """Return the indices of the sink's primary key in its fields."""
+    if sink.table is None or sink.table.primary_key is None:
+        return ()
+    names = [c.name for c in sink.table.persisted]
+    return tuple(names.index(c) for c in sink.table.primary_key.columns)
+
+
+def explain(mode: Mode, depth: int = 0) -> list[str]:
+    """Return one line a node, as ``EXPLAIN CHANGELOG_MODE`` prints them: Flink's words, and our kind."""
+    words = "NONE" if isinstance(mode.node, N.Sink) else mode.words
+    line = f"{'   ' * depth}{'+- ' if depth else ''}{mode.node.name}(changelogMode=[{words}], kind=[{mode.kind}])"
+    return [line, *(x for i in mode.inputs for x in explain(i, depth + 1))]

@@ -1,0 +1,109 @@
+"""What planning one statement shares: the catalog, the session, the options check, spans, and plans made once."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from flinkddl.connectors import use_table
+from flinkddl.connectors.base import Use
+from flinkddl.diagnostics import Bag, FlinkDdlError, Span
+from flinkddl.dialect.nodes import span_of
+from flinkddl.plan.scope import Session
+from flinkddl.records import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sqlglot import exp
+
+    from flinkddl.catalog.model import Function, OptionText, Table, View
+    from flinkddl.diagnostics import SourceText
+    from flinkddl.options.resolved import ResolvedOptions
+    from flinkddl.plan.nodes import Node
+
+
+class CatalogReader(Protocol):
+    """What planning asks of a catalog; a name's missing parts are the current catalog and database."""
+
+    def find(self, parts: tuple[str, ...]) -> Table | View | None:
+        """Return the table or view of a one- to three-part name, or None."""
+
+    def names(self) -> Iterable[str]:
+        """Return the table and view names of the current database, for did-you-mean."""
+
+    def function(self, name: str) -> Function | None:
+        """Return the user's function of that name, or None."""
+
+    def at(self, catalog: str, database: str) -> CatalogReader:
+        """Return the same catalogs seen from another current catalog and database (for views)."""
+
+
+Role = Literal["source", "sink"]
+
+
+@dataclass
+class Context:
+    """Everything around one statement. ``bag`` takes warnings and notes; errors are raised."""
+
+    catalog: CatalogReader
+    session: Session = field(default_factory=Session)
+    source: SourceText | None = None
+    bag: Bag = field(default_factory=Bag)
+    plans: dict[int, tuple[object, Node]] = field(default_factory=dict)
+    open_views: tuple[str, ...] = ()
+
+    def span(self, node: exp.Expression | None) -> Span | None:
+        """Return the place of a tree in the script."""
+        if node is None or self.source is None:
+            return None
+        found = span_of(node)
+        return Span(self.source, *found) if found else None
+
+    def error(
+        self, code: str, message: str, node: exp.Expression | None = None, help: str | None = None
+    ) -> FlinkDdlError:
+        """Build the error for a tree; the caller raises it."""
+        return FlinkDdlError.of(code, message, self.span(node), help)
+
+    def check_options(
+        self,
+        table: Table,
+        role: Role,
+        hints: Mapping[str, OptionText] | None,
+        span: Span | None,
+        *,
+        overwrite: bool = False,
+        conflict: str | None = None,
+    ) -> ResolvedOptions:
+        """Return a table's options for one use, hints laid over them, typed. Raises FlinkDdlError with all findings."""
+        if hints and self.option("table.dynamic-table-options.enabled", "true").lower() == "false":
+            help = "SET 'table.dynamic-table-options.enabled' = 'true'"
+            raise FlinkDdlError.of("FD240", "OPTIONS hints are switched off", span, help)
+        found = Bag()
+        duplicates = self.option("table.exec.source.cdc-events-duplicate", "false").lower() == "true"
+        use = Use(span, not self.session.streaming, overwrite, duplicates, conflict)
+        options = use_table(table, role, hints, found, use)
+        found.raise_if_errors()
+        self.bag.extend(found)
+        if options is None:
+            raise FlinkDdlError.of("FD900", f"the options of '{table.path}' gave neither values nor an error", span)
+        return options
+
+    def option(self, key: str, default: str) -> str:
+        """Return a SET value of the session."""
+        return self.session.config.get(key, default)
+
+    def in_source(self, source: SourceText | None) -> Context:
+        """Return this context for trees that stand in another text (a view's, a table's)."""
+        return self if source is None or source is self.source else self._copy(source=source)
+
+    def in_view(self, view: View) -> Context:
+        """Return this context for a view's own query: its text, catalog and database."""
+        catalog = self.catalog.at(view.catalog, view.database) if view.catalog else self.catalog
+        source = view.span.source if view.span else self.source
+        return self._copy(source=source, catalog=catalog, open_views=(*self.open_views, str(view.path)))
+
+    def _copy(self, **changes: Any) -> Context:
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return Context(**(values | changes))

@@ -1,0 +1,115 @@
+"""Typed calls and casts, built by hand: implicit casts are inserted, messages carry codes and places."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flinkddl import sqltypes as T
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.diagnostics.report import did_you_mean
+from flinkddl.functions.casts import CastRefused, check_cast
+from flinkddl.functions.catalogue import AGGREGATES, FUNCTIONS, lookup
+from flinkddl.functions.core import NO_VALUE, Operand, SignatureError, Unavailable
+from flinkddl.functions.typing import can_cast_implicitly
+from flinkddl.functions.user import UndeclaredTypes, declared
+from flinkddl.plan.rex import Call, Literal, Rex
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from flinkddl.catalog.model import Function
+    from flinkddl.diagnostics import Span
+    from flinkddl.sqltypes import DataType
+
+
+def call(
+    name: str, args: Sequence[Rex], options: Mapping[str, Any] | None = None, span: Span | None = None, shown: str = ""
+) -> Rex:
+    """Build a typed call of a catalogue function, with the implicit casts of its arguments.
+
+    ``shown`` is the name as the user wrote it, for messages. Raises FlinkDdlError: FD400 unknown function, FD401
+    arguments do not fit, FD402 known to Flink but not available here.
+    """
+    function = lookup(name)
+    if function is None:
+        raise unknown_function(shown or name, span)
+    opts = dict(options or {})
+    try:
+        types = function.operands([operand(a) for a in args], opts)
+    except SignatureError as e:
+        got = ", ".join(str(a.type) for a in args)
+        message = f"cannot apply '{shown or name}' to arguments of type ({got}): {e}"
+        raise FlinkDdlError.of("FD401", message, span) from None
+    except Unavailable as e:
+        message = f"function '{shown or name}' is not available on Spark: {e}"
+        raise FlinkDdlError.of("FD402", message, span) from None
+    cast_args = tuple(cast(a, t, span) for a, t in zip(args, types, strict=True))
+    result = function.result_type([operand(a) for a in cast_args], opts)
+    return Call(result, function.name, cast_args, tuple(opts.items()), span)
+
+
+def cast(rex: Rex, target: DataType, span: Span | None = None) -> Rex:
+    """Return the value as ``target``: itself when the types agree but for nullability and time attribute."""
+    if rex.type.not_null() == target.not_null() or (
+        rex.type.as_attribute(None).not_null() == target.as_attribute(None).not_null()
+    ):
+        return rex
+    if isinstance(rex, Literal) and rex.value is None:
+        return Literal(target.with_nullable(True), None)
+    nullable = rex.type.nullable or target.root is T.Root.NULL
+    return Call(target.with_nullable(nullable), "CAST", (rex,), (), span)
+
+
+def operand(rex: Rex) -> Operand:
+    """Return what the catalogue may know of an argument."""
+    return Operand(rex.type, rex.value if isinstance(rex, Literal) else NO_VALUE)
+
+
+def unknown_function(name: str, span: Span | None) -> FlinkDdlError:
+    """Return the error for a name that is no function, with the nearest one that is."""
+    names = [n for n in (*FUNCTIONS, *AGGREGATES) if n.isidentifier()]
+    return FlinkDdlError.of("FD400", f"unknown function '{name}'", span, did_you_mean(name, names))
+
+
+def explicit_cast(value: Rex, target: DataType, try_: bool = False, span: Span | None = None) -> Rex:
+    """Build CAST or TRY_CAST. Raises FlinkDdlError FD405 where Flink knows no such cast."""
+    try:
+        check_cast(value.type, target)
+    except CastRefused as e:
+        raise FlinkDdlError.of("FD405", str(e), span) from None
+    if target.root in T.INTERVAL:
+        months = target.root is T.Root.INTERVAL_YEAR_MONTH
+        target = T.INTERVAL_YM("MONTH") if months else T.INTERVAL_DT("SECOND", None, 3)
+    nullable = value.type.nullable or try_ or value.type.root is T.Root.NULL
+    result = target.with_nullable(nullable)
+    if isinstance(value, Literal) and value.value is None:
+        return Literal(result, None)
+    if value.type.as_attribute(None).not_null() == target.not_null():
+        return value if not try_ else Call(result, "REINTERPRET", (value,), (), span)
+    return Call(result, "TRY_CAST" if try_ else "CAST", (value,), (), span)
+
+
+def user_call(name: str, function: Function, args: Sequence[Rex], span: Span | None) -> Rex:
+    """Build the call of a user's scalar function: its declared types decide.
+
+    Raises FlinkDdlError: FD401 arguments that do not fit, FD402 a Java function or one without declared types.
+    """
+    if function.language.upper() != "PYTHON":
+        takes = ", ".join(str(a.type) for a in args)
+        message = f"'{name}' is a {function.language.capitalize()} function, which Spark cannot run as it is"
+        help = f"write a Python function that takes ({takes}) and give it with '--udf {name}=module:function'"
+        raise FlinkDdlError.of("FD402", message, span, help)
+    try:
+        user = declared(function.identifier)
+    except UndeclaredTypes as e:
+        help = 'annotate it, or declare its types with \'@flinkddl.functions.user.udf("INT", ["STRING"])\''
+        raise FlinkDdlError.of("FD402", str(e), span, help) from None
+    if user.arguments is not None and len(user.arguments) != len(args):
+        raise FlinkDdlError.of("FD401", f"'{name}' takes {len(user.arguments)} arguments, not {len(args)}", span)
+    for arg, wanted in zip(args, user.arguments or (), strict=False):
+        if not can_cast_implicitly(arg.type, wanted):
+            raise FlinkDdlError.of("FD401", f"'{name}' takes {wanted.summary}, not {arg.type.summary}", span)
+    types = user.arguments or tuple(a.type for a in args)
+    typed = tuple(cast(a, t.with_nullable(a.type.nullable), span) for a, t in zip(args, types, strict=True))
+    options = (("name", f"udf_{name}"), ("target", user.target))
+    return Call(user.result, "USER", typed, options, span)

@@ -1,0 +1,153 @@
+"""Small constructors of plan nodes that many builders need."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from flinkddl import sqltypes as T
+from flinkddl.functions.catalogue import lookup
+from flinkddl.plan.nodes import Field, Filter, Project, Values
+from flinkddl.plan.rex import Call, InputRef, Literal, Rex, conjunction, substitute, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from flinkddl.plan.nodes import Node
+    from flinkddl.sqltypes import DataType
+
+TRUE = Literal(T.BOOLEAN.not_null(), True)
+
+
+def ref(node: Node, index: int) -> InputRef:
+    """Return a reference to a node's output field."""
+    return InputRef(node.fields[index].type, index)
+
+
+def refs(node: Node) -> tuple[Rex, ...]:
+    """Return references to all output fields."""
+    return tuple(ref(node, i) for i in range(len(node.fields)))
+
+
+def deterministic(rex: Rex) -> bool:
+    """Whether computing an expression twice, or elsewhere, gives the same value."""
+    for r in walk(rex):
+        found = lookup(r.function) if isinstance(r, Call) else None
+        if found is not None and not found.deterministic:
+            return False
+    return True
+
+
+def project(node: Node, exprs: Sequence[Rex], names: Sequence[str]) -> Node:
+    """Return a projection; two in a row become one, an identity disappears, constants over VALUES are folded in."""
+    exprs = tuple(exprs)
+    fields = tuple(Field(n, e.type) for n, e in zip(names, exprs, strict=True))
+    if isinstance(node, Project) and (
+        all(deterministic(e) for e in node.exprs) or all(isinstance(e, InputRef) for e in exprs)
+    ):
+        return project(node.input, tuple(substitute(e, node.exprs) for e in exprs), names)
+    if fields == node.fields and all(isinstance(e, InputRef) and e.index == i for i, e in enumerate(exprs)):
+        return node
+    if isinstance(node, Values) and not node.fields:
+        return Values(fields=fields, rows=tuple(exprs for _ in node.rows))
+    return Project(input=node, exprs=exprs, fields=fields)
+
+
+def keep(node: Node, indices: Iterable[int]) -> Node:
+    """Return a projection to some fields."""
+    indices = tuple(indices)
+    return project(node, [ref(node, i) for i in indices], [node.fields[i].name for i in indices])
+
+
+def append(node: Node, exprs: Sequence[Rex], names: Sequence[str] | None = None) -> tuple[Node, tuple[int, ...]]:
+    """Return the node with extra fields at the end for the expressions, and the index of each.
+
+    Expressions that are fields already are not repeated.
+    """
+    places: list[int] = []
+    extra: list[Rex] = []
+    width = len(node.fields)
+    for e in exprs:
+        if isinstance(e, InputRef):
+            places.append(e.index)
+        elif e in extra:
+            places.append(width + extra.index(e))
+        else:
+            places.append(width + len(extra))
+            extra.append(e)
+    if not extra:
+        return node, tuple(places)
+    labels = [f.name for f in node.fields] + [f"$f{width + i}" for i in range(len(extra))]
+    del names
+    return project(node, [*refs(node), *extra], labels), tuple(places)
+
+
+def where(node: Node, condition: Rex) -> Node:
+    """Return a filter; TRUE disappears, under FALSE or NULL there are no rows."""
+    if isinstance(condition, Literal):
+        return node if condition.value else Values(fields=node.fields, rows=())
+    return Filter(input=node, condition=condition, fields=node.fields)
+
+
+def all_of(parts: Iterable[Rex]) -> Rex:
+    """Join conditions with AND, without the TRUEs; one FALSE or NULL is the whole."""
+    kept = tuple(p for p in parts if not (isinstance(p, Literal) and p.value is True))
+    never = next((p for p in kept if isinstance(p, Literal) and not p.value), None)
+    return conjunction(kept) if never is None else never
+
+
+def call(function: str, type_: DataType, *args: Rex) -> Call:
+    """Return an operator call."""
+    return Call(type_, function, args)
+
+
+def equal(left: Rex, right: Rex) -> Rex:
+    """Return ``left = right``."""
+    return Call(T.BOOLEAN.with_nullable(left.type.nullable or right.type.nullable), "=", (left, right))
+
+
+def is_null(value: Rex) -> Rex:
+    """Return ``value IS NULL``."""
+    return Call(T.BOOLEAN.not_null(), "IS NULL", (value,))
+
+
+def is_not_null(value: Rex) -> Rex:
+    """Return ``value IS NOT NULL``."""
+    return Call(T.BOOLEAN.not_null(), "IS NOT NULL", (value,))
+
+
+def negate(value: Rex) -> Rex:
+    """Return ``NOT value``."""
+    return Call(value.type, "NOT", (value,))
+
+
+def cast(value: Rex, type_: DataType) -> Rex:
+    """Return a cast to a type, or the value itself when only nullability or the time attribute differs."""
+    plain = value.type.as_attribute(None).with_nullable(True)
+    if plain == type_.as_attribute(None).with_nullable(True):
+        return value
+    if isinstance(value, Literal) and value.value is None:
+        return replace(value, type=type_.with_nullable(True))
+    return Call(type_.with_nullable(value.type.nullable), "CAST", (value,))
+
+
+def unique(names: Sequence[str]) -> tuple[str, ...]:
+    """Make names distinct as Flink does for results: ``x, x0, x1``."""
+    taken: set[str] = set()
+    out = []
+    for name in names:
+        candidate, attempt = name, 0
+        while candidate in taken:
+            candidate = f"{name}{attempt}"
+            attempt += 1
+        taken.add(candidate)
+        out.append(candidate)
+    return tuple(out)
+
+
+def rename(node: Node, names: Sequence[str]) -> Node:
+    """Return the node with other output names."""
+    if tuple(f.name for f in node.fields) == tuple(names):
+        return node
+    fields = tuple(Field(n, f.type) for n, f in zip(names, node.fields, strict=True))
+    return replace(node, fields=fields)

@@ -1,0 +1,213 @@
+"""Tables of the catalog become Scans: column types, computed columns, metadata, watermark, time attributes.
+
+What a Scan computes, in this order: the physical columns and the connector's raw metadata values; then ``metadata``,
+the cast of each raw value to its declared type (an expression over an ``InputRef`` of the column's own index, typed as
+the raw value); then ``computed`` over those; then the watermark over all columns.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flinkddl import sqltypes as T
+from flinkddl.connectors import connector
+from flinkddl.diagnostics import FlinkDdlError, did_you_mean
+from flinkddl.plan import expressions
+from flinkddl.plan.names import Entry, NameScope, Relation
+from flinkddl.plan.nodes import Field, Scan, WatermarkSpec
+from flinkddl.plan.rex import Call, InputRef, Literal, Rex
+from flinkddl.records import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flinkddl.catalog.model import Column, OptionText, Table
+    from flinkddl.diagnostics import Span
+    from flinkddl.options.resolved import ResolvedOptions
+    from flinkddl.plan.context import Context
+    from flinkddl.sqltypes import DataType
+
+_HIDDEN = "\0"
+
+
+@dataclass(frozen=True)
+class ResolvedTable:
+    """A table's columns with Flink types: what DESCRIBE shows, what a Scan reads and a Sink writes."""
+
+    table: Table
+    fields: tuple[Field, ...]
+    computed: tuple[tuple[int, Rex], ...] = ()
+    watermark: WatermarkSpec | None = None
+
+    @property
+    def persisted(self) -> tuple[Field, ...]:
+        """The sink schema: fields of the persisted columns, time attributes gone."""
+        return tuple(
+            Field(f.name, f.type.as_attribute(None))
+            for f, c in zip(self.fields, self.table.columns, strict=True)
+            if c.persisted
+        )
+
+    @property
+    def primary_key(self) -> tuple[int, ...]:
+        """Field indices of the primary key, in the clause's order."""
+        names = [f.name for f in self.fields]
+        key = self.table.primary_key
+        return tuple(names.index(c) for c in key.columns) if key else ()
+
+
+def resolve_table(table: Table, context: Context) -> ResolvedTable:
+    """Resolve and check a table's declaration, without its options. Raises FlinkDdlError (FD470 to FD472)."""
+    context = context.in_source(table.span.source if table.span else None)
+    _check_names(table)
+    key = _check_primary_key(table)
+    fields = [
+        Field(c.name, (c.type or T.NULL).with_nullable(c.name not in key and (c.type or T.NULL).nullable))
+        for c in table.columns
+    ]
+    computed = []
+    for i, column in enumerate(table.columns):
+        if column.kind == "computed":
+            rex = _computed(table, column, fields, context)
+            computed.append((i, rex))
+    for i, rex in computed:
+        fields[i] = Field(fields[i].name, rex.type)
+    watermark = None
+    if table.watermark is not None:
+        watermark = _watermark(table, fields, context)
+        i = watermark.index
+        fields[i] = Field(fields[i].name, fields[i].type.as_attribute("ROWTIME"))
+    return ResolvedTable(table, tuple(fields), tuple(computed), watermark)
+
+
+def scan(table: Table, context: Context, hints: Mapping[str, OptionText] | None, span: Span | None) -> Scan:
+    """Return the Scan of a table, its options checked for reading."""
+    resolved = resolve_table(table, context)
+    options = context.check_options(table, "source", hints, span or table.span)
+    return Scan(
+        table=table,
+        options=options,
+        fields=resolved.fields,
+        computed=resolved.computed,
+        metadata=_metadata(table, resolved.fields, options),
+        watermark=resolved.watermark,
+        span=span,
+    )
+
+
+def _check_names(table: Table) -> None:
+    seen: set[str] = set()
+    for c in table.columns:
+        if c.name in seen:
+            raise FlinkDdlError.of("FD472", f"column '{c.name}' is declared twice", c.span or table.span)
+        seen.add(c.name)
+
+
+def _check_primary_key(table: Table) -> frozenset[str]:
+    key = table.primary_key
+    if key is None:
+        return frozenset()
+    for i, name in enumerate(key.columns):
+        column = table.column(name)
+        if column is None:
+            help_ = did_you_mean(name, [c.name for c in table.columns])
+            raise FlinkDdlError.of("FD472", f"primary key column '{name}' does not exist", key.span, help_)
+        if column.kind != "physical":
+            raise FlinkDdlError.of(
+                "FD472",
+                f"primary key column '{name}' is a {column.kind} column",
+                key.span,
+                "a primary key takes physical columns",
+            )
+        if name in key.columns[:i]:
+            raise FlinkDdlError.of("FD472", f"column '{name}' stands twice in the primary key", key.span)
+    return frozenset(key.columns)
+
+
+def _scope(table: Table, fields: list[Field], visible: list[str], context: Context, clause: str) -> NameScope:
+    node = Scan(table=table, options=None, fields=tuple(fields))
+    return NameScope(context, Relation(node, (Entry(table.path.name, tuple(visible), 0),)), clause=clause)
+
+
+def _computed(table: Table, column: Column, fields: list[Field], context: Context) -> Rex:
+    visible = [_HIDDEN if c.kind == "computed" else c.name for c in table.columns]
+    scope = _scope(table, fields, visible, context, f"the computed column '{column.name}'")
+    assert column.expression is not None
+    try:
+        return expressions.resolve_expression(column.expression, scope)
+    except FlinkDdlError as e:
+        names = {c.name for c in table.columns if c.kind == "computed"}
+        used = [i.name for i in column.expression.find_all(_identifier()) if i.name in names]
+        if not used or e.diagnostics[0].code != "FD450":
+            raise
+        raise context.error(
+            "FD470",
+            f"computed column '{column.name}' uses '{used[0]}', which is computed too",
+            column.expression,
+            f"repeat the expression of '{used[0]}', or compute '{column.name}' in a view",
+        ) from None
+
+
+def _identifier() -> Any:
+    from sqlglot import exp
+
+    return exp.Identifier
+
+
+def _watermark(table: Table, fields: list[Field], context: Context) -> WatermarkSpec:
+    mark = table.watermark
+    assert mark is not None
+    names = [f.name for f in fields]
+    if len(mark.column) > 1:
+        raise FlinkDdlError.of(
+            "FD471",
+            f"the watermark column '{'.'.join(mark.column)}' is a nested field",
+            mark.span,
+            "make it a computed column of its own",
+        )
+    if mark.column[0] not in names:
+        help_ = did_you_mean(mark.column[0], names)
+        raise FlinkDdlError.of("FD471", f"watermark column '{mark.column[0]}' does not exist", mark.span, help_)
+    index = names.index(mark.column[0])
+    _check_time(fields[index].type, "watermark column", mark.span)
+    scope = _scope(table, fields, names, context, "the watermark")
+    expression = expressions.resolve_expression(mark.expression, scope)
+    _check_time(expression.type, "watermark expression", mark.span)
+    return WatermarkSpec(index=index, expression=expression, delay_ms=_delay(expression, index))
+
+
+def _check_time(type_: DataType, what: str, span: Span | None) -> None:
+    if type_.is_a(T.TIMESTAMPS) and (type_.precision or 0) <= 3 and type_.time_attribute != "PROCTIME":
+        return
+    shown = "a processing time" if type_.time_attribute == "PROCTIME" else type_.summary
+    help_ = "declare it as TIMESTAMP(3), or cast it" if type_.is_a(T.TIMESTAMPS) else "convert it in a computed column"
+    raise FlinkDdlError.of(
+        "FD471", f"the {what} must be TIMESTAMP(p) or TIMESTAMP_LTZ(p) with p from 0 to 3, this is {shown}", span, help_
+    )
+
+
+def _delay(expression: Rex, index: int) -> int | None:
+    match expression:
+        case InputRef(index=i) if i == index:
+            return 0
+        case Call(function="-", args=(InputRef(index=i), Literal(value=int(value)))) if i == index and value >= 0:
+            return value
+        case _:
+            return None
+
+
+def _metadata(table: Table, fields: tuple[Field, ...], options: ResolvedOptions) -> tuple[tuple[int, Rex], ...]:
+    """Return, per metadata column, the expression from the connector's value to the declared type."""
+    known = connector(options.connector).metadata(options)
+    out: list[tuple[int, Rex]] = []
+    for i, column in enumerate(table.columns):
+        if column.kind == "metadata":
+            raw = known[column.metadata_key or column.name].read
+            out.append((i, _metadata_cast(InputRef(raw, i), fields[i].type.as_attribute(None))))
+    return tuple(out)
+
+
+def _metadata_cast(value: Rex, target: DataType) -> Rex:
+    if value.type.not_null() == target.not_null():
+        return value
+    return Call(target.with_nullable(value.type.nullable or target.nullable), "CAST", (value,))

@@ -1,0 +1,275 @@
+"""Checks of what a job needs from the machine and the network, each with what to do where it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower import job as J
+from flinkddl.runtime.checkpoint import Checkpoint
+from flinkddl.runtime.kafka_admin import KafkaAdmin
+from flinkddl.runtime.offsets import client_properties, topics_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from flinkddl.runtime.session import SparkOptions
+
+State = Literal["ok", "warn", "fail"]
+LOW_DISK_BYTES = 1 << 30
+FUTURE_SECONDS = 60
+REGISTRY_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line: what was looked at, how it is, and what to do where it is not well."""
+
+    what: str
+    state: State
+    text: str
+    fix: str | None = None
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is examined: how Spark is started, the jobs of a script, its registries, and where state shall be kept."""
+
+    spark: SparkOptions
+    jobs: Sequence[J.SparkJob] = ()
+    registries: Sequence[Mapping[str, str]] = ()
+    checkpoint: str | None = None
+
+
+def examine(subject: Subject, start_spark: bool = True) -> Iterator[Finding]:
+    """Yield the findings one after the other, as soon as each is known."""
+    yield _python()
+    java = _attempt("java", _java)
+    yield java
+    jars = _attempt("jars", lambda: _jars(subject))
+    yield jars
+    if start_spark and "fail" not in (java.state, jars.state):
+        yield _attempt("spark", lambda: _spark(subject))
+    for servers in _clusters(subject.jobs):
+        yield from _kafka(servers, subject.jobs)
+    for registry in subject.registries:
+        yield _registry(registry)
+    yield from _checkpoint(subject)
+    yield _disk()
+    yield _clock()
+
+
+def _attempt(what: str, check: Callable[[], Finding]) -> Finding:
+    try:
+        return check()
+    except FlinkDdlError as error:
+        return _failed(what, error)
+
+
+def _failed(what: str, error: FlinkDdlError) -> Finding:
+    first = error.diagnostics[0]
+    return Finding(what, "fail", f"{first.code}: {first.message}", first.help)
+
+
+# ---- this machine --------------------------------------------------------------------------------------------------
+
+
+def _python() -> Finding:
+    from importlib.metadata import version
+
+    spark = version("pyspark")
+    text = f"Python {sys.version.split()[0]}, PySpark {spark}"
+    if not spark.startswith("4.3."):
+        return Finding("python", "fail", text, "pip install 'pyspark>=4.3,<4.4'")
+    return Finding("python", "ok", text)
+
+
+def _java() -> Finding:
+    from flinkddl.runtime.java import find_java, java_major
+
+    path = find_java()
+    return Finding("java", "ok", f"Java {java_major(path)} at {path}")
+
+
+def _jars(subject: Subject) -> Finding:
+    from flinkddl.runtime.jars import functions_jar, spark_jars
+
+    jars = spark_jars(subject.spark.jars)
+    if functions_jar() is None:
+        return Finding("jars", "fail", "flinkddl-functions.jar is missing", "reinstall flinkddl, or run `make jar`")
+    return Finding("jars", "ok", f"{len(jars)} jars in {jars[0].parent}")
+
+
+def _spark(subject: Subject) -> Finding:
+    from flinkddl.runtime.session import build_session
+
+    began = time.monotonic()
+    session = build_session(subject.spark)
+    try:
+        session.sql("SELECT flinkddl.decode(X'61', 'UTF-8')").collect()
+        session.read.format("kafka").options(**{"kafka.bootstrap.servers": "none:1", "subscribe": "none"}).load()
+    except Exception as error:  # noqa: BLE001 - whatever Spark says is the finding
+        from flinkddl.runtime.failures import full_text, reason
+
+        return Finding("spark", "fail", reason(full_text(error)), "are other Spark jars on the class path?")
+    finally:
+        session.stop()
+    return Finding("spark", "ok", f"Spark {session.version} started in {time.monotonic() - began:.0f} s")
+
+
+def _disk() -> Finding:
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    text = f"{free / 1e9:.1f} GB free in {folder}"
+    if free < LOW_DISK_BYTES:
+        return Finding("disk", "warn", text, "state and shuffles go there: make room, or point TMPDIR elsewhere")
+    return Finding("disk", "ok", text)
+
+
+def _clock() -> Finding:
+    now = datetime.now(UTC)
+    text = f"{now:%Y-%m-%d %H:%M:%S} UTC; zone of this machine {'/'.join(time.tzname)}"
+    if now.year < 2024:
+        return Finding("clock", "fail", text, "set the clock: watermarks and TLS depend on it")
+    return Finding("clock", "ok", text)
+
+
+# ---- Kafka ---------------------------------------------------------------------------------------------------------
+
+
+def _reads(jobs: Sequence[J.SparkJob]) -> Iterator[J.Read]:
+    return (s for job in jobs for s in job.steps if isinstance(s, J.Read) and "kafka.bootstrap.servers" in s.options)
+
+
+def _writes(jobs: Sequence[J.SparkJob]) -> Iterator[J.Write]:
+    return (w for job in jobs for w in job.writes if "kafka.bootstrap.servers" in w.options)
+
+
+def _clusters(jobs: Sequence[J.SparkJob]) -> list[dict[str, str]]:
+    """Return the client properties of each cluster, once."""
+    options = [*(step.options for step in _reads(jobs)), *(write.options for write in _writes(jobs))]
+    found = {json.dumps(p, sort_keys=True): p for p in map(client_properties, options)}
+    by_server = {p["bootstrap.servers"]: p for p in reversed(list(found.values()))}
+    return list(by_server.values())[::-1]
+
+
+def _kafka(properties: dict[str, str], jobs: Sequence[J.SparkJob]) -> Iterator[Finding]:
+    servers = properties["bootstrap.servers"]
+    try:
+        with KafkaAdmin(properties) as admin:
+            names = admin.topics()
+            yield Finding("kafka", "ok", f"{servers} answers, {len(names)} topics")
+            seen: set[str] = set()
+            for step in _reads(jobs):
+                if step.options["kafka.bootstrap.servers"] == servers:
+                    yield from _source(step, admin, seen)
+            for write in _writes(jobs):
+                if write.options["kafka.bootstrap.servers"] == servers:
+                    yield from _sink(write, admin, names, seen)
+    except FlinkDdlError as error:
+        yield _failed("kafka", error)
+
+
+def _source(step: J.Read, admin: KafkaAdmin, seen: set[str]) -> Iterator[Finding]:
+    topics = [t for t in topics_of(step.options, admin) if t not in seen]
+    if not topics and "subscribePattern" in step.options:
+        text = f"no topic matches '{step.options['subscribePattern']}', which '{step.table}' reads"
+        yield Finding("topic", "warn", text, "check 'topic-pattern', or create a topic")
+    for topic in topics:
+        seen.add(topic)
+        try:
+            ends, begins = admin.end_offsets([topic])[topic], admin.begin_offsets([topic])[topic]
+            records = sum(ends[p] - begins[p] for p in ends)
+            yield Finding("topic", "ok", f"{topic}: {len(ends)} partitions, about {records:,} records")
+            yield from _from_the_future(topic, admin, ends)
+        except FlinkDdlError as error:
+            yield _failed("topic", error)
+
+
+def _from_the_future(topic: str, admin: KafkaAdmin, ends: Mapping[int, int]) -> Iterator[Finding]:
+    """Records ahead of this machine's clock: one of the clocks is wrong, and watermarks follow the records."""
+    later = admin.offsets_at([topic], int((time.time() + FUTURE_SECONDS) * 1000))[topic]
+    ahead = sum(ends[p] - later.get(p, ends[p]) for p in ends)
+    if ahead > 0:
+        text = f"{topic}: {ahead:,} records are more than a minute ahead of this machine's clock"
+        yield Finding("clock", "warn", text, "set the clock (NTP), or look at the timestamps that producers write")
+
+
+def _sink(write: J.Write, admin: KafkaAdmin, names: list[str], seen: set[str]) -> Iterator[Finding]:
+    topic = write.options.get("topic")
+    if topic is None or topic in seen:
+        return
+    seen.add(topic)
+    if topic not in names:
+        text = f"{topic}: does not exist; '{write.table}' writes it"
+        fix = f"create it, or rely on the broker: kafka-topics.sh --create --topic {topic} --bootstrap-server ..."
+        yield Finding("topic", "warn", text, fix)
+        return
+    yield Finding("topic", "ok", f"{topic}: {len(admin.partitions([topic])[topic])} partitions, written")
+
+
+# ---- registry and checkpoint ---------------------------------------------------------------------------------------
+
+
+def _registry(options: Mapping[str, str]) -> Finding:
+    """Ask a schema registry for its subjects; ``url`` and perhaps ``basic-auth.user-info`` are given."""
+    import base64
+    from urllib.error import HTTPError, URLError
+    from urllib.request import Request, urlopen
+
+    url = options["url"].split(",")[0].strip().rstrip("/")
+    request = Request(f"{url}/subjects")
+    if login := options.get("basic-auth.user-info"):
+        request.add_header("Authorization", "Basic " + base64.b64encode(login.encode()).decode())
+    elif token := options.get("bearer-auth.token"):
+        request.add_header("Authorization", f"Bearer {token}")
+    try:
+        with urlopen(request, timeout=REGISTRY_SECONDS) as answer:
+            subjects = json.load(answer)
+    except HTTPError as error:
+        fix = "check 'basic-auth.user-info'" if error.code in (401, 403) else "is that a schema registry?"
+        return Finding("registry", "fail", f"{url} answers {error.code} {error.reason}", fix)
+    except (URLError, OSError, ValueError) as error:
+        why = getattr(error, "reason", error)
+        return Finding("registry", "fail", f"{url}: {why}", "check the url option of the format, and the network")
+    return Finding("registry", "ok", f"{url} answers, {len(subjects)} subjects")
+
+
+def _checkpoint(subject: Subject) -> Iterator[Finding]:
+    if subject.checkpoint is None:
+        if any(job.streaming for job in subject.jobs):
+            fix = "SET 'execution.checkpointing.dir' = '...', or run with --checkpoint DIR"
+            yield Finding("checkpoint", "warn", "none is set: a run starts anew each time", fix)
+        return
+    folder = Checkpoint(subject.checkpoint, temporary=False).local
+    if folder is None:
+        text = f"{subject.checkpoint} is not a local folder: Spark opens it with its own file systems, not tried here"
+        yield Finding("checkpoint", "ok", text)
+        return
+    try:
+        yield _writable(folder)
+    except OSError as error:
+        yield Finding("checkpoint", "fail", f"{folder}: {error.strerror}", "make it writable for this user")
+
+
+def _writable(folder: Path) -> Finding:
+    """Write and remove a file where the state will lie, or in the nearest folder above that is there."""
+    there = next(p for p in (folder, *folder.absolute().parents) if p.exists())
+    handle, name = tempfile.mkstemp(dir=there, prefix=".flinkddl-doctor-")
+    os.close(handle)
+    Path(name).unlink()
+    free = shutil.disk_usage(there).free
+    new = "" if folder.exists() else " (will be made)"
+    text = f"{folder}{new}, {free / 1e9:.1f} GB free"
+    if free < LOW_DISK_BYTES:
+        return Finding("checkpoint", "warn", text, "make room: state grows with its keys")
+    return Finding("checkpoint", "ok", text)

@@ -1,0 +1,82 @@
+"""What a failed Spark query means to the author of the SQL: the table, the records, the reason; Java goes to a file."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.diagnostics import Diagnostic, FlinkDdlError
+from flinkddl.runtime.cache import new_log
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flinkddl.lower.job import SparkJob, Write
+
+_CAUSE = re.compile(r"^(?:Caused by: )?((?:[a-z_]\w*\.)+[A-Z][\w$]*(?:Exception|Error)\w*): (.*)$", re.MULTILINE)
+_CLASS = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] ")
+_RANGE = re.compile(r"Current (Committed|Available) Offsets: (.*)")
+_PLACE = re.compile(r"KafkaV2\[[^\]]*\]+: (\{.*?\}\})")
+
+
+class JobFailed(FlinkDdlError):
+    """A running job failed. ``log`` is the file with Java's own words; ``write`` the name of the failed query."""
+
+    def __init__(self, diagnostic: Diagnostic, write: str, log: Path) -> None:
+        super().__init__([diagnostic])
+        self.write = write
+        self.log = log
+
+
+def job_failed(job: SparkJob, write: Write, error: Exception) -> JobFailed:
+    """Return the failure of a write as an error of ours (FD830), the whole of Java's text kept in a file."""
+    text = full_text(error)
+    log = new_log("failure")
+    log.write_text(f"job {job.name}, write {write.name}\n\n{text}\n", encoding="utf-8")
+    where = records_in_question(text)
+    target = f"the query into '{write.table or write.name}' failed"
+    message = f"{target}{f' on {where}' if where else ''}: {reason(text)}"
+    return JobFailed(Diagnostic("FD830", message, help=f"the whole error is in '{log}'"), write.name, log)
+
+
+def full_text(error: Exception) -> str:
+    """Return everything that a PySpark error knows: message, Java stack and causes."""
+    parts = [str(error)]
+    for name in ("stackTrace", "_stackTrace", "java_exception"):
+        value: Any = getattr(error, name, None)
+        if value:
+            parts.append(str(value))
+    cause: Any = getattr(error, "cause", None) or getattr(error, "_cause", None)
+    if isinstance(cause, Exception):
+        parts.append("Caused by: " + full_text(cause))
+    return "\n".join(parts)
+
+
+def reason(text: str) -> str:
+    """Return the innermost cause in one line, without Java class, Spark's error class and SQLSTATE."""
+    causes = [message for _, message in _CAUSE.findall(text) if message.strip()]
+    telling = [m for m in causes if not m.startswith(("Job aborted", "Task failed", "[TASK_WRITE_FAILED]"))]
+    line = (telling or causes or text.strip().splitlines() or ["unknown reason"])[-1 if causes else 0]
+    line = re.sub(r"\s*SQLSTATE: \w+.*$", "", _CLASS.sub("", line)).strip()
+    return line.rstrip(".") or "unknown reason"
+
+
+def records_in_question(text: str) -> str:
+    """Return the records of the failed batch, ``topic 'orders' partition 0, offsets 4 to 9``, as Spark says."""
+    found = {kind: _places(rest) for kind, rest in _RANGE.findall(text)}
+    done, end = found.get("Committed", {}), found.get("Available", {})
+    ranges = [
+        f"topic '{topic}' partition {partition}, offsets {done.get(topic, {}).get(partition, 0)} to {offset - 1}"
+        for topic, places in end.items()
+        for partition, offset in sorted(places.items(), key=lambda item: int(item[0]))
+        if offset > done.get(topic, {}).get(partition, 0)
+    ]
+    return "; ".join(ranges[:3]) + (f" and {len(ranges) - 3} more partitions" if len(ranges) > 3 else "")
+
+
+def _places(text: str) -> dict[str, dict[str, int]]:
+    out: dict[str, dict[str, int]] = {}
+    for part in _PLACE.findall(text):
+        out |= json.loads(part)
+    return out

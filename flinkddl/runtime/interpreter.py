@@ -1,0 +1,416 @@
+"""Runs a SparkJob: session, sources, steps, one query a write, and a supervisor that ends them together."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from flinkddl.diagnostics import Diagnostic, FlinkDdlError
+from flinkddl.runtime.checkpoint import Checkpoint, mark_drained, open_checkpoint
+from flinkddl.runtime.cores import check_cores
+from flinkddl.runtime.failures import JobFailed, job_failed
+from flinkddl.runtime.kafka_admin import KafkaAdmin, Offsets
+from flinkddl.runtime.offsets import await_stops, client_properties, topics_of
+from flinkddl.runtime.progress import Progress, read_progress
+from flinkddl.runtime.session import job_session
+from flinkddl.runtime.sources import Sources
+from flinkddl.runtime.steps import build_frames
+from flinkddl.runtime.udf import register
+from flinkddl.runtime.writers import run_write, start_query, trigger_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from flinkddl.lower.job import SparkJob
+    from flinkddl.runtime.writers import Rows
+
+Status = Literal["starting", "running", "finished", "stopped", "failed"]
+POLL_SECONDS = 0.1
+STOP_SECONDS = 60.0
+COMMIT_SECONDS = 1.0
+PARTITIONS = "spark.flinkddl.partitions."  # ScalarWatermark.java asks for it
+
+
+def _to_stderr(text: str) -> None:
+    sys.stderr.write(f"flinkddl: {text}\n")
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a job is run, beside what its SQL says.
+
+    ``checkpoint``: folder that outlives the run (a path or URI), None for a temporary one; ``fresh`` sets an old one
+    aside. ``on_rows`` takes the changes of ``flinkddl.collect`` writes, ``on_progress`` each finished batch, ``notice``
+    a line for the user. ``max_offsets_per_trigger`` bounds a batch of each Kafka source.
+    """
+
+    checkpoint: str | None = None
+    fresh: bool = False
+    on_rows: Callable[[Rows], None] | None = None
+    on_progress: Callable[[Progress], None] | None = None
+    notice: Callable[[str], None] = _to_stderr
+    max_offsets_per_trigger: int | None = None
+
+
+class RunningJob:
+    """A started job. Its queries live and end together; all methods may be called from any thread."""
+
+    def __init__(self, spark: SparkSession, job: SparkJob, options: RunOptions) -> None:
+        self.job = job
+        self.options = options
+        self.status: Status = "starting"
+        self.error: FlinkDdlError | None = None
+        self._spark = job_session(spark, job.settings)
+        for name, target in job.udfs.items():
+            register(self._spark, name, target)
+        self._checkpoint: Checkpoint | None = None
+        self._queries: dict[str, StreamingQuery] = {}
+        self._latest: dict[str, Progress] = {}
+        self._stop = threading.Event()
+        self._drain = False
+        self._thread = threading.Thread(target=self._run, name=f"flinkddl {job.name}", daemon=True)
+        self._committed_at = 0.0
+
+    # what its owner may ask
+
+    @property
+    def progress(self) -> tuple[Progress, ...]:
+        """The last finished batch of each write, with what the query waits for now."""
+        return tuple(replace(p, waiting=self._waiting(name)) for name, p in self._latest.items())
+
+    @property
+    def lag(self) -> dict[str, int]:
+        """Records not yet read per topic, as of the last batch."""
+        return {topic: n for p in self._latest.values() for topic, n in p.lag.items()}
+
+    def await_input(self, timeout: float | None = None) -> bool:
+        """Wait until every write has taken what its topics hold at this moment; return whether that came in time.
+
+        ``timeout`` in seconds. Raises JobFailed when the job fails meanwhile, FD811 when a cluster is not reached.
+        """
+        wanted: Offsets = {}
+        for step in self._sources.kafka_reads:
+            with KafkaAdmin(client_properties(step.options)) as admin:
+                wanted |= admin.end_offsets(topics_of(step.options, admin))
+        end = None if timeout is None else time.monotonic() + timeout
+        while not self._has_read(wanted):
+            if end is not None and time.monotonic() > end:
+                return False
+            self._join(POLL_SECONDS)
+            if not self._thread.is_alive():
+                return self.await_termination() and self._has_read(wanted)
+        return True
+
+    def _has_read(self, wanted: Offsets) -> bool:
+        if len(self._latest) < len(self.job.writes):
+            return False
+        read = self._read_so_far()
+        return all(o <= read.get(t, {}).get(p, 0) for t, places in wanted.items() for p, o in places.items())
+
+    def stop(self, *, drain: bool = False, timeout: float | None = None) -> None:
+        """End the job after the running batch and wait for it. ``drain`` closes all windows first, as Flink does."""
+        self._drain = self._drain or drain
+        self._stop.set()
+        if threading.current_thread() is not self._thread:
+            self._join(timeout)
+
+    def request_stop(self) -> None:
+        """Ask the job to end after the running batch; returns at once (for signal handlers)."""
+        self._stop.set()
+
+    def await_termination(self, timeout: float | None = None) -> bool:
+        """Wait for the end; return whether it came within ``timeout`` seconds. Raises JobFailed or FlinkDdlError."""
+        self._join(timeout)
+        if self.error is not None and not self._thread.is_alive():
+            raise self.error
+        return not self._thread.is_alive()
+
+    def _join(self, timeout: float | None) -> None:
+        end = None if timeout is None else time.monotonic() + timeout
+        while self._thread.is_alive() and (end is None or time.monotonic() < end):
+            self._thread.join(POLL_SECONDS)  # short waits, so that Python signal handlers get their turn
+
+    def _waiting(self, write: str) -> str:
+        query = self._queries.get(write)
+        return str(query.status["message"]) if query is not None and query.isActive else ""
+
+    # the run
+
+    def start(self) -> RunningJob:
+        """Prepare in the caller's thread, so that mistakes are raised here, then go on in the background."""
+        if self.job.streaming:
+            self._open_checkpoint()
+        self._sources = Sources(
+            self.job, self._checkpoint, max_offsets_per_trigger=self.options.max_offsets_per_trigger
+        )
+        try:
+            self._sources.preflight()
+            check_cores(self._spark, self.job)
+            for read, count in self._sources.partitions.items():
+                self._spark.conf.set(f"{PARTITIONS}{read}", str(count))
+            self._sources.fix_stops()
+            if self._checkpoint is not None:
+                self._sources.resumes = all(self._checkpoint.started(w.name) for w in self.job.writes)
+            self._await_stops()
+            frames = build_frames(self._spark, self.job, self._sources.open)
+            self._start_queries(frames)
+        except BaseException:
+            self._end_queries()
+            self._remove_checkpoint()
+            self.status = "failed"
+            raise
+        self._frames = frames
+        self.status = "running"
+        self._thread.start()
+        return self
+
+    def _open_checkpoint(self) -> None:
+        self._checkpoint = open_checkpoint(self.job, self.options.checkpoint, fresh=self.options.fresh)
+        if self._checkpoint.temporary:
+            self.options.notice("no checkpoint directory is set: this run starts as its tables say and is not resumed")
+
+    def _await_stops(self) -> None:
+        for step in self._sources.kafka_reads:
+            if step.name in self._sources.stops:
+                with KafkaAdmin(client_properties(step.options)) as admin:
+                    stops = self._sources.stops[step.name]
+                    await_stops(stops, admin, self.options.notice, self._stop.is_set)
+
+    def _start_queries(self, frames: Mapping[str, DataFrame], trigger: Mapping[str, Any] | None = None) -> None:
+        if not self.job.streaming:
+            return
+        assert self._checkpoint is not None
+        arguments = trigger or trigger_arguments(self.job.trigger)
+        for write in self.job.writes:
+            try:
+                location = self._checkpoint.location(write.name)
+                on_rows = self.options.on_rows
+                self._queries[write.name] = start_query(frames[write.input], write, arguments, location, on_rows)
+            except FlinkDdlError:
+                raise
+            except Exception as error:
+                raise job_failed(self.job, write, error) from error
+
+    def _run(self) -> None:
+        try:
+            if self.job.streaming:
+                self._supervise()
+            else:
+                self._run_batch()
+            self.status = "stopped" if self._stop.is_set() else "finished"
+        except FlinkDdlError as error:
+            self.error, self.status = error, "failed"
+        except Exception as error:  # noqa: BLE001 - a thread's last word must reach await_termination
+            self.error, self.status = (
+                FlinkDdlError([Diagnostic("FD901", f"the supervisor failed: {error!r}")]),
+                "failed",
+            )
+        finally:
+            self._end_queries()
+            self._remove_checkpoint()
+
+    def _run_batch(self) -> None:
+        tag = f"flinkddl-{id(self)}"
+        watcher = threading.Thread(target=self._interrupt_on_stop, args=(tag,), daemon=True)
+        watcher.start()
+        self._spark.addTag(tag)
+        for write in self.job.writes:
+            if self._stop.is_set():
+                return
+            try:
+                run_write(self._frames[write.input], write, self.options.on_rows)
+            except FlinkDdlError:
+                raise
+            except Exception as error:
+                if self._stop.is_set():
+                    return
+                raise job_failed(self.job, write, error) from error
+
+    def _interrupt_on_stop(self, tag: str) -> None:
+        while self.status in {"starting", "running"}:
+            if self._stop.wait(POLL_SECONDS):
+                self._spark.interruptTag(tag)
+                return
+
+    def _supervise(self) -> None:
+        self._watch()
+        bounded = self.job.trigger[0] == "availableNow"
+        if (bounded and not self._stop.is_set()) or self._drain:
+            self._end_input(bounded=bounded)
+
+    def _watch(self) -> None:
+        """Follow the queries until all have ended, one fails, or a stop is asked for."""
+        while True:
+            active = [name for name, query in self._queries.items() if query.isActive]
+            self._collect()
+            self._raise_failure()
+            if not active:
+                self._commit(force=True)
+                return
+            if self._stop.is_set():
+                self._stop_after_batch()
+                return
+            self._commit()
+            time.sleep(POLL_SECONDS)
+
+    def _end_input(self, *, bounded: bool) -> None:
+        """Run the last round: one far-future row a control stream, what is behind the stops is not read."""
+        if not self._sources.control_reads:
+            return
+        assert self._checkpoint is not None
+        if not bounded:
+            ends = self._read_so_far()
+            for step in self._sources.kafka_reads:
+                self._sources.stops[step.name] = ends
+        self._sources.end_input()
+        self._sources.resumes = True
+        stopped = self._stop.is_set()
+        self._stop.clear()
+        self._frames = build_frames(self._spark, self.job, self._sources.open)
+        self._start_queries(self._frames, {"availableNow": True})
+        self._watch()
+        mark_drained(self._checkpoint, self.job)
+        if stopped:
+            self._stop.set()
+
+    # progress, group offsets, ends
+
+    def _collect(self) -> None:
+        for write in self.job.writes:
+            query = self._queries.get(write.name)
+            if query is None:
+                continue
+            before = self._latest.get(write.name)
+            for event in _events(query, -1 if before is None else before.batch):
+                record = read_progress(write.name, write.table, event)
+                if before is None or (record.batch, record.time) > (before.batch, before.time):
+                    self._latest[write.name] = before = record
+                    if self.options.on_progress is not None:
+                        self.options.on_progress(record)
+
+    def _read_so_far(self) -> Offsets:
+        """Return the offsets that every write has read to: the smallest over the writes that read a topic."""
+        ends: Offsets = {}
+        for record in self._latest.values():
+            for topic, places in record.ends.items():
+                known = ends.setdefault(topic, dict(places))
+                known |= {p: min(o, known.get(p, o)) for p, o in places.items()}
+        return ends
+
+    def _commit(self, *, force: bool = False) -> None:
+        """Tell consumer groups where the job stands. Informational, as in Flink: a failure is told, not raised."""
+        if not force and time.monotonic() - self._committed_at < COMMIT_SECONDS:
+            return
+        self._committed_at = time.monotonic()
+        ends = self._read_so_far()
+        for step in self._sources.kafka_reads:
+            group = step.start.get("commit-group")
+            topics = {t: ends[t] for t in ends if t in step.options.get("subscribe", t).split(",")}
+            if not group or not topics:
+                continue
+            try:
+                with KafkaAdmin(client_properties(step.options)) as admin:
+                    admin.commit(group, topics)
+            except FlinkDdlError as error:
+                self.options.notice(f"offsets of group '{group}' were not committed: {error}")
+
+    def _raise_failure(self) -> None:
+        for write in self.job.writes:
+            query = self._queries.get(write.name)
+            error = None if query is None else query.exception()
+            if error is not None:
+                raise job_failed(self.job, write, error)
+
+    def _stop_after_batch(self) -> None:
+        """Stop each query between two batches: a batch that is cut off would be written again by the next run.
+
+        A SELECT has no next run and is cut off at once.
+        """
+        if all(write.format == "flinkddl.collect" for write in self.job.writes):
+            self._end_queries()
+            self._collect()
+            self._commit(force=True)
+            return
+        first = {name: query.lastProgress for name, query in self._queries.items()}
+        end = time.monotonic() + STOP_SECONDS
+        open_queries = dict(self._queries)
+        while open_queries and time.monotonic() < end:
+            for name, query in list(open_queries.items()):
+                batch_over = _batch_of(query.lastProgress) != _batch_of(first[name])
+                if not query.isActive or not query.status["isTriggerActive"] or batch_over:
+                    query.stop()
+                    del open_queries[name]
+            time.sleep(POLL_SECONDS / 5)
+        self._end_queries()
+        self._collect()
+        self._commit(force=True)
+
+    def _end_queries(self) -> None:
+        for query in self._queries.values():
+            if query.isActive:
+                query.stop()
+
+    def _remove_checkpoint(self) -> None:
+        if self._checkpoint is not None:
+            self._checkpoint.remove()
+
+
+def _events(query: StreamingQuery, seen: int) -> list[Any]:
+    """Return the progress events that may be new: usually the last one alone, which is cheap to ask for."""
+    last = query.lastProgress
+    if last is None:
+        return []
+    return [last] if last["batchId"] <= seen + 1 else list(query.recentProgress)
+
+
+def _batch_of(progress: Any) -> int | None:
+    return None if progress is None else int(progress["batchId"])
+
+
+def start_job(spark: SparkSession, job: SparkJob, options: RunOptions = RunOptions()) -> RunningJob:
+    """Start a job on a session; return its handle.
+
+    Raises FD811-FD815 (Kafka), FD820/FD821 (checkpoint), FD830 (Spark refuses a query), FD831 (it refuses a step).
+    """
+    return RunningJob(spark, job, options).start()
+
+
+@contextmanager
+def stop_on_signals(*jobs: RunningJob) -> Iterator[None]:
+    """Within the body, SIGINT and SIGTERM end the jobs after their running batch; a second one raises as usual."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def handle(number: int, frame: Any) -> None:
+        for job in jobs:
+            job.request_stop()
+        for signum, old in before.items():
+            signal.signal(signum, old)
+
+    for number in before:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+__all__ = ["JobFailed", "RunOptions", "RunningJob", "start_job", "stop_on_signals"]
+
+
+def job_frames(spark: SparkSession, job: SparkJob) -> Mapping[str, DataFrame]:
+    """Return the DataFrames of a job's steps in a session of its own, without starting anything.
+
+    Raises FD811 to FD815 when a source cannot be opened, FD831 for a step that Spark refuses.
+    """
+    sources = Sources(job, None)
+    sources.preflight()
+    return build_frames(job_session(spark, job.settings), job, sources.open)

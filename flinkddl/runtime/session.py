@@ -1,0 +1,195 @@
+"""A SparkSession for flinkddl jobs: built here or taken as it is, and one child session a job.
+
+Only public PySpark calls are used after start-up, so that a Spark Connect session (``--remote``) does as well.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime.cache import new_log
+from flinkddl.runtime.jars import spark_jars
+from flinkddl.runtime.java import find_java
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+JOB_SETTINGS: Mapping[str, str] = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    "spark.sql.jsonGenerator.ignoreNullFields": "false",
+    "spark.sql.chunkBase64String.enabled": "false",
+    "spark.sql.streaming.multipleWatermarkPolicy": "min",
+    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.catalog.flinkddl": "flinkddl.Functions",
+}
+"""What every job's own session is told; a job's settings come on top. See changelog.md, "What Spark must be told"."""
+
+START_SETTINGS: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "2g",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.structuredLogging.enabled": "false",
+    "spark.sql.streaming.stopTimeout": "60s",
+}
+"""What a session built here starts with, unless the caller says otherwise."""
+
+_LOG4J = """\
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {log}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{HH:mm:ss.SSS}} %p %c: %m%n%ex
+logger.kafka.name = org.apache.kafka
+logger.kafka.level = error
+"""
+
+
+@dataclass(frozen=True)
+class SparkOptions:
+    """How to come by a session.
+
+    ``master``: where Spark runs (default ``local[*]``); ``remote``: a Spark Connect address instead; ``jars``: a folder
+    of jars instead of downloads; ``conf``: further Spark settings, which win over ours.
+    """
+
+    master: str | None = None
+    remote: str | None = None
+    jars: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+
+def build_session(options: SparkOptions = SparkOptions()) -> SparkSession:
+    """Start (or connect to) Spark and return its session.
+
+    Raises FD801 (no Java), FD802/FD803 (jars), FD810 (Spark does not start, with the log file's name).
+    """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if options.remote is not None:
+        return _connect(options.remote, options)
+    find_java()
+    from pyspark.sql import SparkSession
+
+    log = new_log("spark")
+    logging.getLogger("SQLQueryContextLogger").disabled = True  # PySpark's JSON copy of each error, on stderr
+    builder = SparkSession.builder.appName("flinkddl").master(options.master or "local[*]")
+    for key, value in _start_conf(options, log).items():
+        builder = builder.config(key, value)
+    try:
+        with _stderr_to(log):
+            return builder.getOrCreate()
+    except Exception as error:
+        raise FlinkDdlError.of(
+            "FD810", f"Spark did not start: {_first_line(error)}", help=f"its log is '{log}'"
+        ) from error
+
+
+def _start_conf(options: SparkOptions, log: Path) -> dict[str, str]:
+    jars = [str(path) for path in spark_jars(options.jars)]
+    log4j = log.with_suffix(".properties")
+    log4j.write_text(_LOG4J.format(log=log), encoding="utf-8")
+    conf = {**START_SETTINGS, **JOB_SETTINGS, "spark.jars": ",".join(jars)}
+    conf["spark.driver.extraClassPath"] = os.pathsep.join(jars)
+    if (options.master or "local").startswith("local"):
+        conf["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
+    conf |= options.conf
+    java = [f"-Dlog4j2.configurationFile={log4j.as_uri()}", conf.get("spark.driver.extraJavaOptions", "")]
+    conf["spark.driver.extraJavaOptions"] = " ".join(java).strip()
+    for key in ("spark.jars", "spark.driver.extraClassPath"):
+        separator = "," if key == "spark.jars" else os.pathsep
+        conf[key] = separator.join(dict.fromkeys([*jars, *filter(None, options.conf.get(key, "").split(separator))]))
+    return conf
+
+
+def _connect(address: str, options: SparkOptions) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    try:
+        session: SparkSession = SparkSession.builder.remote(address).getOrCreate()
+        for key, value in options.conf.items():
+            session.conf.set(key, value)
+    except Exception as error:
+        raise FlinkDdlError.of(
+            "FD810",
+            f"no Spark Connect session at '{address}': {_first_line(error)}",
+            help="check the address (sc://host:15002) and that `pip install 'pyspark[connect]'` was run",
+        ) from error
+    add_jars(session, spark_jars(options.jars))
+    return session
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Return whether a session is a Spark Connect client."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def add_jars(spark: SparkSession, jars: tuple[Path, ...]) -> None:
+    """Give jars to a session that is already running, in the public way of its kind."""
+    if is_connect(spark):
+        spark.addArtifacts(*map(str, jars))
+        return
+    for path in jars:
+        spark.sql(f"ADD JAR '{path}'")
+
+
+def adopt_session(spark: SparkSession, jars: str | None = None) -> SparkSession:
+    """Make a user's own session fit for jobs: jars that its class path does not name are added to it."""
+    present = spark.conf.get("spark.jars", "") or ""
+    missing = tuple(path for path in spark_jars(jars) if path.stem.rpartition("-")[0] not in present)
+    if missing:
+        add_jars(spark, missing)
+    return spark
+
+
+def job_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+    """Return a child session with JOB_SETTINGS and the job's own settings; the parent's are untouched."""
+    child = spark.newSession()
+    for key, value in {**JOB_SETTINGS, **settings}.items():
+        child.conf.set(key, value)
+    return child
+
+
+@contextmanager
+def _stderr_to(log: Path) -> Iterator[None]:
+    """Send file descriptor 2 to a file while the JVM is launched: its start-up chatter is not the user's business.
+
+    The JVM keeps the file as its stderr for life, so later native messages land in the log as well.
+    """
+    sys.stderr.flush()
+    saved = os.dup(2)
+    try:
+        with log.open("ab") as handle:
+            os.dup2(handle.fileno(), 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def log_file() -> Path | None:
+    """Return the newest Spark log of this process, or None when no session was built here."""
+    from flinkddl.runtime.cache import cache_dir
+
+    logs = sorted(cache_dir("logs").glob(f"spark-*-{os.getpid()}.log"))
+    return logs[-1] if logs else None

@@ -1,0 +1,52 @@
+SELECT id, UPPER(name) AS n, amount * 2 AS twice FROM orders WHERE amount > 10 AND name IS NOT NULL
+SELECT DISTINCT city FROM users ORDER BY city DESC LIMIT 10 OFFSET 5
+SELECT region, COUNT(*) AS c, SUM(amount) FILTER (WHERE amount > 0) FROM orders GROUP BY region HAVING COUNT(*) > 1
+SELECT o.id, u.name FROM orders AS o LEFT JOIN users AS u ON o.user_id = u.id
+SELECT o.id, u.name FROM orders o, users u WHERE o.user_id = u.id
+SELECT * FROM a FULL OUTER JOIN b USING (id)
+SELECT * FROM a CROSS JOIN b
+SELECT a.* FROM a WHERE a.id IN (SELECT id FROM b) AND NOT EXISTS (SELECT 1 FROM c WHERE c.id = a.id)
+WITH big AS (SELECT user_id, SUM(amount) AS total FROM orders GROUP BY user_id) SELECT * FROM big WHERE total > 100
+SELECT id FROM a UNION ALL SELECT id FROM b UNION SELECT id FROM c
+SELECT id FROM a INTERSECT SELECT id FROM b
+SELECT id FROM a EXCEPT SELECT id FROM b
+SELECT *, ROW_NUMBER() OVER (PARTITION BY user_id ORDER BY ts DESC) AS rn FROM orders
+SELECT id, SUM(amount) OVER (PARTITION BY user_id ORDER BY ts ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS s FROM orders
+SELECT id, LAG(amount, 1) OVER w, RANK() OVER w FROM orders WINDOW w AS (PARTITION BY user_id ORDER BY ts)
+SELECT CASE WHEN amount > 100 THEN 'big' WHEN amount > 10 THEN 'middle' ELSE 'small' END AS size FROM orders
+SELECT CASE status WHEN 1 THEN 'on' ELSE 'off' END FROM devices
+SELECT CAST(amount AS DECIMAL(10, 2)), TRY_CAST(name AS INT), CAST(ts AS DATE) FROM orders
+SELECT CAST(id AS STRING), CAST(x AS BIGINT), CAST(y AS DOUBLE), CAST(z AS BOOLEAN) FROM t
+SELECT CONCAT(a, '-', b), a || b, SUBSTRING(a, 1, 3), TRIM(a), LOWER(b), CHAR_LENGTH(a) FROM t
+SELECT a LIKE 'x%', a NOT LIKE '%y', a BETWEEN 1 AND 2, a IN (1, 2, 3) FROM t
+SELECT COALESCE(a, b, 0), NULLIF(a, b), IF(a > b, a, b), GREATEST(a, b), LEAST(a, b) FROM t
+SELECT ABS(a), CEIL(b), FLOOR(b), ROUND(b, 2), POWER(a, 2), SQRT(b), MOD(a, 3), LN(b) FROM t
+SELECT EXTRACT(YEAR FROM ts), EXTRACT(HOUR FROM ts), YEAR(d), MONTH(d) FROM t
+SELECT ts + INTERVAL '5' MINUTE, ts - INTERVAL '1' DAY, d + INTERVAL '1' MONTH FROM t
+SELECT TIMESTAMPDIFF(DAY, a, b), TIMESTAMPADD(HOUR, 1, a) FROM t
+SELECT FLOOR(ts TO HOUR), CEIL(ts TO DAY) FROM t
+SELECT DATE_FORMAT(ts, 'yyyy-MM-dd'), TO_DATE(s), TO_TIMESTAMP(s) FROM t
+SELECT CURRENT_DATE, CURRENT_TIMESTAMP FROM t
+SELECT DATE '2024-02-29', TIMESTAMP '2024-02-29 10:11:12', INTERVAL '2' HOUR
+SELECT ARRAY[1, 2, 3], a[1], m['k'], CARDINALITY(a) FROM t
+SELECT t.id, u.x FROM t CROSS JOIN UNNEST(t.arr) AS u (x)
+SELECT r.f, r.g.h FROM t
+SELECT MAX(a), MIN(a), AVG(a), STDDEV_POP(a), VAR_SAMP(a), COUNT(DISTINCT a) FROM t
+SELECT a, b, SUM(c) FROM t GROUP BY GROUPING SETS ((a, b), (a), ())
+SELECT a, b, SUM(c) FROM t GROUP BY ROLLUP (a, b)
+SELECT a, b, SUM(c) FROM t GROUP BY CUBE (a, b)
+SELECT 'it''s', 'a\b', 'multi -- no comment' FROM t
+SELECT `select`, `a b`, `x-y` FROM `my table`
+SELECT TRUE AND NOT FALSE OR NULL IS NULL, a IS DISTINCT FROM b, a IS NOT DISTINCT FROM b FROM t
+SELECT * FROM (VALUES (1, 'a'), (2, 'b')) AS t (x, y)
+SELECT (SELECT MAX(a) FROM u) AS top, a - (SELECT AVG(b) FROM v) FROM t
+SELECT * FROM (SELECT a, ROW_NUMBER() OVER (ORDER BY b) AS rn FROM t) AS s WHERE rn <= 3
+SELECT REGEXP_REPLACE(a, '[0-9]+', 'x'), POSITION('a' IN b), REPLACE(a, 'x', 'y') FROM t
+SELECT LPAD(a, 5, '0'), RPAD(a, 5, ' '), REVERSE(a), REPEAT(a, 2), LEFT(a, 1), RIGHT(a, 1) FROM t
+SELECT MD5(a), ASCII(a), INITCAP(a) FROM t
+SELECT LISTAGG(name, ',') FROM t GROUP BY id
+SELECT -a, +a, (a + b) * c / d % e, 1.5, 1e3, .5 FROM t
+SELECT a AS `from`, b AS `order` FROM t ORDER BY a ASC NULLS LAST, b DESC NULLS FIRST
+SELECT c.id, c.name FROM db.customers AS c JOIN db.regions AS r ON c.region_id = r.id AND r.active WHERE c.name <> '' ORDER BY c.id FETCH FIRST 5 ROWS ONLY
+SELECT OVERLAY(a PLACING 'x' FROM 2 FOR 1), SPLIT_INDEX(a, ',', 0), JSON_VALUE(j, '$.a') FROM t
+SELECT SIN(a), COS(a), ATAN2(a, b), PI(), EXP(a), SIGN(a), TRUNCATE(a, 1) FROM t

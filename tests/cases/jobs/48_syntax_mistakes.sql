@@ -1,0 +1,4 @@
+-- expect: FD101 FD102 FD103
+CREATE TABEL t (id INT);
+SELECT 1 INSERT INTO t SELECT 2;
+SELECT 'never closed FROM t;

@@ -1,0 +1,11 @@
+-- expect: fine
+DROP TABLE IF EXISTS t;
+DROP VIEW IF EXISTS v;
+DROP FUNCTION IF EXISTS f;
+DROP DATABASE IF EXISTS nowhere;
+CREATE TABLE t (a INT) WITH ('connector' = 'datagen');
+CREATE TABLE IF NOT EXISTS t (b STRING) WITH ('connector' = 'print');
+CREATE VIEW v AS SELECT a FROM t;
+CREATE VIEW IF NOT EXISTS v AS SELECT 1 AS one;
+CREATE OR REPLACE TABLE u WITH ('connector' = 'print') AS SELECT a * 2 AS twice FROM v;
+DROP VIEW v;

@@ -1,0 +1,6 @@
+-- expect: FD316
+CREATE TABLE t (a INT, b INT) WITH ('connector' = 'print');
+TRUNCATE TABLE t;
+UPDATE t SET a = 1 WHERE b = 2;
+DELETE FROM t WHERE a = 1;
+ANALYZE TABLE t COMPUTE STATISTICS;

@@ -1,0 +1,131 @@
+"""``flinkddl explain`` in all its forms."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flinkddl.cli.main import main
+from flinkddl.diagnostics import SourceText
+from flinkddl.lower.dataflow import Flow, flow_of
+from flinkddl.lower.pictures import dot, svg
+from flinkddl.lower.script import Start, compile_script
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KAFKA = "'connector' = 'kafka', 'topic' = '{0}', 'properties.bootstrap.servers' = 'b:1', 'format' = 'json'"
+DDL = f"""
+CREATE TABLE orders (id INT, item STRING, price INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
+  WITH ({KAFKA.format("orders")}, 'scan.startup.mode' = 'earliest-offset');
+CREATE TABLE rates (item STRING, rate INT, PRIMARY KEY (item) NOT ENFORCED) WITH ('connector' = 'upsert-kafka',
+  'topic' = 'rates', 'properties.bootstrap.servers' = 'b:1', 'key.format' = 'json', 'value.format' = 'json',
+  'properties.sasl.jaas.config' = 'x password="hidden";');
+CREATE TABLE totals (item STRING, n BIGINT, PRIMARY KEY (item) NOT ENFORCED) WITH ('connector' = 'upsert-kafka',
+  'topic' = 'totals', 'properties.bootstrap.servers' = 'b:1', 'key.format' = 'json', 'value.format' = 'json');
+CREATE TABLE seen (id INT) WITH ('connector' = 'blackhole');
+"""
+SET = """EXECUTE STATEMENT SET BEGIN
+INSERT INTO totals SELECT o.item, COUNT(*) FROM orders AS o JOIN rates AS r ON o.item = r.item GROUP BY o.item;
+INSERT INTO seen SELECT id FROM orders WHERE price > 1;
+END;"""
+
+
+def flow(sql: str) -> Flow:
+    compiled = compile_script(SourceText("job.sql", DDL + sql))
+    start = next(a for a in compiled.actions if isinstance(a, Start))
+    return flow_of(start.job, start.sinks, compiled.catalog.settings)
+
+
+def states(sql: str) -> dict[str, str]:
+    return {o.name: o.state for o in flow(sql).operators}
+
+
+def test_operators_stand_after_what_they_read_and_a_shared_table_is_one_box() -> None:
+    found = flow(SET)
+    seen: set[str] = set()
+    for o in found.operators:
+        assert set(o.reads) <= seen
+        seen.add(o.id)
+    assert [o.name for o in found.operators].count("Sink") == 2
+    scans = [o.detail for o in found.operators if o.name == "Scan"]
+    assert [s for s in scans if s.startswith("rates")] == ["rates (upsert-kafka rates)"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "operator", "state"),
+    [
+        (
+            "INSERT INTO totals SELECT item, COUNT(*) FROM orders GROUP BY item;",
+            "Aggregate",
+            "one row of totals a group",
+        ),
+        ("SELECT item, COUNT(*) FROM rates GROUP BY item;", "Scan", "the last row of each key"),
+        ("SELECT * FROM rates;", "Scan", "the last row of each key"),
+        ("SELECT o.id FROM orders AS o JOIN rates AS r ON o.item = r.item;", "Join", "all rows of both sides"),
+        (
+            "SELECT item, COUNT(*) FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(ts), INTERVAL '1' HOUR))"
+            " GROUP BY item, window_start, window_end;",
+            "WindowAggregate",
+            "one row of totals a group and window, until the window is over",
+        ),
+        (
+            "SELECT id FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY price) AS n FROM orders)"
+            " WHERE n <= 3;",
+            "Rank",
+            "the best rows of each partition",
+        ),
+        ("SELECT id FROM orders WHERE price > 2;", "Scan", ""),
+    ],
+)
+def test_state(sql: str, operator: str, state: str) -> None:
+    assert states(sql)[operator] == state
+
+
+def test_time_to_live_is_told() -> None:
+    sql = "SET 'table.exec.state.ttl' = '1 h';\nINSERT INTO totals SELECT item, COUNT(*) FROM orders GROUP BY item;"
+    assert states(sql)["Aggregate"] == "one row of totals a group; idle for 1 h: forgotten"
+
+
+def test_batch_keeps_nothing() -> None:
+    sql = "SET 'execution.runtime-mode' = 'batch';\nSELECT item, COUNT(*) FROM src GROUP BY item;"
+    bounded = "CREATE TABLE src (item STRING) WITH ('connector' = 'datagen', 'number-of-rows' = '1');"
+    assert not any(states(bounded + sql).values())
+
+
+def test_picture_is_well_formed_and_holds_every_operator() -> None:
+    found = flow(SET)
+    root = ElementTree.fromstring(svg(found))
+    boxes = [e for e in root.iter() if e.tag.endswith("rect")]
+    assert len(boxes) == len(found.operators)
+    places = {(b.get("x"), b.get("y")) for b in boxes}
+    assert len(places) == len(boxes)
+
+
+def test_graph_names_every_edge() -> None:
+    found = flow(SET)
+    text = dot([found])
+    assert len(re.findall(" -> ", text)) == sum(len(o.reads) for o in found.operators)
+    assert text.count("{") == text.count("}")
+
+
+@pytest.mark.parametrize("format", ["text", "json", "dot", "html"])
+def test_command(format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "job.sql"
+    script.write_text(DDL + SET, encoding="utf-8")
+    assert main(["explain", str(script), "--format", format]) == 0
+    printed = capsys.readouterr().out
+    assert "hidden" not in printed
+    assert "Aggregate" in printed
+    if format == "json":
+        assert json.loads(printed)[0]["operators"][-1]["changelogMode"] == ["NONE"]
+
+
+def test_command_says_what_is_wrong(tmp_path: Path) -> None:
+    script = tmp_path / "job.sql"
+    script.write_text("SELECT * FROM nowhere;", encoding="utf-8")
+    assert main(["explain", str(script), "--format", "html"]) == 1

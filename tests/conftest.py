@@ -1,0 +1,82 @@
+"""Fixtures shared by every test: one Spark session and one broker a run, both real and small."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime.java import find_java
+from tests.support.spark import SHORT_LIVED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+    from flinkddl.runtime.broker import Broker
+    from flinkddl.runtime.kafka_admin import KafkaAdmin
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs Java where there is none, with the reason; run fast tests first, Kafka ones last."""
+    marks = ("spark", "kafka", "flink")
+    items.sort(key=lambda item: max((n for n, m in enumerate(marks, 1) if item.get_closest_marker(m)), default=0))
+    if not any(item.get_closest_marker(m) for item in items for m in marks):
+        return
+    try:
+        find_java()
+    except FlinkDdlError as error:
+        for item in items:
+            if any(item.get_closest_marker(m) for m in marks):
+                item.add_marker(pytest.mark.skip(reason=str(error)))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many cases of the connector reference stand in a test, per letter."""
+    from tests.support.references import summary
+
+    terminalreporter.write_line(f"reference cases in tests: {summary()}")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """Start a local session with small memory; jobs run in ``job_session(spark, ...)`` children of it."""
+    from flinkddl.runtime.session import SparkOptions, build_session
+
+    conf = SHORT_LIVED | {"spark.sql.shuffle.partitions": "2"}
+    session = build_session(SparkOptions(master="local[2]", conf=conf))
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[Broker]:
+    """Start a development broker; ``broker.bootstrap`` is its address."""
+    from flinkddl.runtime.broker import Broker, BrokerOptions
+
+    with Broker(BrokerOptions(heap="400m")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def admin(broker: Broker) -> Iterator[KafkaAdmin]:
+    """Open an admin client of the test broker."""
+    from flinkddl.runtime.kafka_admin import KafkaAdmin
+
+    with KafkaAdmin({"bootstrap.servers": broker.bootstrap}) as client:
+        yield client
+
+
+@pytest.fixture
+def new_topic(admin: KafkaAdmin) -> Callable[..., str]:
+    """Return a function that makes a topic with a name of its own: ``new_topic("orders", partitions=2)``."""
+
+    def make(prefix: str = "t", partitions: int = 1) -> str:
+        name = f"{prefix}-{uuid.uuid4().hex[:8]}"
+        admin.create_topic(name, partitions)
+        return name
+
+    return make

@@ -1,0 +1,50 @@
+"""Mistakes: code, the text pointed at, and the help. ``tests/cases/dialect/errors.jsonl`` is the table."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.dialect.helpers import CASES, json_lines, script
+
+TABLE = json_lines(CASES / "errors.jsonl")
+
+
+@pytest.mark.parametrize("case", TABLE, ids=lambda c: c["sql"][:50])
+def test_mistake(case: dict[str, str]) -> None:
+    found = script(case["sql"]).diagnostics
+    assert len(found) == 1, found
+    first = found[0]
+    assert first.span is not None
+    assert (first.code, first.span.text, first.message, first.help) == (
+        case["code"],
+        case["at"],
+        case["message"],
+        case.get("help"),
+    )
+
+
+def test_eight_mistakes_in_one_go() -> None:
+    text = """CREATE TABLE a (id INT, name STRNG) WITH ('connector' = 'datagen');
+SELECT id FORM a b c;
+SELECT "id" FROM a;
+CREATE TABLE ok (id INT) WITH ('connector' = 'datagen');
+INSERT INTO a SELECT * FROM ok WHERE id != 1;
+CREATE TABEL b (id INT);
+EXECUTE STATEMENT SET BEGIN
+INSERT INTO a SELECT FROM ok;
+INSERT INTO a SELECT INTERVAL '5' SECNOD FROM ok;
+INSERT INTO a SELECT 1;
+END;
+SELECT 'a
+"""
+    parsed = script(text)
+    lines = [d.span.position[0] for d in parsed.diagnostics if d.span]
+    assert lines == [1, 2, 3, 5, 6, 8, 9, 12]
+    assert len(parsed.statements) == 2  # the good table, and the last SELECT, whose string alone is broken
+    assert parsed.statements[0].span.text.startswith("CREATE TABLE ok")
+
+
+def test_a_missing_semicolon_keeps_both_statements() -> None:
+    parsed = script("CREATE TABLE a (x INT) WITH ('connector' = 'datagen')\nINSERT INTO b SELECT * FROM a")
+    assert [d.code for d in parsed.diagnostics] == ["FD108"]
+    assert len(parsed.statements) == 2

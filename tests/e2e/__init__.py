@@ -1,0 +1,1 @@
+"""Whole jobs: real Kafka in, real Spark, real Kafka out."""

@@ -1,0 +1,73 @@
+"""Real-time mode over real Kafka: the cores are asked for first; a count per key follows its topic."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flinkddl.api import Catalog
+from flinkddl.diagnostics import FlinkDdlError
+from tests.e2e import support
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from flinkddl.api import Job
+    from flinkddl.runtime.broker import Broker
+
+pytestmark = pytest.mark.kafka
+
+JOB = """
+SET 'flinkddl.execution.mode' = 'realtime';
+SET 'parallelism.default' = '{parallelism}';
+CREATE TABLE clicks (k STRING, n INT) WITH
+  ('connector' = 'kafka', 'topic' = '{source}', 'properties.bootstrap.servers' = '{servers}', 'format' = 'json',
+   'scan.startup.mode' = 'earliest-offset');
+CREATE TABLE counts (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH
+  ('connector' = 'upsert-kafka', 'topic' = '{sink}', 'properties.bootstrap.servers' = '{servers}',
+   'key.format' = 'json', 'value.format' = 'json');
+INSERT INTO counts SELECT k, COUNT(*) FROM clicks GROUP BY k;
+"""
+
+
+def start(spark: SparkSession, broker: Broker, source: str, sink: str, parallelism: int) -> Job:
+    text = JOB.format(source=source, sink=sink, servers=broker.bootstrap, parallelism=parallelism)
+    job = Catalog(spark).execute(text).job
+    assert job is not None
+    return job
+
+
+def test_too_few_cores_are_refused_with_the_number_needed(
+    spark: SparkSession, broker: Broker, new_topic: Callable[..., str]
+) -> None:
+    """The tests' session has two cores; one partition and two shuffle partitions make three tasks."""
+    with pytest.raises(FlinkDdlError, match=r"FD663.*all 3 tasks.*'local\[2\]' has 2 cores"):
+        start(spark, broker, new_topic("clicks"), new_topic("counts"), 2)
+
+
+@pytest.mark.slow
+def test_a_count_per_key(spark: SparkSession, broker: Broker, new_topic: Callable[..., str]) -> None:
+    """One partition in, one shuffle partition: two cores do. Every round is seen before the next is written."""
+    source, sink = new_topic("clicks"), new_topic("counts")
+    job = start(spark, broker, source, sink, 1)
+    try:
+        for round_ in range(1, 4):
+            support.send(broker.bootstrap, source, [{"k": k, "n": round_} for k in "aab"], 1)
+            wanted = {"a": 2 * round_, "b": round_}
+            end = time.monotonic() + 240
+            while counts(broker.bootstrap, sink) != wanted:
+                assert job.status == "running", job.status
+                assert time.monotonic() < end, "the sink does not get there"
+                time.sleep(0.2)
+    finally:
+        job.stop()
+
+
+def counts(servers: str, topic: str) -> dict[str, int]:
+    table = support.upserted(support.read_topic(servers, topic))
+    return {json.loads(k)["k"]: json.loads(v)["n"] for k, v in table.items()}

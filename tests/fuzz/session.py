@@ -1,0 +1,24 @@
+"""A small Spark session for the fuzzer, told to spend as little as it can on a batch of a few rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+CHEAP = {
+    "spark.driver.memory": "2g",
+    "spark.default.parallelism": "1",
+    # Hadoop's local file system forks a process for the mode of each file it makes; its raw one does not
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS,
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.sql.streaming.stateStore.maintenanceInterval": "1h",
+    "spark.sql.streaming.stateStore.stateSchemaCheck": "false",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+}
+
+
+def fuzz_session() -> Any:
+    from flinkddl.runtime.session import SparkOptions, build_session
+
+    return build_session(SparkOptions(master="local[2]", conf=CHEAP))

@@ -1,0 +1,43 @@
+"""The committed jar is what the sources give."""
+
+import re
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from flinkddl.jvm import build
+
+
+def javac_major() -> int | None:
+    if shutil.which("javac") is None:
+        return None
+    text = subprocess.run(["javac", "-version"], capture_output=True, text=True, check=True)
+    found = re.search(r"javac (\d+)", text.stdout + text.stderr)
+    return int(found.group(1)) if found else None
+
+
+@pytest.mark.skipif(javac_major() != 17, reason="needs javac 17: class bytes differ between compilers")
+def test_committed_jar_equals_a_fresh_build(tmp_path: Path) -> None:
+    fresh = build.compile_classes(tmp_path)
+    with zipfile.ZipFile(build.JAR) as z:
+        committed = {n: z.read(n) for n in z.namelist()}
+    assert sorted(committed) == sorted(fresh), "run python -m flinkddl.jvm.build"
+    different = [n for n in fresh if fresh[n] != committed[n]]
+    assert not different, "run python -m flinkddl.jvm.build"
+
+
+def test_a_jar_depends_on_its_classes_alone(tmp_path: Path) -> None:
+    classes = {"b/B.class": b"two", "a/A.class": b"one"}
+    build.write_jar(classes, tmp_path / "1.jar")
+    build.write_jar(dict(reversed(classes.items())), tmp_path / "2.jar")
+    assert (tmp_path / "1.jar").read_bytes() == (tmp_path / "2.jar").read_bytes()
+    with zipfile.ZipFile(tmp_path / "1.jar") as z:
+        assert z.namelist() == ["a/A.class", "b/B.class"]
+
+
+def test_java_stays_small() -> None:
+    lines = sum(len(p.read_text().splitlines()) for p in build.SOURCES.rglob("*.java"))
+    assert lines < 6500, f"{lines} lines of Java"

@@ -1,0 +1,200 @@
+"""Hand-built or planned nodes over change streams, lowered and run on Spark in several micro-batches with restarts.
+
+A ``Feed`` is a table whose changes are written as files, one file a micro-batch. The result of a query is the table
+that its changes leave; ``Running`` also notes every change that takes back something never given.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections import Counter
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from flinkddl.catalog.model import ObjectPath, Table
+from flinkddl.lower import job as J
+from flinkddl.lower.context import DELETED, SEQUENCE, VERSION, WEIGHT, Kind, Lowering, Rel
+from flinkddl.lower.scan import guarded
+from flinkddl.lower.stream import Accepts, lower_for
+from flinkddl.lower.stream.base import HANDLERS, Want
+from flinkddl.plan import nodes as N
+from flinkddl.records import dataclass
+from flinkddl.sqltypes import quote, spark_type
+
+END = "2199-01-01 00:00:00"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feed(N.Scan):
+    """A source of JSON lines: the columns by name, ``__w`` or ``__version`` and ``__deleted``, and ``__seq``."""
+
+    folder: str
+    kind: Kind = "append"
+    key: tuple[int, ...] = ()
+
+
+def feed(
+    folder: Path, fields: tuple[N.Field, ...], kind: Kind = "append", key: tuple[int, ...] = (), **more: Any
+) -> Feed:
+    folder.mkdir(parents=True, exist_ok=True)
+    table = Table(ObjectPath("c", "d", folder.name), (), {})
+    return Feed(fields=fields, table=table, options=None, folder=str(folder), kind=kind, key=key, **more)
+
+
+def write(folder: str | Path, number: int, rows: list[dict[str, Any]]) -> None:
+    """Add one file of changes; it appears at once."""
+    target = Path(folder) / f"{number:06d}.json"
+    hidden = target.with_name("." + target.name)
+    hidden.write_text("".join(json.dumps(r) + "\n" for r in rows))
+    hidden.rename(target)
+    os.utime(target, (1_700_000_000 + number, 1_700_000_000 + number))
+
+
+def _lower_feed(node: Feed, ctx: Lowering, want: Want) -> Rel:
+    extra = {"append": "", "delta": f", {WEIGHT} INT", "upsert": f", {VERSION} BIGINT, {DELETED} BOOLEAN"}[node.kind]
+    schema = ", ".join(f"{quote(f.name)} {spark_type(f.type)}" for f in node.fields) + extra + f", {SEQUENCE} BIGINT"
+    name = ctx.fresh("feed")
+    read = J.Read(name=name, format="json", options={"path": node.folder}, streaming=True, schema=schema)
+    step = ctx.add(read).name
+    if node.watermark is not None:
+        time = node.fields[node.watermark.index].name
+        step = ctx.add(
+            J.WithWatermark(
+                name=ctx.fresh("watermark"), input=step, column=time, delay=f"{node.watermark.delay_ms} milliseconds"
+            )
+        ).name
+        columns = tuple(f.name for f in node.fields)
+        step = guarded(Rel(step, columns, node.fields, node.kind, node.key, sequence=True), time, ctx)
+        step = ctx.add(J.Where(name=ctx.fresh("real"), input=step, condition=f"{quote(time)} < TIMESTAMP '{END}'")).name
+    return Rel(step, tuple(f.name for f in node.fields), node.fields, node.kind, node.key, sequence=True)
+
+
+HANDLERS[Feed] = _lower_feed
+
+
+def frame(spark: Any, step: J.Step, frames: dict[str, Any]) -> Any:
+    """Build the DataFrame of one step."""
+    from pyspark.sql.functions import expr
+
+    def named(columns: tuple[J.Named, ...]) -> list[Any]:
+        return [expr(sql).alias(name) for name, sql in columns]
+
+    match step:
+        case J.Read():
+            reader = spark.readStream.schema(step.schema).option("maxFilesPerTrigger", "1")
+            return reader.format(step.format).load(step.options["path"])
+        case J.Rows():
+            return spark.sql(step.query)
+        case J.Select(generator=(text, names)):
+            return frames[step.input].select(*named(step.columns), expr(text).alias(*names))
+        case J.Select():
+            return frames[step.input].select(*named(step.columns))
+        case J.Where():
+            return frames[step.input].where(step.condition)
+        case J.WithWatermark():
+            return frames[step.input].withWatermark(step.column, step.delay)
+        case J.GroupBy():
+            return frames[step.input].groupBy(*named(step.keys)).agg(*named(step.aggs))
+        case J.DropDuplicates():
+            return frames[step.input].dropDuplicates(list(step.columns))
+        case J.JoinStep():
+            return frames[step.left].join(frames[step.right], expr(step.on), step.how)
+        case J.UnionAll():
+            first, *rest = (frames[p] for p in step.parts)
+            for part in rest:
+                first = first.union(part)
+            return first
+    raise TypeError(step)
+
+
+def plain(value: Any) -> Any:
+    """Return a value that can be counted and compared."""
+    if isinstance(value, dict):
+        return tuple(sorted((plain(k), plain(v)) for k, v in value.items()))
+    if isinstance(value, list | tuple):
+        return tuple(plain(v) for v in value)
+    return value
+
+
+@dataclass
+class Running:
+    """A query over feeds: run some batches, look at the table, run more on the same checkpoint."""
+
+    spark: Any
+    node: N.Node
+    accepts: Accepts = "changelog"
+    key: tuple[int, ...] = ()
+    config: dict[str, str] = field(default_factory=dict)
+    arbitrated: bool = False
+    checkpoint: str = field(default_factory=lambda: tempfile.mkdtemp(prefix="stream"))
+    table: Counter[Any] = field(default_factory=Counter)
+    rows: dict[Any, Any] = field(default_factory=dict)
+    wrong: list[Any] = field(default_factory=list)
+    records: int = 0
+
+    def go(self) -> Running:
+        """Run everything that is there, from where the last run stopped."""
+        child = self.spark.newSession()
+        ctx = Lowering(streaming=True, config=self.config)
+        rel = lower_for(self.node, ctx, self.accepts, self.key, arbitrated=self.arbitrated)
+        assert [f.type.as_attribute(None).root for f in rel.fields] == [
+            f.type.as_attribute(None).root for f in self.node.fields
+        ]
+        for name, value in (JOB | ctx.settings).items():
+            child.conf.set(name, value)
+        frames: dict[str, Any] = {}
+        for step in ctx.steps:
+            frames[step.name] = frame(child, step, frames)
+        self.rel, self.steps = rel, ctx.steps
+        columns = [f"`{c}`" for c in (*rel.columns, *rel.reserved) if c not in ("__window",)]
+        query = frames[rel.step].select(columns).writeStream.outputMode(ctx.output_mode)
+        query = query.option("checkpointLocation", self.checkpoint).foreachBatch(self._take)
+        query.trigger(availableNow=True).start().awaitTermination()
+        return self
+
+    def _take(self, batch: Any, _: int) -> None:
+        rel, n = self.rel, len(self.rel.fields)
+        collected = [plain(r) for r in batch.collect()]
+        self.records += len(collected)
+        if rel.kind == "upsert":
+            at = (*rel.columns, *rel.reserved).index(DELETED)
+            for r in collected:
+                key = tuple(r[k] for k in self.key)
+                if r[at]:
+                    if self.rows.pop(key, None) is None:
+                        self.wrong.append(("tombstone for nothing", r))
+                elif self.rows.get(key) == r[:n]:
+                    self.wrong.append(("unchanged", r))
+                else:
+                    self.rows[key] = r[:n]
+            self.table = Counter(self.rows.values())
+            return
+        at = (*rel.columns, *rel.reserved).index(WEIGHT) if rel.kind == "delta" else None
+        change: Counter[Any] = Counter()
+        for r in collected:
+            change[r[:n]] += 1 if at is None else r[at]
+        for row, w in change.items():
+            self.table[row] += w
+            if self.table[row] < 0:
+                self.wrong.append(("taken back, never given", row))
+        self.table = Counter({r: w for r, w in self.table.items() if w})
+
+    def close(self) -> None:
+        shutil.rmtree(self.checkpoint, ignore_errors=True)
+
+
+JOB = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.streaming.multipleWatermarkPolicy": "min",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.catalog.flinkddl": "flinkddl.Functions",
+}

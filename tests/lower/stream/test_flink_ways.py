@@ -1,0 +1,156 @@
+"""Where Flink's stream has ways of its own: Top-1 that only inserts, NULL-safe keys, ranks of peers, late rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from flinkddl import sqltypes as T
+from flinkddl.lower.context import Lowering
+from flinkddl.lower.session_fold import TIME, fold
+from flinkddl.lower.stream import lower_for
+from flinkddl.plan import nodes as N
+from flinkddl.plan.rex import AggCall, Call, InputRef, SortKey
+from tests.lower.stream.harness import Running, feed, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+FIELDS = (N.Field("id", T.INT), N.Field("k", T.STRING), N.Field("v", T.INT))
+# (id, k, v) in order of arrival; three micro-batches
+BATCHES = (
+    ((1, "a", 5), (2, "a", 7), (3, None, 1), (4, "b", None)),
+    ((5, "a", 5), (6, "a", 3), (7, None, 0), (8, "b", 2)),
+    ((9, "a", 1), (10, "a", 2), (11, "c", 9), (12, "a", 1)),
+)
+ROWS = tuple(r for batch in BATCHES for r in batch)
+
+
+def filled(folder: Path, kind: Any = "append") -> Any:
+    node = feed(folder, FIELDS, kind)
+    for n, batch in enumerate(BATCHES):
+        write(
+            node.folder,
+            n,
+            [dict(zip(("id", "k", "v"), r, strict=True)) | {"__seq": r[0] * 4096, "__w": 1} for r in batch],
+        )
+    return node
+
+
+def rank(node: Any, *order: SortKey, with_rank: bool = False, **more: Any) -> N.Rank:
+    extra = (N.Field("rn", T.BIGINT.not_null()),) if with_rank else ()
+    places: dict[str, Any] = {"start": 1, "end": 1} | more
+    return N.Rank(input=node, partition=(1,), order=order, with_rank=with_rank, fields=(*FIELDS, *extra), **places)
+
+
+@pytest.mark.spark
+def test_top_one_over_append_rows_keeps_every_row_that_led(spark: SparkSession, tmp_path: Path) -> None:
+    top = rank(filled(tmp_path / "t"), SortKey(2))
+    running = Running(spark, top, "append").go()
+    best: dict[Any, tuple[bool, int]] = {}
+    expected: Counter[Any] = Counter()
+    for row in ROWS:
+        place = (row[2] is not None, row[2] or 0)  # NULLs first
+        if row[1] not in best or place < best[row[1]]:
+            best[row[1]] = place
+            expected[row] += 1
+    assert running.table == expected
+
+
+@pytest.mark.spark
+def test_of_rows_that_meet_at_a_sink_key_the_one_that_came_last_stands(spark: SparkSession, tmp_path: Path) -> None:
+    """Flink's SinkUpsertMaterializer over a Top-2 whose sink has the partition as its key."""
+    top = rank(filled(tmp_path / "t"), SortKey(2, descending=True, nulls_first=False), end=2)
+    running = Running(spark, top, "upsert", key=(1,), arbitrated=True).go()
+    places = {
+        k: sorted((r for r in ROWS if r[1] == k), key=lambda r: (r[2] is None, -(r[2] or 0), r[0]))[:2]
+        for k in {r[1] for r in ROWS}
+    }
+    assert running.table == Counter(max(rows) for rows in places.values())  # ids follow the arrival
+
+
+@pytest.mark.parametrize(
+    ("order", "kind", "appends"),
+    [
+        ((SortKey(2),), "append", True),
+        ((SortKey(2, descending=True, nulls_first=False),), "append", False),
+        ((SortKey(2, descending=True), SortKey(0, descending=True)), "append", True),
+        ((SortKey(2),), "delta", False),
+    ],
+)
+def test_only_one_descending_key_makes_top_one_take_rows_back(
+    order: tuple[SortKey, ...], kind: str, appends: bool, tmp_path: Path
+) -> None:
+    node = feed(tmp_path / "t", FIELDS, kind)  # type: ignore[arg-type]
+    rel = lower_for(rank(node, *order), Lowering(streaming=True), "changelog")
+    assert (rel.kind == "append") is appends
+
+
+@pytest.mark.spark
+def test_last_rank_from_a_column_of_the_partition(spark: SparkSession, tmp_path: Path) -> None:
+    node = filled(tmp_path / "t")
+    top = N.Rank(
+        input=node,
+        partition=(2,),
+        order=(SortKey(0),),
+        start=1,
+        end=2**63 - 1,
+        end_field=2,
+        with_rank=True,
+        fields=(*FIELDS, N.Field("rn", T.BIGINT.not_null())),
+    )
+    seen: Counter[Any] = Counter()
+    expected: Counter[Any] = Counter()
+    for row in ROWS:
+        seen[row[2]] += 1
+        if row[2] is not None and seen[row[2]] <= row[2]:
+            expected[(*row, seen[row[2]])] += 1
+    assert Running(spark, top).go().table == expected
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["inner", "full"])
+def test_join_keys_where_null_equals_null(spark: SparkSession, kind: Any, tmp_path: Path) -> None:
+    left, right = filled(tmp_path / "l"), filled(tmp_path / "r", "delta")
+    same = Call(T.BOOLEAN, "IS NOT DISTINCT FROM", (InputRef(T.STRING, 1), InputRef(T.STRING, 4)))
+    fields = tuple(N.Field(f"{f.name}{s}", f.type) for s in "lr" for f in FIELDS)
+    join = N.Join(left=left, right=right, kind=kind, condition=same, keys=((1, 1),), null_safe=(True,), fields=fields)
+    expected = Counter((*a, *b) for a in ROWS for b in ROWS if a[1] == b[1])
+    assert Running(spark, join).go().table == expected
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("function", ["RANK", "DENSE_RANK"])
+def test_peers_have_the_rank_of_the_last_of_them(spark: SparkSession, function: str, tmp_path: Path) -> None:
+    node = filled(tmp_path / "t")
+    calls = (AggCall(function, (), T.BIGINT.not_null()),)
+    fields = (*FIELDS, N.Field("n", T.BIGINT.not_null()))
+    over = N.Over(input=node, partition=(1,), order=(SortKey(2),), calls=calls, rows=False, fields=fields)
+
+    def place(r: Any) -> tuple[bool, int]:
+        return (r[2] is not None, r[2] or 0)
+
+    expected = Counter((*r, sum(1 for o in ROWS if o[1] == r[1] and place(o) <= place(r))) for r in ROWS)
+    assert Running(spark, over).go().table == expected
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("rows", "sessions"),
+    [
+        # (time, watermark met): gap 10
+        (((0, None), (10, 0), (30, 10)), ((0, 20, (0, 10)), (30, 40, (30,)))),
+        (((0, None), (40, 0), (5, 40)), ((0, 10, (0,)), (40, 50, (40,)))),  # its session is closed: dropped
+        (((0, None), (9, 0), (4, 12)), ((0, 19, (0, 9, 4)),)),  # behind the watermark, but its session is open
+        (((0, None), (40, 0), (32, 40)), ((0, 10, (0,)), (32, 50, (40, 32)))),
+    ],
+)
+def test_sessions_of_late_rows(spark: SparkSession, rows: Any, sessions: Any) -> None:
+    values = ", ".join(f"named_struct('{TIME}', {t}L, '__wm', CAST({w or 'NULL'} AS BIGINT))" for t, w in rows)
+    text = fold(f"array({values})", f"STRUCT<{TIME}:BIGINT,__wm:BIGINT>", 10, late=True)
+    found = spark.sql(f"SELECT {text} AS s").collect()[0].s
+    assert sorted((s.s, s.e, tuple(r[0] for r in s.r)) for s in found) == sorted(sessions)

@@ -1,0 +1,42 @@
+"""The printed program: Python that compiles, no secret in it, the same steps as the job."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from flinkddl.diagnostics import SourceText
+from flinkddl.lower.printer import print_json, print_pyspark
+from flinkddl.lower.script import Start, compile_script
+from tests.e2e.support import SAMPLES
+
+SAMPLE_FILES = sorted(SAMPLES.rglob("*.sql"))
+
+
+def jobs(sql: str) -> list[Start]:
+    compiled = compile_script(SourceText("t.sql", sql), variables={"KAFKA_SERVERS": "broker:9092"})
+    assert not compiled.has_errors, compiled.diagnostics
+    return [a for a in compiled.actions if isinstance(a, Start)]
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.stem)
+def test_samples_print_as_python(path) -> None:  # type: ignore[no-untyped-def]
+    starts = jobs(path.read_text(encoding="utf-8"))
+    text = print_pyspark(a.job for a in starts)
+    ast.parse(text)
+    for start in starts:
+        assert all(f"\n{name} = " in text for name in (start.job.steps[0].name, start.job.steps[-1].name))
+
+
+def test_secrets_become_environment_look_ups() -> None:
+    sql = """
+        CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 't', 'format' = 'json',
+          'properties.bootstrap.servers' = 'b:1', 'scan.startup.mode' = 'earliest-offset',
+          'properties.sasl.jaas.config' = 'x.Login required username="u" password="hunter2";');
+        CREATE TABLE b (a INT) WITH ('connector' = 'blackhole');
+        INSERT INTO b SELECT a FROM t"""
+    printed = print_pyspark(a.job for a in jobs(sql))
+    assert "hunter2" not in printed
+    assert 'os.environ["FLINKDDL_KAFKA_SASL_JAAS_CONFIG"]' in printed
+    assert "hunter2" not in print_json(a.job for a in jobs(sql))

@@ -1,0 +1,58 @@
+"""The HTML that notebooks show, without a notebook."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from types import SimpleNamespace
+from typing import Any
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.notebook import pages
+from flinkddl.runtime.progress import OperatorState, Progress
+
+
+def cells(html: str) -> list[list[str]]:
+    return [[c.text or "" for c in row] for row in ElementTree.fromstring(html).iter("tr")]
+
+
+def progress(**changes: Any) -> Progress:
+    values: dict[str, Any] = {
+        "write": "w", "table": "default_catalog.default_database.totals", "batch": 3, "batch_ms": 12, "late_rows": 0,
+        "time": "2024-03-01T10:00:00.000Z", "watermark": "2024-03-01T09:59:58.000Z",
+        "rows_in": 10, "rate": 1234.5, "rows_out": 4, "upserts": 3, "tombstones": 1,
+        "state": (OperatorState("agg", 7, 2_000_000),),
+    }  # fmt: skip
+    return Progress(**(values | changes))
+
+
+def job(**changes: Any) -> Any:
+    values = {"name": "insert-into_totals", "status": "running", "lag": {"orders": 1200}, "progress": (progress(),)}
+    return SimpleNamespace(**(values | changes))
+
+
+def test_texts_are_escaped_and_kinds_coloured() -> None:
+    html = pages.table(("op", "name"), [("-D", "<b>"), ("+I", "<NULL>")])
+    assert cells(html) == [["op", "name"], ["-D", "<b>"], ["+I", "<NULL>"]]
+    assert html.count("color:#cf222e") == 1
+
+
+def test_panel_of_a_running_job() -> None:
+    html = pages.job_panel(job())
+    assert "<td" in html
+    rows = cells(html)
+    assert ["orders", "1,200"] in rows
+    assert rows[-1] == ["totals", "3", "1,234", "4", "3", "1", "2024-03-01 09:59:58", "7", "2.0"]
+
+
+def test_panel_before_the_first_batch() -> None:
+    assert "no batch has finished yet" in pages.job_panel(job(lag={}, progress=()))
+    assert "no batch" not in pages.job_panel(job(lag={}, progress=(), status="finished"))
+
+
+def test_late_rows_are_told() -> None:
+    assert "5 late rows dropped" in pages.job_panel(job(progress=(progress(late_rows=5),)))
+
+
+def test_findings() -> None:
+    error = FlinkDdlError.of("FD812", "the topic 'a<b' does not exist", help="create it")
+    assert "error FD812: the topic 'a&lt;b' does not exist" in pages.findings(error.diagnostics).replace("&#x27;", "'")

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime import broker_daemon
+from flinkddl.runtime.broker import Broker, BrokerOptions, free_ports
+from flinkddl.runtime.cache import cache_dir
+from flinkddl.runtime.kafka_admin import KafkaAdmin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OWNER = """
+import sys, time
+from flinkddl.runtime.broker import Broker, BrokerOptions
+broker = Broker(BrokerOptions(heap="300m")).start()
+print(broker.pid, broker._folder, flush=True)
+time.sleep(600)
+"""
+
+
+def _alive(pid: int) -> bool:
+    shown = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return bool(shown.strip()) and not shown.strip().startswith("Z")
+
+
+def _children(pid: int) -> list[int]:
+    table = subprocess.run(["ps", "-Ao", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    return [int(p) for p, parent in (line.split() for line in table.splitlines()) if int(parent) == pid]
+
+
+def _until(condition: Callable[[], bool], seconds: float = 25) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("victim", ["owner", "guard"])
+def test_no_orphan_after_sigkill(victim: str) -> None:
+    owner = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None
+    guard_text, folder = owner.stdout.readline().split()
+    guard = int(guard_text)
+    (kafka,) = _children(guard)
+    try:
+        assert _alive(guard)
+        assert _alive(kafka)
+        assert Path(folder).is_dir()
+        os.kill(owner.pid if victim == "owner" else guard, signal.SIGKILL)
+        assert _until(lambda: not _alive(kafka)), "Kafka lives on"
+        if victim == "owner":
+            assert _until(lambda: not _alive(guard)), "the guard lives on"
+            assert _until(lambda: not Path(folder).exists()), "the data folder was left behind"
+    finally:
+        owner.kill()
+        owner.wait()
+
+
+@pytest.mark.kafka
+def test_background_broker_starts_once_reports_and_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "jars").symlink_to(cache_dir("jars"))
+    monkeypatch.setenv("FLINKDDL_CACHE", str(tmp_path))
+    assert broker_daemon.status() is None
+    state = broker_daemon.start(BrokerOptions(heap="300m"))
+    try:
+        assert broker_daemon.status() == state
+        with pytest.raises(FlinkDdlError, match=f"FD805: a development broker runs already at {state.bootstrap}"):
+            broker_daemon.start()
+        with KafkaAdmin({"bootstrap.servers": state.bootstrap}) as admin:
+            admin.create_topic("t")
+            assert admin.topics() == ["t"]
+    finally:
+        assert broker_daemon.stop() == state
+    assert not _alive(state.pid)
+    assert broker_daemon.status() is None
+    with pytest.raises(FlinkDdlError, match="FD805: no development broker runs"):
+        broker_daemon.stop()
+
+
+@pytest.mark.kafka
+def test_a_broker_that_cannot_start_shows_the_end_of_its_log() -> None:
+    options = BrokerOptions(properties=(("log.retention.ms", "never"),))
+    with pytest.raises(
+        FlinkDdlError, match=r"FD804: .*did not start: .*Invalid value never for configuration log\.retention\.ms"
+    ):
+        Broker(options).start()
+
+
+def test_a_taken_port_is_named(broker_port: int) -> None:
+    with pytest.raises(FlinkDdlError, match=f"FD804: port {broker_port} is taken"):
+        free_ports(2, broker_port)
+
+
+@pytest.fixture
+def broker_port() -> object:
+    import socket
+
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        sock.listen()
+        yield sock.getsockname()[1]

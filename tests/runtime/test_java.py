@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime.java import find_java, parse_major
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("text", "major"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('java version "1.8.0_402"', 8),
+        ('openjdk version "25" 2025-09-16', 25),
+        ("no such thing", 0),
+    ],
+)
+def test_the_feature_release_is_read(text: str, major: int) -> None:
+    assert parse_major(text) == major
+
+
+def test_a_missing_java_is_one_sentence_with_the_fix(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(FlinkDdlError, match=f"FD801: no java was found in JAVA_HOME .'{tmp_path}'. .install a JDK"):
+        find_java()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(FlinkDdlError, match="FD801: no java was found on PATH"):
+        find_java()
+
+
+def test_an_old_java_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(FlinkDdlError, match="is Java 11, Spark needs Java 17 or newer"):
+        find_java()

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime.kafka_admin import KafkaAdmin
+from flinkddl.runtime.kafka_config import python_client_config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flinkddl.runtime.broker import Broker
+
+
+@pytest.mark.kafka
+def test_offsets_of_every_kind(broker: Broker, admin: KafkaAdmin, new_topic: Callable[..., str]) -> None:
+    from kafka import KafkaProducer
+
+    topic = new_topic("offsets", partitions=2)
+    producer = KafkaProducer(bootstrap_servers=broker.bootstrap)
+    for n in range(3):
+        producer.send(topic, b"x", partition=0, timestamp_ms=1000 + n)
+    producer.flush()
+    producer.close()
+    assert admin.partitions([topic]) == {topic: [0, 1]}
+    assert admin.begin_offsets([topic]) == {topic: {0: 0, 1: 0}}
+    assert admin.end_offsets([topic]) == {topic: {0: 3, 1: 0}}
+    assert admin.offsets_at([topic], 1001) == {topic: {0: 1, 1: 0}}
+    assert admin.offsets_at([topic], 9999) == {topic: {0: 3, 1: 0}}
+    assert admin.committed(f"g-{topic}", [topic]) == {topic: {}}
+    admin.commit(f"g-{topic}", {topic: {0: 2}})
+    assert admin.committed(f"g-{topic}", [topic]) == {topic: {0: 2}}
+    assert topic in admin.matching("offsets-.*")
+    admin.delete_topic(topic)
+    assert topic not in admin.topics()
+
+
+@pytest.mark.kafka
+def test_a_missing_topic_is_named_with_its_neighbour(admin: KafkaAdmin, new_topic: Callable[..., str]) -> None:
+    topic = new_topic("pageviews")
+    with pytest.raises(FlinkDdlError, match=f"FD812: the topic '{topic[:-1]}' does not exist .*did you mean '{topic}'"):
+        admin.partitions([topic[:-1]])
+
+
+def test_an_unreachable_cluster_is_said_within_seconds_with_its_address() -> None:
+    begin = time.monotonic()
+    with pytest.raises(FlinkDdlError, match=r"FD811: no Kafka cluster answers at '127\.0\.0\.1:1'"):
+        KafkaAdmin({"bootstrap.servers": "127.0.0.1:1"}, timeout=1)
+    assert time.monotonic() - begin < 4
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        ({"bootstrap.servers": "a:1, b:2"}, {"bootstrap_servers": ["a:1", "b:2"]}),
+        (
+            {
+                "security.protocol": "sasl_plaintext",
+                "sasl.mechanism": "PLAIN",
+                "sasl.jaas.config": 'x.PlainLoginModule required username="al ice" password=\'s;e"c\';',
+            },
+            {
+                "security_protocol": "SASL_PLAINTEXT",
+                "sasl_mechanism": "PLAIN",
+                "sasl_plain_username": "al ice",
+                "sasl_plain_password": 's;e"c',
+            },
+        ),
+    ],
+)
+def test_java_properties_become_a_python_configuration(properties: dict[str, str], expected: dict[str, object]) -> None:
+    assert python_client_config(properties) == expected

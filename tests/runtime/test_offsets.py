@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower import job as J
+from flinkddl.runtime.checkpoint import fingerprint, first_difference, mark_drained, open_checkpoint
+from flinkddl.runtime.failures import reason, records_in_question
+from flinkddl.runtime.offsets import parse_specific, spark_options, stop_condition
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_specific_offsets_are_read() -> None:
+    assert parse_specific("partition:0,offset:42;partition:1,offset:300;") == {0: 42, 1: 300}
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "streaming", "expected"),
+    [
+        ({"mode": "earliest-offset"}, {}, True, {"startingOffsets": "earliest"}),
+        ({"mode": "latest-offset"}, {"mode": "latest-offset"}, True, {"startingOffsets": "latest"}),
+        ({}, {"mode": "latest-offset"}, False, {"startingOffsets": "earliest", "endingOffsets": "latest"}),
+    ],
+)
+def test_simple_positions_ask_no_broker(start: Any, stop: Any, streaming: bool, expected: dict[str, str]) -> None:
+    options = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"}
+    assert spark_options(options, start, stop, streaming) == expected
+
+
+def test_stop_conditions_name_partitions_and_where_needed_topics() -> None:
+    assert stop_condition({"t": {1: 7, 0: 5}}) == (
+        "`offset` < CASE `partition` WHEN 0 THEN 5L WHEN 1 THEN 7L ELSE 0L END"
+    )
+    assert stop_condition({"b": {}, "a'x": {0: 5}}) == (
+        "`offset` < CASE `topic` WHEN 'a\\'x' THEN CASE `partition` WHEN 0 THEN 5L ELSE 0L END"
+        " WHEN 'b' THEN 0L ELSE 0L END"
+    )
+
+
+READ = J.Read(
+    name="src",
+    format="kafka",
+    options={"subscribe": "t", "kafka.sasl.jaas.config": "password"},
+    streaming=True,
+    start={"mode": "earliest-offset"},
+)
+GROUP = J.GroupBy(name="g", input="src", keys=(("k", "k"),), aggs=(("n", "count(1)"),))
+WRITE = J.Write(name="w", input="g", format="noop", options={}, mode="update")
+
+
+def _job(*steps: J.Step, **changes: Any) -> J.SparkJob:
+    return J.SparkJob(**{"name": "j", "steps": steps, "writes": (WRITE,), "settings": {}, "streaming": True} | changes)
+
+
+def test_a_derived_fingerprint_leaves_out_positions_and_secrets() -> None:
+    moved = J.Read(name="src", format="kafka", options={"subscribe": "t"}, streaming=True, start={"mode": "timestamp"})
+    assert fingerprint(_job(READ, GROUP)) == fingerprint(_job(moved, GROUP))
+    other = J.GroupBy(name="g", input="src", keys=(("k", "k"),), aggs=(("n", "sum(x)"),))
+    assert fingerprint(_job(READ, GROUP)) != fingerprint(_job(READ, other))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "text"),
+    [
+        ((("a", "1"),), (("a", "2"),), "operator 'a' was '1' and is '2'"),
+        ((("a", "1"),), (("b", "1"),), "operator 'a' is now 'b'"),
+        ((("a", "1"), ("b", "1")), (("a", "1"),), "operator 'b' is gone"),
+        ((("a", "1"),), (("a", "1"), ("b", "1")), "operator 'b' is new"),
+    ],
+)
+def test_the_first_difference_is_said(before: Any, now: Any, text: str) -> None:
+    assert first_difference(before, now) == text
+
+
+def test_a_checkpoint_is_checked_drained_and_set_aside(tmp_path: Path) -> None:
+    job = _job(READ, GROUP)
+    checkpoint = open_checkpoint(job, str(tmp_path))
+    assert open_checkpoint(job, f"file://{tmp_path}").local == tmp_path / "j"
+    with pytest.raises(FlinkDdlError, match=r"FD820.*operator 'g' is now 'w'"):
+        open_checkpoint(_job(READ), str(tmp_path))
+    mark_drained(checkpoint, job)
+    with pytest.raises(FlinkDdlError, match=r"FD821.*--fresh"):
+        open_checkpoint(job, str(tmp_path))
+    open_checkpoint(job, str(tmp_path), fresh=True)
+    assert sorted(p.name[:6] for p in tmp_path.iterdir()) == ["j", "j.old-"]
+
+
+def test_a_temporary_checkpoint_goes_with_the_run() -> None:
+    checkpoint = open_checkpoint(_job(READ), None)
+    assert checkpoint.local is not None
+    assert checkpoint.local.is_dir()
+    checkpoint.remove()
+    assert not checkpoint.local.exists()
+
+
+SPARK_FAILURE = """\
+[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted SQLSTATE: XXKST
+=== Streaming Query ===
+Identifier: sink [id = 1]
+Current Committed Offsets: {KafkaV2[Subscribe[orders]]: {"orders":{"1":3,"0":40}}}
+Current Available Offsets: {KafkaV2[Subscribe[orders]]: {"orders":{"1":3,"0":53}}}
+Current State: ACTIVE
+org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times
+Caused by: org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows
+\tat org.apache.spark.Nowhere(Nowhere.scala:1)
+Caused by: java.lang.ArithmeticException: [DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012
+"""
+
+
+def test_a_failure_is_told_by_its_records_and_innermost_cause() -> None:
+    assert records_in_question(SPARK_FAILURE) == "topic 'orders' partition 0, offsets 40 to 52"
+    assert reason(SPARK_FAILURE) == "Division by zero"
+    assert reason("something else") == "something else"
+    assert records_in_question("nothing") == ""

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from flinkddl.diagnostics import Diagnostic, FlinkDdlError
+from flinkddl.lower import job as J
+from flinkddl.runtime.live import JsonDisplay, Panel, display, headline
+from flinkddl.runtime.meter import JobMeter
+from flinkddl.runtime.metrics import health, metrics_text, serve
+from flinkddl.runtime.progress import OperatorState, Progress, progress_line, read_progress
+
+EVENT: dict[str, Any] = {
+    "batchId": 17,
+    "timestamp": "2026-11-21T12:00:04.123Z",
+    "durationMs": {"triggerExecution": 410},
+    "eventTime": {"watermark": "2026-11-21T11:59:58.000Z"},
+    "stateOperators": [
+        {
+            "operatorName": "stateStoreSave",
+            "numRowsTotal": 1204,
+            "memoryUsedBytes": 300_000,
+            "numRowsDroppedByWatermark": 2,
+        }
+    ],
+    "sources": [
+        {
+            "numInputRows": 20000,
+            "processedRowsPerSecond": 48100.4,
+            "endOffset": json.dumps({"orders": {"0": 10, "1": 5}}),
+            "latestOffset": json.dumps({"orders": {"0": 12, "1": 5}}),
+        },
+        {"numInputRows": 1, "processedRowsPerSecond": 1.0, "endOffset": json.dumps({"orders": {"0": 11}})},
+        {"numInputRows": 0, "processedRowsPerSecond": 0.0, "endOffset": '{"logOffset":0}', "latestOffset": None},
+    ],
+    "sink": {"numOutputRows": 316},
+    "observedMetrics": {"flinkddl": {"rows": 316, "tombstones": 4}},
+}
+
+
+def test_an_event_becomes_a_record() -> None:
+    p = read_progress("w", "t", EVENT)
+    assert (p.batch, p.rows_in, p.rows_out, p.upserts, p.tombstones) == (17, 20001, 316, 312, 4)
+    assert p.lag == {"orders": 2}
+    assert p.ends == {"orders": {0: 11, 1: 5}}
+    assert p.state == (OperatorState("stateStoreSave", 1204, 300_000),)
+    assert (p.batch_ms, p.late_rows, p.watermark) == (410, 2, "2026-11-21T11:59:58.000Z")
+
+
+def test_the_line_says_what_a_person_wants_to_know() -> None:
+    assert progress_line(read_progress("w", "t", EVENT)) == (
+        "[12:00:04] batch 17 · 48,101 rows/s in · 312 upserts, 4 tombstones out · lag 2"
+        " · watermark 11:59:58 · state 1,204 keys, 0.3 MB · 2 late rows dropped"
+    )
+
+
+def test_an_event_with_nothing_in_it_is_short() -> None:
+    event = {"batchId": 0, "timestamp": "2026-11-21T12:00:04.123Z", "sources": [], "sink": {"numOutputRows": -1}}
+    assert progress_line(read_progress("w", "t", event)) == "[12:00:04] batch 0 · 0 rows/s in"
+
+
+READ = J.Read(name="r", format="kafka", options={"subscribe": "orders"}, streaming=True, table="orders")
+WRITE = J.Write(name="w", input="r", format="kafka", options={"topic": "regions"}, mode="update", table="per_region")
+JOB = J.SparkJob(name="j", steps=(READ,), writes=(WRITE,), settings={}, streaming=True)
+
+
+def batch(**changes: Any) -> Progress:
+    return read_progress("w", "per_region", EVENT | changes)
+
+
+def test_without_a_terminal_lines_are_plain_and_idle_batches_are_silent() -> None:
+    out = io.StringIO()
+    with display(stream=out) as shown:
+        on_progress = shown.on_progress(shown.add(JOB))
+        on_progress(batch())
+        on_progress(read_progress("w", "per_region", {"batchId": 18, "timestamp": "2026-11-21T12:00:05.123Z"}))
+    lines = out.getvalue().splitlines()
+    assert (
+        lines[:2]
+        == headline(JOB, None)
+        == [
+            "per_region  kafka -> topic 'regions'     micro-batch · checkpoint: temporary",
+            "reading  orders  topic 'orders' · from earliest",
+        ]
+    )
+    assert lines[2:] == [progress_line(batch())]
+
+
+def test_a_second_job_makes_lines_name_their_table() -> None:
+    out = io.StringIO()
+    with display(stream=out) as shown:
+        shown.add(JOB)
+        shown.on_progress(shown.add(JOB))(batch())
+    assert out.getvalue().splitlines()[-1] == f"per_region  {progress_line(batch())}"
+
+
+def test_a_json_log_is_an_object_a_line() -> None:
+    out = io.StringIO()
+    with display(stream=out, log_format="json") as shown:
+        assert isinstance(shown, JsonDisplay)
+        shown.on_progress(shown.add(JOB))(batch())
+        shown.notice("no checkpoint")
+        shown.findings([Diagnostic("FD830", "it broke", help="mend it")])
+    job, one, notice, finding = map(json.loads, out.getvalue().splitlines())
+    assert job["sources"] == [{"table": "orders", "topics": "orders", "from": "earliest"}]
+    assert (one["level"], one["event"], one["job"], one["sink"]) == ("info", "batch", "j", "per_region")
+    assert (one["batch"], one["upserts"], one["tombstones"], one["lag"]) == (17, 312, 4, {"orders": 2})
+    assert (one["rows_per_second"], one["state_rows"], one["late_rows"]) == (48101.4, 1204, 2)
+    assert notice["message"] == "no checkpoint"
+    assert (finding["level"], finding["code"], finding["help"]) == ("error", "FD830", "mend it")
+
+
+class Watched:
+    """A started job as a meter sees it."""
+
+    status = "running"
+    error: FlinkDdlError | None = None
+
+    def __init__(self, *progress: Progress) -> None:
+        self.progress = progress
+
+
+def drawn(meter: JobMeter, width: int = 110) -> list[str]:
+    from rich.console import Console
+
+    console = Console(width=width, file=io.StringIO(), color_system=None)
+    with console.capture() as captured:
+        console.print(Panel(meter, "/var/cp"))
+    return captured.get().splitlines()
+
+
+def test_the_panel_says_what_a_job_reads_writes_keeps_and_waits_for() -> None:
+    time = iter(range(100))
+    meter = JobMeter(JOB, clock=lambda: float(next(time)))
+    before = "\n".join(drawn(meter))
+    assert "j  starting" in before
+    assert "topic orders" in before
+    meter.attach(Watched(replace(batch(), waiting="Waiting for data to arrive")))
+    meter.update(batch())
+    meter.update(batch(batchId=18))
+    lines = drawn(meter)
+    assert lines[0].startswith("╭─ j  running  0:00:")
+    assert [w for w in lines[2].split() if w != "│"] == ["orders", "topic", "orders", "earliest", "2"]
+    assert lines[4].split()[1:] == [
+        *("per_region", "kafka", "->", "topic", "'regions'", "4,000", "63", "624", "8", "40,002", "│")
+    ]
+    assert "waiting for data to arrive · batch 18 in 0.41 s · watermark 2026-11-21 11:59:58 · state 1,204" in lines[5]
+    assert "4 late rows dropped" in lines[6]
+    assert "micro-batch  checkpoint /var/cp" in lines[7]
+
+
+def test_rates_fall_to_zero_when_nothing_comes() -> None:
+    now = [0.0]
+    meter = JobMeter(JOB, clock=lambda: now[0])
+    meter.update(batch())
+    assert meter.totals()["w"].rates(5.0) == (2000.1, 31.6)
+    assert meter.totals()["w"].rates(30.0) == (0.0, 0.0)
+
+
+def test_figures_in_prometheus_text() -> None:
+    meter = JobMeter(JOB)
+    meter.update(batch())
+    meter.update(batch(batchId=18))
+    meter.attach(Watched())
+    text = metrics_text([meter])
+    for line in (
+        "# TYPE flinkddl_rows_in_total counter",
+        'flinkddl_rows_in_total{job="j",sink="per_region"} 40002',
+        'flinkddl_tombstones_total{job="j",sink="per_region"} 8',
+        'flinkddl_lag_records{job="j",topic="orders"} 2',
+        'flinkddl_batch_seconds{job="j",sink="per_region"} 0.41',
+        'flinkddl_watermark_seconds{job="j",sink="per_region"} 1795262398',
+        'flinkddl_job_status{job="j",status="running"} 1',
+        'flinkddl_job_status{job="j",status="failed"} 0',
+    ):
+        assert line in text.splitlines(), text
+
+
+def test_health_is_bad_before_the_start_and_after_a_failure() -> None:
+    meter = JobMeter(JOB)
+    assert health([]) == (503, {"status": "starting", "jobs": []})
+    assert health([meter])[0] == 503
+    watched = Watched()
+    meter.attach(watched)
+    assert health([meter]) == (200, {"status": "up", "jobs": [{"job": "j", "status": "running", "lag": {}}]})
+    watched.status, watched.error = "failed", FlinkDdlError.of("FD830", "it broke")
+    code, body = health([meter])
+    assert (code, body["status"], body["jobs"][0]["error"]) == (503, "failed", "it broke")
+
+
+def test_figures_are_served() -> None:
+    from urllib.error import HTTPError
+    from urllib.request import urlopen
+
+    meters: list[JobMeter] = []
+    with serve("0", meters) as address:
+        meter = JobMeter(JOB)
+        meter.attach(Watched())
+        meters.append(meter)
+        with urlopen(f"{address}/metrics", timeout=30) as answer:
+            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+            assert b'flinkddl_job_status{job="j",status="running"} 1' in answer.read()
+        with urlopen(f"{address}/health", timeout=30) as answer:
+            assert json.load(answer)["status"] == "up"
+        with pytest.raises(HTTPError, match="404"):
+            urlopen(f"{address}/else", timeout=30)
+        with pytest.raises(FlinkDdlError, match="FD842"), serve(address.rpartition("/")[2], []):
+            pass

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flinkddl.runtime.session import JOB_SETTINGS, job_session, log_file
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+NOT_LISTED = {  # internal or read from elsewhere, so `SET -v` does not show them
+    "spark.sql.caseSensitive",
+    "spark.sql.catalog.flinkddl",
+    "spark.sql.streaming.stateStore.providerClass",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled",
+}
+
+
+def test_every_setting_exists_and_is_set_in_a_job_session(spark: SparkSession) -> None:
+    job = job_session(spark, {"spark.sql.streaming.statefulOperator.checkCorrectness.enabled": "false"})
+    assert {key: job.conf.get(key) for key in JOB_SETTINGS} == dict(JOB_SETTINGS)
+    known = {row.key for row in job.sql("SET -v").collect()}
+    assert set(JOB_SETTINGS) - known == NOT_LISTED, "a setting that Spark does not know is silently without effect"
+
+
+def test_a_job_setting_does_not_reach_the_parent_session(spark: SparkSession) -> None:
+    key = "spark.sql.streaming.statefulOperator.checkCorrectness.enabled"
+    before = spark.conf.get(key)
+    job_session(spark, {key: "false"})
+    assert spark.conf.get(key) == before == "true"
+
+
+def test_json_keeps_nulls_and_long_base64_is_one_line(spark: SparkSession) -> None:
+    job = job_session(spark, {})
+    row = job.sql("SELECT to_json(struct(1 AS a, NULL AS b)), base64(CAST(repeat('x', 200) AS BINARY))").first()
+    assert row is not None
+    assert row[0] == '{"a":1,"b":null}'
+    assert "\n" not in row[1]
+
+
+def test_sparks_log_is_a_file(spark: SparkSession) -> None:
+    log = log_file()
+    assert log is not None
+    assert log.is_file()
+
+
+USERS_OWN = """
+import os, sys
+os.environ["PYSPARK_PYTHON"] = sys.executable
+from pyspark.sql import SparkSession
+from flinkddl.runtime.session import adopt_session, job_session
+builder = SparkSession.builder.master("local[1]").config("spark.driver.memory", "800m")
+own = builder.config("spark.ui.enabled", "false").getOrCreate()
+job = job_session(adopt_session(own), {})
+options = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"}
+print(job.readStream.format("kafka").options(**options).load().columns)
+try:
+    job.sql("SELECT flinkddl.no_such_function(1)")
+except Exception as error:
+    print("no_such_function" in str(error) and "plugin" not in str(error))
+print(own.conf.get("spark.sql.caseSensitive"))
+"""
+
+
+def test_a_users_own_session_is_given_the_jars_and_keeps_its_settings() -> None:
+    done = subprocess.run([sys.executable, "-c", USERS_OWN], capture_output=True, text=True, check=True)
+    columns, functions, sensitive = done.stdout.splitlines()
+    assert columns == "['key', 'value', 'topic', 'partition', 'offset', 'timestamp', 'timestampType']"
+    assert (functions, sensitive) == ("True", "false")

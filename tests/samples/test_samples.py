@@ -1,0 +1,51 @@
+"""Every sample on one broker and one Spark session, against its expected output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flinkddl.api import Catalog
+from flinkddl.diagnostics import SourceText
+from flinkddl.lower.script import compile_script
+from samples import run as samples
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from flinkddl.runtime.broker import Broker
+
+
+GROUPS = 4  # each a test of its own, whose samples run side by side
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_every_sample_gives_what_it_promises(spark: SparkSession, broker: Broker, group: int) -> None:
+    outcomes = list(samples.run_all(samples.names()[group::GROUPS], Catalog(spark), broker.bootstrap))
+    wrong = {o.name: o.difference() for o in outcomes if not o.ok}
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", samples.names())
+def test_sample_is_complete(name: str) -> None:
+    sample = samples.Sample(name)
+    assert sample.sql.startswith("-- "), "its first line says what it shows"
+    assert sample.expected
+    compiled = compile_script(SourceText(name, sample.sql), variables={"KAFKA_SERVERS": "broker:9092"})
+    assert not compiled.has_errors, compiled.diagnostics
+
+
+def test_samples_share_no_topic() -> None:
+    owners: dict[str, set[str]] = {}
+    for name in samples.names():
+        sample = samples.Sample(name)
+        for record in [r for step in sample.steps() for r in step] + sample.expected:
+            if "topic" in record:
+                owners.setdefault(record["topic"], set()).add(name)
+    assert {t: found for t, found in owners.items() if len(found) > 1} == {}
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(samples.names()) >= 20

@@ -1,0 +1,39 @@
+"""Topics as tests fill and read them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def send(servers: str, topic: str, rows: Iterable[dict[str, Any]], partition: int | None = None) -> None:
+    """Write rows as JSON without a key, to one partition or spread by the client."""
+    from kafka import KafkaProducer
+
+    producer = KafkaProducer(bootstrap_servers=servers, linger_ms=50, batch_size=1 << 18)
+    for row in rows:
+        producer.send(topic, json.dumps(row).encode(), partition=partition)
+    producer.flush()
+    producer.close()
+
+
+def committed(servers: str, topic: str) -> list[Any]:
+    """Return what a ``read_committed`` reader of the whole topic sees, partition by partition."""
+    from kafka import KafkaConsumer, TopicPartition
+
+    consumer = KafkaConsumer(
+        bootstrap_servers=servers, isolation_level="read_committed", enable_auto_commit=False,
+        fetch_max_bytes=1 << 26, max_partition_fetch_bytes=1 << 23, max_poll_records=50_000,
+    )  # fmt: skip
+    partitions = [TopicPartition(topic, p) for p in sorted(consumer.partitions_for_topic(topic) or ())]
+    consumer.assign(partitions)
+    consumer.seek_to_beginning()
+    ends, records = consumer.end_offsets(partitions), []
+    while any(consumer.position(p) < ends[p] for p in partitions):
+        for batch in consumer.poll(timeout_ms=500).values():
+            records += batch
+    consumer.close()
+    return sorted(records, key=lambda r: (r.partition, r.offset))

@@ -1,0 +1,68 @@
+"""Every block of the README is executed or parsed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from flinkddl.cli.main import COMMANDS
+from flinkddl.diagnostics import SourceText
+from flinkddl.lower.script import compile_script
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.M | re.S)
+
+
+def blocks(kind: str) -> list[str]:
+    found = [text for name, text in BLOCKS if name == kind]
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("sql", blocks("sql"))
+def test_sql_compiles(sql: str) -> None:
+    assert not compile_script(SourceText("README.md", sql)).has_errors
+
+
+@pytest.mark.parametrize("line", [line for text in blocks("console") for line in text.splitlines()])
+def test_commands_exist(line: str) -> None:
+    words = line.removeprefix("$ ").split()
+    match words:
+        case ["make", target]:
+            assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.M)
+        case ["flinkddl", command, *rest]:
+            assert command in COMMANDS
+            assert all((ROOT / w).exists() for w in rest if w.startswith("samples/"))
+        case ["python", "-m", module, *_]:
+            assert (ROOT / module.replace(".", "/")).exists()
+        case _:
+            pytest.fail(f"nobody checks '{line}'")
+
+
+@pytest.mark.parametrize("text", blocks("python"))
+def test_python_parses(text: str) -> None:
+    ast.parse(text)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("text", blocks("python"))
+def test_python_runs(text: str, spark: object) -> None:
+    exec(text.replace("Catalog()", "Catalog(spark)"), {"spark": spark})
+
+
+def test_no_other_kind_of_block() -> None:
+    assert {name for name, _ in BLOCKS} == {"sql", "console", "text", "python"}
+
+
+def test_diagnostic_in_the_readme_is_what_check_prints() -> None:
+    from flinkddl.diagnostics.render import render_text
+
+    options = "'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'b:1', 'format' = 'json'"
+    sql = f"CREATE TABLE t (a INT) WITH (\n\n\n\n\n{options},\n\n  'scan.startup.mod' = 'earliest-offset',\n"
+    sql += "'scan.startup.mode' = 'earliest-offset');\nSELECT * FROM t;"
+    printed = render_text(compile_script(SourceText("bad.sql", sql)).diagnostics)
+    assert printed in README
