@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 PAIR = "__pair"
 KEY = "__key"
+TURN = "__turn"
 
 
 def weight(rel: Rel) -> str:
@@ -48,9 +49,15 @@ def arrival(rel: Rel) -> str:
     return SEQUENCE if rel.sequence else "0L"
 
 
-def turn(rel: Rel) -> str:
-    """Return when a change came, as BIGINT text: its arrival order, or its micro-batch's time, which replays keep."""
-    return SEQUENCE if rel.sequence else "unix_millis(current_timestamp())"
+def in_turn(rel: Rel, ctx: Lowering) -> tuple[Rel, str]:
+    """Give each change when it came, as BIGINT text: its arrival order, or its micro-batch's time, which replays keep.
+
+    The time stands in a column of its own: Spark takes a micro-batch's time for non-deterministic, and nothing that is
+    may be an argument of an aggregate function.
+    """
+    if rel.sequence:
+        return rel, SEQUENCE
+    return rel.with_(step=extend(rel, [(TURN, "unix_millis(current_timestamp())")], ctx, "in_turn")), TURN
 
 
 def family(ctx: Lowering) -> str:
@@ -143,11 +150,11 @@ def to_pair(rel: Rel, key: tuple[int, ...], ctx: Lowering) -> Rel:
     """
     if rel.kind == "upsert" and set(rel.key) == set(key):
         return normalise(rel, ctx)
-    rel = to_delta(rel, ctx)
+    rel, order = in_turn(to_delta(rel, ctx), ctx)
     keys = [(f"{KEY}{i}", rel.sql(k)) for i, k in enumerate(key)]
     row = struct(map(quote, rel.columns))
     calls = f"named_struct('last:0', named_struct('v', {row}))"
-    latest = f"flinkddl.retract_aggregate({weight(rel)}, {turn(rel)}, {calls})"
+    latest = f"flinkddl.retract_aggregate({weight(rel)}, {order}, {calls})"
     step = group(rel.step, keys, [(PAIR, latest)], ctx, "materialise", "SinkUpsertMaterializer: last row per key")
     step = where(step, f"{PAIR} IS NOT NULL", ctx, "changed")
     bare = f"named_struct('o', {PAIR}.o.`last:0`, 'n', {PAIR}.n.`last:0`, 's', {PAIR}.s)"
