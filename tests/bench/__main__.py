@@ -11,6 +11,7 @@ BENCHMARKS = {
     "json-kernels": "tests.bench.json_kernels",
     "guarantees": "tests.bench.guarantees",
     "against-flink": "tests.bench.against_flink",
+    "latency": "tests.bench.latency",
     "flatness": "tests.bench.flatness",
 }
 

@@ -101,13 +101,14 @@ class Flink:
         except subprocess.TimeoutExpired:
             self._process.kill()
 
-    def sql(self, statement: str) -> None:
+    def sql(self, statement: str, timeout_ms: int = 900_000, stops: bool = False) -> None:
+        """Run a statement. ``stops``: it is one that only the timeout ends."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"id": 1, "sql": statement, "timeout_ms": 900_000}) + "\n")
+        self._process.stdin.write(json.dumps({"id": 1, "sql": statement, "timeout_ms": timeout_ms}) + "\n")
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())
-        if "error" in answer or answer.get("timeout"):
+        if "error" in answer or (answer.get("timeout") and not stops):
             raise RuntimeError(f"Flink: {answer}")
 
 
