@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
+import random
 import re
 import shutil
 import socket
@@ -31,7 +32,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
-READY_SECONDS = 60.0
+READY_SECONDS = 120.0
+ATTEMPTS = 3
+TAKEN = "Address already in use"
+# below the ports that systems give to outgoing connections (Linux 32768 and up, others 49152 and up): those would take
+# one of ours between its choice and Kafka's start, which is seconds later on a busy machine
+PORTS = range(20000, 32768)
 JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Djava.awt.headless=true")
 LOGGING = (
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
@@ -71,6 +77,7 @@ class Broker:
         self._guard: subprocess.Popen[bytes] | None = None
         self.ports: Mapping[str, int] = {}
         self.security: Security | None = None
+        self._cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A", 1)
 
     @property
     def bootstrap(self) -> str:
@@ -82,19 +89,30 @@ class Broker:
         return f"127.0.0.1:{self.ports[listener]}"
 
     def start(self) -> Broker:
-        """Start Kafka and wait until a client is answered."""
+        """Start Kafka and wait until a client is answered; on other ports where another program was faster."""
         java, jars = find_java(), resolve_jars("broker", self.options.jars)
+        run = [java, f"-Xmx{self.options.heap}", *JVM_FLAGS, *LOGGING, "-cp", os.pathsep.join(map(str, jars))]
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                self._start_once(run)
+            except FlinkDdlError:
+                self.stop()
+                if not left or self.options.port or TAKEN not in self._logged():
+                    raise
+                self.log = new_log("broker")
+            except BaseException:
+                self.stop()
+                raise
+            else:
+                break
+        return self
+
+    def _start_once(self, run: list[str]) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="flinkddl-broker-"))
         names = ["PLAIN", "CONTROLLER", *(x.name for x in self.options.listeners)]
         self.ports = dict(zip(names, free_ports(len(names), self.options.port), strict=True))
-        run = [java, f"-Xmx{self.options.heap}", *JVM_FLAGS, *LOGGING, "-cp", os.pathsep.join(map(str, jars))]
-        try:
-            self._launch(run)
-            self._await_ready()
-        except BaseException:
-            self.stop()
-            raise
-        return self
+        self._launch(run)
+        self._await_ready()
 
     def _launch(self, run: list[str]) -> None:
         assert self._folder is not None
@@ -103,9 +121,8 @@ class Broker:
         lines = server_properties(self._folder / "data", self.ports, self.options.listeners, self.security)
         lines |= dict(self.options.properties)
         config.write_text("".join(f"{key}={value}\n" for key, value in lines.items()), encoding="utf-8")
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A", 1)
         extra = storage_arguments(self.options.listeners)
-        tool = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(config), *extra]
+        tool = ["kafka.tools.StorageTool", "format", "-t", self._cluster, "-c", str(config), *extra]
         with self.log.open("ab") as log:
             done = subprocess.run([*run, *tool], stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
             if done.returncode:
@@ -122,14 +139,21 @@ class Broker:
         while time.monotonic() < end:
             if self._guard is None or self._guard.poll() is not None:
                 raise self._failed("it ended while starting")
-            if _port_open(self.ports["PLAIN"]) and answers(self.bootstrap):
+            # another broker may have been faster at the port: ours ends then, and the answer is not ours
+            if _port_open(self.ports["PLAIN"]) and answers(self.bootstrap, self._cluster):
                 return
             time.sleep(0.1)
         raise self._failed(f"no client was answered within {READY_SECONDS:.0f} s")
 
+    def _logged(self) -> str:
+        return self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
+
     def _failed(self, why: str) -> FlinkDdlError:
-        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
-        telling = [line.strip() for line in lines if line.strip() and not re.match(r"\s*(at |\.\.\. )", line)]
+        telling = [
+            line.strip()
+            for line in self._logged().splitlines()
+            if line.strip() and not re.match(r"\s*(at |\.\.\. )", line)
+        ]
         end = "; ".join(telling[-3:]) or "its log is empty"
         return FlinkDdlError.of("FD804", f"the development broker did not start: {why} ({end})", help=f"see {self.log}")
 
@@ -165,18 +189,28 @@ class Broker:
 
 def free_ports(count: int, first: int = 0) -> list[int]:
     """Return distinct loopback ports that are free now; the first is ``first`` itself where that is not 0."""
-    with contextlib.ExitStack() as stack:
-        ports = []
-        for wanted in [first, *[0] * (count - 1)]:
-            sock = stack.enter_context(socket.socket())
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                sock.bind(("127.0.0.1", wanted))
-            except OSError as error:
-                message = f"port {wanted} is taken by another program"
-                raise FlinkDdlError.of("FD804", message, help="give another --port, or none for a free one") from error
-            ports.append(sock.getsockname()[1])
-        return ports
+    ports: list[int] = []
+    if first:
+        if not _is_free(first):
+            message = f"port {first} is taken by another program"
+            raise FlinkDdlError.of("FD804", message, help="give another --port, or none for a free one")
+        ports.append(first)
+    candidates = iter(random.sample(PORTS, len(PORTS)))
+    while len(ports) < count:
+        port = next(candidates)
+        if port not in ports and _is_free(port):
+            ports.append(port)
+    return ports
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
 
 
 def _port_open(port: int) -> bool:
@@ -185,13 +219,13 @@ def _port_open(port: int) -> bool:
         return sock.connect_ex(("127.0.0.1", port)) == 0
 
 
-def answers(bootstrap: str) -> bool:
-    """Return whether a real client gets the topic list of a broker."""
+def answers(bootstrap: str, cluster: str | None = None) -> bool:
+    """Return whether a real client gets the topic list of a broker, and of that cluster if one is named."""
     from flinkddl.runtime.kafka_admin import KafkaAdmin
 
     try:
         with KafkaAdmin({"bootstrap.servers": bootstrap}, timeout=2.0) as admin:
             admin.topics()
+            return cluster in (None, admin.cluster_id())
     except FlinkDdlError:
         return False
-    return True

@@ -67,6 +67,10 @@ class KafkaAdmin:
         """Return the names of all topics that this user sees, sorted."""
         return sorted(self._ask(self._client.list_topics))
 
+    def cluster_id(self) -> str:
+        """Return the id that the cluster was formatted with."""
+        return str(self._ask(self._client.describe_cluster)["cluster_id"])
+
     def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
         """Create a topic with one replica; one that exists is left as it is."""
         from kafka.errors import TopicAlreadyExistsError

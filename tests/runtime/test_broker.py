@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -67,6 +68,20 @@ def test_no_orphan_after_sigkill(victim: str) -> None:
     finally:
         owner.kill()
         owner.wait()
+
+
+@pytest.mark.kafka
+def test_a_port_that_another_program_took_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        lost = [[other.getsockname()[1], *free_ports(1)]]  # chosen before the other program came
+        monkeypatch.setattr("flinkddl.runtime.broker.free_ports", lambda *a: lost.pop() if lost else free_ports(*a))
+        with Broker(BrokerOptions(heap="300m")) as broker:
+            assert not lost
+            assert broker.bootstrap != f"127.0.0.1:{other.getsockname()[1]}"
+            with KafkaAdmin({"bootstrap.servers": broker.bootstrap}) as admin:
+                assert admin.topics() == []
 
 
 @pytest.mark.kafka
