@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
         counts[outcome.status] += 1
         if outcome.status != "passed":
             print(outcome.line(), flush=True)
-            known = reason(options.area, outcome.id)
+            known = reason(options.area, outcome.id) or outcome.reason
             explained[known or "no reason is known"].append(outcome.id)
     for why, ids in explained.items():
         print(f"{why}: {', '.join(ids)}")
