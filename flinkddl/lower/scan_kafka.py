@@ -36,6 +36,9 @@ METADATA: Mapping[str, str] = {
         "CASE `timestampType` WHEN 0 THEN 'CreateTime' WHEN 1 THEN 'LogAppendTime' ELSE 'NoTimestampType' END"
     ),
 }
+# After each poll Spark asks for a partition's first and last offset and drops what the client has fetched ahead: with
+# the client's own 500 records a poll most bytes would come many times over.
+POLLS = {"kafka.max.poll.records": "100000", "kafka.max.partition.fetch.bytes": "4194304"}
 # A number that rises with the offset; partitions of one topic race in Flink as well.
 _SEQUENCE = f"`offset` * {SEQUENCE_STEP} + `partition`"
 _RECORD = ("topic", "partition", "offset", "timestamp", "timestampType")
@@ -98,7 +101,7 @@ def _explode(step: str, prefix: str, expression: str, name: str, kept: list[str]
 
 def _read(node: Scan, ctx: Lowering, headers: bool) -> J.Read:
     options: ResolvedOptions = node.options
-    spark = client_options(options)
+    spark = POLLS | client_options(options)
     spark["failOnDataLoss"] = "false"  # Flink goes on at auto.offset.reset; a gap is no failure there
     topics = options["topic"]
     if topics:

@@ -160,9 +160,13 @@ _OURS = {
 """Options and columns of our sink alone, and what they come from."""
 
 
+# Small batches wait a moment for more (the default of Kafka 4 clients, Flink's among them, not of Spark's Kafka 3), and
+# may grow: a task writes as fast as it computes.
+PRODUCER = {"kafka.linger.ms": "5", "kafka.batch.size": "131072"}
+
+
 def _spark_options(node: Sink, options: ResolvedOptions) -> dict[str, str]:
-    # Small batches wait a moment for more: the default of Kafka 4 clients, Flink's among them, not of Spark's Kafka 3.
-    spark = {"kafka.linger.ms": "5"} | client_options(options)
+    spark = PRODUCER | client_options(options)
     topics = options["topic"] or ()
     if len(topics) == 1:
         spark["topic"] = str(*topics)

@@ -59,17 +59,17 @@ class Case:
 
 _RANKED = "SELECT {columns} FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY {by} ORDER BY {order}) AS rn FROM {table})"
 CASES = {
-    "json": Case("SELECT id, k, region, amount, note FROM views WHERE amount >= 10",
+    "json": Case("SELECT id, k, region, amount, note FROM visits WHERE amount >= 10",
                  "id BIGINT, k BIGINT, region STRING, amount BIGINT, note STRING"),
-    "count": Case("SELECT k, COUNT(*) FROM views GROUP BY k", "k BIGINT, n BIGINT", "k"),
-    "distinct": Case("SELECT region, COUNT(DISTINCT user_id) FROM views GROUP BY region", "region STRING, n BIGINT",
+    "count": Case("SELECT k, COUNT(*) FROM visits GROUP BY k", "k BIGINT, n BIGINT", "k"),
+    "distinct": Case("SELECT region, COUNT(DISTINCT user_id) FROM visits GROUP BY region", "region STRING, n BIGINT",
                      "region"),
     "sum-upsert": Case("SELECT region, SUM(amount) FROM latest GROUP BY region", "region STRING, n BIGINT", "region"),
-    "join": Case("SELECT v.id, v.k, c.note FROM views v JOIN clicks c ON v.id = c.id",
+    "join": Case("SELECT v.id, v.k, c.note FROM visits v JOIN clicks c ON v.id = c.id",
                  "id BIGINT, k BIGINT, note STRING"),
-    "last": Case(_RANKED.format(columns="k, id, note", by="k", order="id DESC", table="views") + " WHERE rn = 1",
+    "last": Case(_RANKED.format(columns="k, id, note", by="k", order="id DESC", table="visits") + " WHERE rn = 1",
                  "k BIGINT, id BIGINT, note STRING", "k"),
-    "top10": Case(_RANKED.format(columns="region, id, amount", by="region", order="amount DESC, id", table="views")
+    "top10": Case(_RANKED.format(columns="region, id, amount", by="region", order="amount DESC, id", table="visits")
                   + " WHERE rn <= 10", "region STRING, id BIGINT, amount BIGINT", "region, id"),
     "max-upsert": Case("SELECT region, MAX(amount) FROM latest GROUP BY region", "region STRING, n BIGINT", "region"),
 }  # fmt: skip
@@ -141,8 +141,8 @@ class Bench:
             write.option("topic", topic).option("kafka.linger.ms", "50").option("kafka.batch.size", "262144").save()
 
     def sources(self) -> list[str]:
-        views = [VIEWS.format(name=name, servers=self.servers) for name in ("views", "clicks")]
-        return [*views, LATEST.format(servers=self.servers)]
+        visits = [VIEWS.format(name=name, servers=self.servers) for name in ("visits", "clicks")]
+        return [*visits, LATEST.format(servers=self.servers)]
 
     def ours(self, case: Case, topic: str) -> float:
         from flinkddl.api import Catalog
@@ -195,7 +195,7 @@ def main(records: int, cases: list[str] | None = None, rounds: int = 1, check: b
     from flinkddl.runtime.session import SparkOptions, build_session
 
     chosen = cases or list(CASES)
-    topics = {t for t in ("views", "clicks", "latest") if any(f" {t}" in CASES[c].query for c in chosen)}
+    topics = {t for t in ("visits", "clicks", "latest") if any(f" {t}" in CASES[c].query for c in chosen)}
     conf = {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "2"}
     with Broker(BrokerOptions(heap="1g")) as broker, Flink() as flink:
         spark = build_session(SparkOptions(master="local[2]", conf=conf))

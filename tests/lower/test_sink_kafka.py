@@ -70,7 +70,7 @@ def job(text: str) -> J.SparkJob:
 def test_options_choose_the_sink(options: dict[str, str], format: str, expected: dict[str, str]) -> None:
     (write,) = job(script(options)).writes
     assert write.format == format
-    fixed = {"kafka.bootstrap.servers": "b:1", "kafka.linger.ms": "5", "topic": "t"}
+    fixed = {"kafka.bootstrap.servers": "b:1", "kafka.linger.ms": "5", "kafka.batch.size": "131072", "topic": "t"}
     assert dict(write.options) == fixed | expected
     assert not write.on_driver
 
