@@ -7,7 +7,7 @@ from tests.lower.test_sink_kafka import job
 
 SCRIPT = """
 CREATE TABLE src (id BIGINT) WITH ('connector' = 'kafka', 'topic' = 's', 'format' = 'json',
-  'properties.bootstrap.servers' = 'b:1'{more});
+  'properties.bootstrap.servers' = 'b:1', 'scan.startup.mode' = 'earliest-offset'{more});
 CREATE TABLE snk (id BIGINT) WITH ('connector' = 'blackhole');
 INSERT INTO snk SELECT id FROM src;
 """
