@@ -113,7 +113,7 @@ def _aggregate(node: N.Aggregate, inputs: Inputs) -> Kinds:
 
 
 def _rank(node: N.Rank, inputs: Inputs) -> Kinds:
-    return I if node.window is not None or (node.inserts_only and inputs[0] == I) else ALL
+    return I if node.window is not None else ALL
 
 
 def _deduplicate(node: N.Deduplicate, inputs: Inputs) -> Kinds:

@@ -221,6 +221,9 @@ class Aggregate(_Unary):
 class Rank(_Unary):
     """Top-N: rows ``start..end`` (from 1) per partition; with ``with_rank`` the rank is a last BIGINT field.
 
+    Flink 2.3 takes most Top-1 over append rows for a keep-first deduplication and never takes a row back that lost its
+    place (FLINK-40368, observed.md); here a Top-1 is a Top-N as any other.
+
     ``function`` is ROW_NUMBER, or RANK / DENSE_RANK in batch mode. ``window`` names the fields (start, end) of a window
     Top-N, which is final. ``end_field`` is the field that holds the last rank where it is no constant (``rn <= col``);
     ``end`` is then the largest BIGINT.
@@ -234,16 +237,6 @@ class Rank(_Unary):
     function: str = "ROW_NUMBER"
     window: tuple[int, int] | None = None
     end_field: int | None = None
-
-    @property
-    def inserts_only(self) -> bool:
-        """Whether Flink 2.3 plans this Top-1 over append rows as insert-only: a row that lost its place stays.
-
-        It takes every Top-1 for a deduplication, and any but one descending key for its keep-first form
-        (observed.md; RankUtil).
-        """
-        first = self.start == self.end == 1 and self.function == "ROW_NUMBER" and self.window is None
-        return first and not (len(self.order) == 1 and self.order[0].descending)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,8 @@
 """Areas ``queries`` (streaming, at least three micro-batches) and ``queries-batch``: SQL over real Kafka topics.
 
 A case passes when its setup, its query (final table, column types, append or updating) and its INSERT (last value per
-key of the sink topic) all come out as recorded, or are refused where Flink refused.
+key of the sink topic) all come out as recorded, or are refused where Flink refused. A few recorded answers are mistakes
+of Flink: there the right answer is asked for (``corrected``), and the runner counts them apart.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
+from tests.conformance.corrected import REASON, RIGHT
 from tests.conformance.outcome import Outcome
 from tests.conformance.topics import Topics
 
@@ -67,7 +69,7 @@ class Case:
         if "sink_statement" in self.case:
             self._expecting(self.case.get("sink_error"), "sink", self._sink)
         if not self.differences and not self.refusals:
-            return Outcome(self.case["id"], "passed")
+            return Outcome(self.case["id"], "passed", reason=REASON if self.case["id"] in RIGHT else "")
         expected = "; ".join(f"{w}: {json.dumps(e, ensure_ascii=False)}" for w, e, _ in self.differences)
         got = "; ".join(f"{w}: {json.dumps(g, ensure_ascii=False)}" for w, _, g in self.differences)
         status = "failed" if self.differences else "refused"
@@ -115,9 +117,10 @@ class Case:
         if refused:
             return
         self._compare("columns", self.case["columns"], answer.columns)
-        self._compare("final", sorted(self.case["final"], key=as_json), sorted(answer.rows, key=as_json))
+        final = [list(row) for row in RIGHT.get(self.case["id"], self.case["final"])]
+        self._compare("final", sorted(final, key=as_json), sorted(answer.rows, key=as_json))
         if "plan" in self.case:
-            updating = self.case["plan"][0][1] != "I"
+            updating = self.case["plan"][0][1] != "I" or self.case["id"] in RIGHT
             self._compare("changelog", "updating" if updating else "append", answer.changelog)
 
     def _sink(self, refused: bool) -> None:

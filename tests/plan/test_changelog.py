@@ -16,16 +16,15 @@ from flinkddl.dialect.script import parse_script
 from flinkddl.plan.builder import plan_insert, plan_query
 from flinkddl.plan.changelog import explain, infer, plan_sink
 from flinkddl.plan.context import Context
+from tests.conformance.corrected import RIGHT
 
 GOLDENS = Path(__file__).parents[1] / "data" / "goldens" / "queries"
-# Flink 2.3 plans a Top-1 over append rows as insert-only and never takes the former row back (FLINK-40368)
-TOP_ONE = re.compile("topn-one-(asc|asc-asc|asc-desc|global|rank|time-then-id|agg)$")
 
 
 def cases() -> list[dict[str, Any]]:
     files = sorted(GOLDENS.glob("*.jsonl")) if GOLDENS.exists() else []
     rows = [json.loads(line) for f in files for line in f.read_text().splitlines()]
-    return [r for r in rows if "plan" in r and "query" in r and not TOP_ONE.match(r["id"])]
+    return [r for r in rows if "plan" in r and "query" in r and r["id"] not in RIGHT]
 
 
 def context(statements: list[str]) -> tuple[Any, Context]:

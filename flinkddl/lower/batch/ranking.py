@@ -8,8 +8,7 @@ from flinkddl.lower.batch import text
 from flinkddl.lower.batch.base import Want, extend, lower_node, lowers, over, project, where
 from flinkddl.lower.batch.lateness import drop_late, drop_late_windows, late_possible
 from flinkddl.lower.context import SEQUENCE, Rel
-from flinkddl.lower.stream.ranking import last_place, leaders
-from flinkddl.plan.changelog import infer
+from flinkddl.lower.stream.ranking import last_place
 from flinkddl.plan.nodes import Deduplicate, Rank
 from flinkddl.sqltypes import quote
 
@@ -24,8 +23,6 @@ _FUNCTIONS = {"ROW_NUMBER": "row_number()", "RANK": "rank()", "DENSE_RANK": "den
 @lowers(Rank)
 def lower_rank(node: Rank, ctx: Lowering, want: Want) -> Rel:
     """Keep the rows whose rank lies in ``start..end``; a window Top-N first drops rows of windows already closed."""
-    if node.inserts_only and not text.said_batch(ctx) and infer(node.input).append:
-        return leaders(lower_node(node.input, ctx, Want(sequence=True)), node, ctx, want.sequence)
     late = node.window is not None and late_possible(node.input)
     rel = lower_node(node.input, ctx, want.with_(sequence=True, watermark=late))
     if late and node.window is not None:

@@ -15,7 +15,7 @@ from flinkddl.lower.lateness import drop_late, late_possible
 from flinkddl.lower.stream.aggregate import key_text
 from flinkddl.lower.stream.base import Want, explode, group, lower_node, lowers, members, select, struct
 from flinkddl.lower.stream.kinds import KEY, PAIR, arrival, family, single, to_delta, unpack, weight
-from flinkddl.lower.stream.ttl import must_forget, suffix
+from flinkddl.lower.stream.ttl import must_forget
 from flinkddl.plan.nodes import Deduplicate, Rank, Sort
 from flinkddl.plan.rex import SortKey
 from flinkddl.sqltypes import quote
@@ -49,21 +49,7 @@ def lower_rank(node: Rank, ctx: Lowering, want: Want) -> Rel:
     if node.function != "ROW_NUMBER":
         raise FlinkDdlError.of("FD643", f"{node.function}() as a Top-N is not available on a stream", node.span)
     rel = to_delta(lower_node(node.input, ctx, Want(sequence=True)), ctx)
-    if rel.kind == "append" and node.inserts_only:
-        return leaders(rel, node, ctx, want.sequence)
     return top(rel, node, ctx, want.sequence and rel.kind == "append")
-
-
-def leaders(rel: Rel, node: Rank, ctx: Lowering, sequence: bool) -> Rel:
-    """Give each row that takes the lead of its partition, and take none back: Flink's plan of most Top-1."""
-    keys: list[Named] = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.partition)]
-    columns = (*rel.columns, *([SEQUENCE] * sequence))
-    row = f"named_struct('o', {order_struct(rel, node.order)}, 'r', {struct(map(quote, columns))})"
-    call = f"flinkddl.{family(ctx)}_leader{suffix(ctx)}({arrival(rel)}, {row})"
-    note = "Rank 1..1: each row that takes the lead, none taken back"
-    step = group(rel.step, keys or [(f"{KEY}0", "0")], [("__rows", call)], ctx, "leaders", note)
-    step = explode(step, [], "__rows", columns, ctx, "leading")
-    return rel.with_(step=step, key=(), sequence=sequence, watermark=False, windowed=False)
 
 
 def top(rel: Rel, node: Rank, ctx: Lowering, sequence: bool = False) -> Rel:

@@ -1,4 +1,4 @@
-"""Where Flink's stream has ways of its own: Top-1 that only inserts, NULL-safe keys, ranks of peers, late rows."""
+"""Where Flink's stream has ways of its own, or a mistake: Top-1, NULL-safe keys, ranks of peers, late rows."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl import sqltypes as T
-from flinkddl.lower.context import Lowering
 from flinkddl.lower.session_fold import TIME, fold
-from flinkddl.lower.stream import lower_for
 from flinkddl.plan import nodes as N
 from flinkddl.plan.rex import AggCall, Call, InputRef, SortKey
 from tests.lower.stream.harness import Running, feed, write
@@ -48,17 +46,15 @@ def rank(node: Any, *order: SortKey, with_rank: bool = False, **more: Any) -> N.
 
 
 @pytest.mark.spark
-def test_top_one_over_append_rows_keeps_every_row_that_led(spark: SparkSession, tmp_path: Path) -> None:
-    top = rank(filled(tmp_path / "t"), SortKey(2))
-    running = Running(spark, top, "append").go()
-    best: dict[Any, tuple[bool, int]] = {}
-    expected: Counter[Any] = Counter()
+def test_top_one_over_append_rows_takes_back_the_row_that_lost(spark: SparkSession, tmp_path: Path) -> None:
+    """Flink 2.3 keeps every row that ever led (FLINK-40368); the first of equal rows stays."""
+    running = Running(spark, rank(filled(tmp_path / "t"), SortKey(2)), "changelog").go()
+    best: dict[Any, Any] = {}
     for row in ROWS:
         place = (row[2] is not None, row[2] or 0)  # NULLs first
-        if row[1] not in best or place < best[row[1]]:
-            best[row[1]] = place
-            expected[row] += 1
-    assert running.table == expected
+        if row[1] not in best or place < best[row[1]][0]:
+            best[row[1]] = (place, row)
+    assert running.table == Counter(row for _, row in best.values())
 
 
 @pytest.mark.spark
@@ -71,23 +67,6 @@ def test_of_rows_that_meet_at_a_sink_key_the_one_that_came_last_stands(spark: Sp
         for k in {r[1] for r in ROWS}
     }
     assert running.table == Counter(max(rows) for rows in places.values())  # ids follow the arrival
-
-
-@pytest.mark.parametrize(
-    ("order", "kind", "appends"),
-    [
-        ((SortKey(2),), "append", True),
-        ((SortKey(2, descending=True, nulls_first=False),), "append", False),
-        ((SortKey(2, descending=True), SortKey(0, descending=True)), "append", True),
-        ((SortKey(2),), "delta", False),
-    ],
-)
-def test_only_one_descending_key_makes_top_one_take_rows_back(
-    order: tuple[SortKey, ...], kind: str, appends: bool, tmp_path: Path
-) -> None:
-    node = feed(tmp_path / "t", FIELDS, kind)  # type: ignore[arg-type]
-    rel = lower_for(rank(node, *order), Lowering(streaming=True), "changelog")
-    assert (rel.kind == "append") is appends
 
 
 @pytest.mark.spark
