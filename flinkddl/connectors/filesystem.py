@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl import sqltypes as T
 from flinkddl.connectors import metadata
 from flinkddl.connectors.base import Connector, Projection, field_of
 from flinkddl.connectors.common import check_batch, check_columns, check_layout
 from flinkddl.connectors.kafka import value_mode
+from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +18,11 @@ if TYPE_CHECKING:
     from flinkddl.connectors.base import Metadata, Use
     from flinkddl.diagnostics import Bag
     from flinkddl.options import ResolvedOptions
+
+
+LINES = frozenset({"csv", "json", "raw", "debezium-json", "canal-json", "maxwell-json", "ogg-json"})
+"""The formats of which a line of a file is a message."""
+_FOLDER_TYPES = T.CHARACTER | T.NUMERIC | {Root.BOOLEAN, Root.DATE, Root.TIME, Root.TIMESTAMP}
 
 
 def _metadata(resolved: ResolvedOptions) -> Mapping[str, Metadata]:
@@ -45,13 +52,13 @@ def _check_sink(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> 
     if use.overwrite and not use.batch:
         help = "SET 'execution.runtime-mode' = 'batch'"
         bag.error("FD236", "INSERT OVERWRITE is not possible in streaming mode", use.span, help)
-    commits = resolved["sink.partition-commit.policy.kind"]
-    if commits and not table.partition_keys:
-        place = resolved.key_span("sink.partition-commit.policy.kind")
-        bag.error("FD236", "a partition commit policy needs a partitioned table", place, "add PARTITIONED BY")
 
 
 def _columns(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    for column in table.physical:
+        if column.name in table.partition_keys and column.type is not None and column.type.root not in _FOLDER_TYPES:
+            message = f"partition column '{column.name}' of type {column.type.summary} cannot be the name of a folder"
+            bag.error("FD238", message, column.span, "partition by a text, a number, a date or a TIMESTAMP")
     if resolved.value_format is not None:
         fields = projection(table, resolved).value
         check_columns(table, resolved.value_format, fields, resolved.role, bag, use)

@@ -16,6 +16,29 @@ if TYPE_CHECKING:
     from flinkddl.options import ResolvedOptions
 
 _REFUSED = frozenset({Root.MAP, Root.MULTISET, Root.ROW, Root.VARIANT, Root.RAW}) | T.INTERVAL
+# Flink has arrays for PostgreSQL alone, and no dialect of it takes TIMESTAMP_LTZ.
+_INSTEAD = {
+    Root.TIMESTAMP_LTZ: "declare it as TIMESTAMP(p)",
+    Root.ARRAY: "read it from PostgreSQL, or store it as STRING",
+}
+DRIVERS = {
+    "postgresql": "org.postgresql.Driver",
+    "sqlite": "org.sqlite.JDBC",
+    "mysql": "com.mysql.cj.jdbc.Driver",
+    "mariadb": "org.mariadb.jdbc.Driver",
+    "derby": "org.apache.derby.jdbc.EmbeddedDriver",
+    "h2": "org.h2.Driver",
+    "oracle": "oracle.jdbc.OracleDriver",
+    "sqlserver": "com.microsoft.sqlserver.jdbc.SQLServerDriver",
+    "db2": "com.ibm.db2.jcc.DB2Driver",
+}
+"""Driver class by the word behind ``jdbc:`` of a URL."""
+
+
+def database_of(url: str) -> str:
+    """Return the word behind ``jdbc:``, which names the kind of database, in lower case; empty for no JDBC URL."""
+    scheme, _, rest = url.partition(":")
+    return rest.partition(":")[0].lower() if scheme.lower() == "jdbc" else ""
 
 
 def _insert_only(resolved: ResolvedOptions) -> ChangelogMode:
@@ -29,10 +52,21 @@ def _takes(resolved: ResolvedOptions) -> ChangelogMode:
 
 def _check(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
     check_no_metadata(table, resolved, bag, use)
+    database = database_of(str(resolved["url"]))
+    if not database:
+        message = f"'url' = '{resolved['url']}' is no JDBC URL"
+        bag.error("FD211", message, resolved.span("url"), "write it as 'jdbc:postgresql://host:5432/database'")
+    elif database not in DRIVERS and not resolved["driver"]:
+        message = f"the driver class of '{database}' is not known"
+        bag.warning("FD217", message, resolved.span("url"), "name it with 'driver'")
+    arrays = resolved.role == "source" and database == "postgresql"
     for column in table.physical:
-        if column.type is not None and column.type.is_a(_REFUSED):
-            message = f"column '{column.name}' of type {column.type.summary} has no counterpart in a database"
-            bag.error("FD238", message, column.span, "store it as STRING")
+        if column.type is None or not column.type.is_a(_REFUSED | _INSTEAD.keys()):
+            continue
+        if column.type.root is Root.ARRAY and arrays:
+            continue
+        message = f"column '{column.name}' of type {column.type.summary} has no counterpart in a database"
+        bag.error("FD238", message, column.span, _INSTEAD.get(column.type.root, "store it as STRING"))
 
 
 def _check_sink(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:

@@ -89,6 +89,7 @@ def _check_source(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -
     _offsets(resolved, bag)
     _common(table, resolved, bag, use)
     metadata.check_read(table, connector.metadata(resolved), bag)
+    metadata.note_unknown(table, bag)
     check_batch(connector, table, resolved, bag, use)
     if use.cdc_duplicates and not table.primary_key and "UB" in value_mode(resolved):
         message = f"'table.exec.source.cdc-events-duplicate' needs a PRIMARY KEY on table '{table.path.name}'"

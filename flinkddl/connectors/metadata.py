@@ -85,6 +85,14 @@ def check_read(table: Table, offered: Mapping[str, Metadata], bag: Bag) -> None:
             _castable(column, known.read, column.type, bag)
 
 
+def note_unknown(table: Table, bag: Bag) -> None:
+    """Warn of the one key of a Kafka record that Spark's source does not hand over."""
+    for column in table.columns:
+        if column.kind == "metadata" and column.metadata_key == "leader-epoch":
+            message = f"column '{column.name}' is NULL in every row: Spark does not tell the leader epoch of a record"
+            bag.warning("FD243", message, column.span, "remove the column")
+
+
 def check_write(table: Table, offered: Mapping[str, Metadata], bag: Bag) -> None:
     """Check the metadata columns of a table that is written (V44, V45, V47)."""
     columns = [c for c in table.columns if c.kind == "metadata" and not c.virtual]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.diagnostics import Bag, Diagnostic, FlinkDdlError
+from flinkddl.diagnostics import Bag, FlinkDdlError
 from flinkddl.formats import cdc, columns, registry
 from flinkddl.formats.spec import WEIGHT, DecodeSpec, EncodeSpec, kernel, spec_text, struct_type
-from flinkddl.sqltypes import TIMESTAMPS, DataType, quote
+from flinkddl.sqltypes import DataType, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from flinkddl.diagnostics import Span
     from flinkddl.formats.spec import Changes, Fields
@@ -30,7 +30,6 @@ FORMATS: Mapping[str, Changes] = {
     "maxwell-json": "delta",
     "ogg-json": "delta",
 }
-_SPARK_DIGITS = 6
 _SCIENTIFIC = "write-bigdecimal-in-scientific-notation"
 
 
@@ -62,7 +61,7 @@ def decoder(
     row = struct_type(whole, weighted=changes == "delta")
     spec = spec_text(format, fields, owner, metadata, values)
     call = f"{kernel(format, 'decode')}({column}, CAST(NULL AS {row}), {spec}, {', '.join(place)})"
-    return DecodeSpec(call, whole, changes, secrets, _lost_digits(fields, where))
+    return DecodeSpec(call, whole, changes, secrets)
 
 
 def encoder(
@@ -89,7 +88,7 @@ def encoder(
     if changes == "delta":
         parts.append(f"CAST({WEIGHT} AS INT) AS {WEIGHT}")
     call = f"{kernel(format, 'encode')}(struct({', '.join(parts)}), {spec_text(format, fields, owner, (), options)})"
-    return EncodeSpec(call, changes, secrets, _lost_digits(fields, where))
+    return EncodeSpec(call, changes, secrets)
 
 
 def _checked(format: FormatOptions, fields: Fields, role: Role, where: Span | None) -> Changes:
@@ -108,19 +107,3 @@ def _values(format: FormatOptions) -> tuple[Mapping[str, Any], Mapping[str, str]
     if format.name == "csv" and _SCIENTIFIC not in format.given:
         return {k: v for k, v in format.options.items() if k != _SCIENTIFIC}, {}  # counts only where it is written
     return format.options, {}
-
-
-def _lost_digits(fields: Fields, where: Span | None) -> tuple[Diagnostic, ...]:
-    """Return a note for each column whose type promises more digits of a second than Spark carries."""
-    text = "digits 7 to 9 of the second are cut, Spark keeps microseconds"
-    return tuple(
-        Diagnostic("FD710", f"column '{name}': {text}", where, severity="note")
-        for name, t in fields
-        if any(x.root in TIMESTAMPS and (x.precision or 0) > _SPARK_DIGITS for x in _types_in(t))
-    )
-
-
-def _types_in(t: DataType) -> Iterator[DataType]:
-    yield t
-    for child in (*t.children, *(f.type for f in t.fields)):
-        yield from _types_in(child)

@@ -28,6 +28,7 @@ _CSV_SIMPLE = T.NUMERIC | T.CHARACTER | T.BYTES_FAMILY | T.DATETIME | {Root.BOOL
 _NO_SCHEMA = frozenset({Root.VARIANT, Root.RAW}) | T.INTERVAL
 _AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _AVRO_MILLIS, _AVRO_MICROS = 3, 6
+_SPARK_DIGITS = 6
 
 
 def check(
@@ -47,9 +48,18 @@ def check(
         _given_schema(chosen, [name for name, _, _ in fields], bag, where)
     find = _FINDERS.get(chosen.name)
     for name, kind, column in fields:
+        if any(x.root in T.TIMESTAMPS and (x.precision or 0) > _SPARK_DIGITS for x in _types_in(kind)):
+            text = f"column '{name}': digits 7 to 9 of the second are cut, Spark keeps microseconds"
+            bag.note("FD710", text, column.span if column is not None and column.span else where)
         for reason in find(name, kind, chosen) if find else ():
             place = column.span if column is not None and column.span else where
             bag.error("FD238", f"column '{name}' does not fit format '{chosen.name}': {reason}", place, _help(reason))
+
+
+def _types_in(t: DataType) -> Iterator[DataType]:
+    yield t
+    for child in (*t.children, *(f.type for f in t.fields)):
+        yield from _types_in(child)
 
 
 def _given_schema(chosen: FormatOptions, names: list[str], bag: Bag, where: Span | None) -> None:

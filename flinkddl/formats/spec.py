@@ -12,7 +12,6 @@ from flinkddl.sqltypes import DataType, Root, quote, spark_type
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from flinkddl.diagnostics import Diagnostic
     from flinkddl.options.resolved import FormatOptions
 
 WEIGHT = "__w"
@@ -37,7 +36,6 @@ class DecodeSpec:
     fields: Fields
     changelog: Changes
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-    notes: tuple[Diagnostic, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -55,7 +53,6 @@ class EncodeSpec:
     expression: str
     accepts: Changes
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-    notes: tuple[Diagnostic, ...] = ()
 
 
 def string_literal(text: str) -> str:

@@ -8,8 +8,10 @@ is cast to TIMESTAMP_NTZ, bare it passes through untouched.
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+import struct
+from dataclasses import fields, replace
 from datetime import date, datetime
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
 from flinkddl.functions.cast_sql import cast_sql
@@ -27,7 +29,35 @@ def to_spark(rex: Rex, columns: Sequence[str], zone: str = "UTC") -> str:
     """Return Spark SQL for an expression over ``columns``; ``zone`` is ``table.local-time-zone``."""
     if isinstance(rex, InputRef):
         return quote(columns[rex.index])
-    return _inner(rex, columns, zone)
+    return _inner(_folded(rex), columns, zone)
+
+
+def _folded(rex: Rex) -> Rex:
+    """Fold ``CAST('..' AS FLOAT)`` as Flink's planner does: seven digits, and no -0.0.
+
+    It holds for a whole constant only: inside a larger one Flink computes with all digits, as it does over columns.
+    """
+    if not isinstance(rex, Call) or not rex.args:
+        return rex
+    text = rex.args[0].value if isinstance(rex.args[0], Literal) else None
+    if rex.function == "CAST" and rex.type.root is Root.FLOAT and isinstance(text, str):
+        return _seven_digits(rex, text)
+    return rex if _constant(rex) else replace(rex, args=tuple(map(_folded, rex.args)))
+
+
+def _constant(rex: Rex) -> bool:
+    return isinstance(rex, Literal) or (isinstance(rex, Call) and bool(rex.args) and all(map(_constant, rex.args)))
+
+
+def _seven_digits(rex: Call, text: str) -> Rex:
+    try:
+        (single,) = struct.unpack("f", struct.pack("f", float(text)))
+    except (ValueError, OverflowError):
+        return rex  # no number, or infinite: as it is at run time
+    if not math.isfinite(single):
+        return rex
+    value = float(Context(prec=7).create_decimal(Decimal(single))) or 0.0
+    return Literal(rex.type, value)
 
 
 def condition_to_spark(rex: Rex, columns: Sequence[str], zone: str = "UTC") -> str:

@@ -19,6 +19,8 @@ Named = tuple[str, str]  # (column name, Spark SQL expression)
 
 KAFKA_SINK = "flinkddl.KafkaSink"
 """Our Kafka sink in flinkddl/jvm: transactions, a timestamp column, the partitioner ``fixed``, a number of writers."""
+JDBC_SINK = "flinkddl.JdbcSink"
+"""Our JDBC sink in flinkddl/jvm: rows put and deleted by key."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,10 +160,11 @@ class UnionAll(Step):
 class Write:
     """One query of the job: where the result of a step goes.
 
-    ``format``: a Spark sink ("kafka", "console", "noop", ...; KAFKA_SINK is our own), or a name of the runtime's own
-    writers on the driver: "flinkddl.print", "flinkddl.collect", "flinkddl.jdbc". Print and collect take the
-    reserved columns off and make row kinds of them; an updating relation names its key in ``options["key-columns"]``
-    (``a;b``). Print also knows ``print-identifier`` and ``standard-error``.
+    ``format``: a Spark sink ("kafka", "console", "noop", ...; KAFKA_SINK and JDBC_SINK are our own), or a name of the
+    runtime's own writers on the driver: "flinkddl.print", "flinkddl.collect". Print and collect take the reserved
+    columns off and make row kinds of them; an updating relation names its key in ``options["key-columns"]`` (``a;b``).
+    Print also knows ``print-identifier`` and ``standard-error``. ``partitions`` are columns that become folders;
+    ``overwrite`` replaces what is there, with partitions those alone that are written.
     """
 
     name: str
@@ -171,11 +174,13 @@ class Write:
     mode: OutputMode
     table: str = ""
     note: str = ""
+    partitions: tuple[str, ...] = ()
+    overwrite: bool = False
 
     @property
     def on_driver(self) -> bool:
         """Whether the runtime itself writes the rows, on the driver."""
-        return self.format.startswith("flinkddl.") and self.format != KAFKA_SINK
+        return self.format.startswith("flinkddl.") and self.format not in (KAFKA_SINK, JDBC_SINK)
 
 
 @dataclass(frozen=True, kw_only=True)

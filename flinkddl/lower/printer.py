@@ -234,8 +234,12 @@ def _print_write(job: J.SparkJob, write: J.Write, names: Mapping[str, str]) -> s
         call = f"{writers}.start_write(spark, {source}, {kinds}.Write(**{_fields(write)}))"
         return f"*{call}" if job.streaming else call
     options = [f".option({_text(k)}, {_value(k, v)})" for k, v in sorted(write.options.items())]
+    if write.partitions:
+        dynamic = [] if job.streaming else ['.option("partitionOverwriteMode", "dynamic")']
+        options += [*dynamic, f".partitionBy({', '.join(map(_text, write.partitions))})"]
     if not job.streaming:
-        return _chain(source, [".write", f".format({_text(write.format)})", *options, '.mode("append")', ".save()"])
+        mode = "overwrite" if write.overwrite else "append"
+        return _chain(source, [".write", f".format({_text(write.format)})", *options, f'.mode("{mode}")', ".save()"])
     trigger, value = job.trigger
     argument = value.capitalize() if value in ("true", "false") else _text(value)
     calls = [".writeStream", f".format({_text(write.format)})", *options, f".outputMode({_text(write.mode)})"]

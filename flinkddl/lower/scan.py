@@ -12,8 +12,9 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
 from flinkddl.lower.context import DELETED, SEQUENCE, VERSION, WEIGHT, Lowering, Rel, unique_names
 from flinkddl.lower.expressions import to_spark
+from flinkddl.lower.jdbc import jdbc_rows
 from flinkddl.lower.scan_datagen import datagen_rows
-from flinkddl.lower.scan_files import filesystem_rows, jdbc_rows
+from flinkddl.lower.scan_files import filesystem_rows
 from flinkddl.lower.scan_kafka import kafka_rows
 from flinkddl.plan.rex import InputRef
 from flinkddl.sqltypes import Root, quote, spark_type

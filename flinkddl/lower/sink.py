@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from flinkddl.functions.core import string
 from flinkddl.lower import job as J
 from flinkddl.lower.context import DELETED, KIND_COLUMNS, SEQUENCE, Lowering, Rel
-from flinkddl.lower.sink_files import filesystem_write, jdbc_write
+from flinkddl.lower.jdbc import jdbc_write
+from flinkddl.lower.sink_files import filesystem_write
 from flinkddl.lower.sink_kafka import kafka_write
 from flinkddl.plan.changelog import plan_sink
 from flinkddl.sqltypes import Root, quote

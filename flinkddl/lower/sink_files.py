@@ -1,83 +1,90 @@
-"""The filesystem and jdbc sinks: lines by the kernels of Kafka messages, Spark's own parquet, keyed upserts."""
+"""The filesystem sink: lines by the kernels of Kafka messages, Spark's own parquet; partitions as folders."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.connectors import connector
+from flinkddl.connectors.filesystem import LINES
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.formats import encoder
+from flinkddl.functions.core import string
 from flinkddl.lower import job as J
-from flinkddl.lower.context import DELETED, Lowering, Rel
-from flinkddl.sqltypes import quote
+from flinkddl.lower.scan_files import plain_path
+from flinkddl.plan.nodes import Scan
+from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
+    from flinkddl.lower.context import Lowering, Rel
     from flinkddl.options import ResolvedOptions
-    from flinkddl.plan.nodes import Sink
+    from flinkddl.plan.nodes import Node, Sink
+    from flinkddl.sqltypes import DataType
 
 
 def filesystem_write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
-    """Lower a filesystem sink: one line a row for csv and json, partitions as folders ``name=value``."""
+    """Lower a filesystem sink: one line a row, or parquet; partitions as folders ``name=value``. Raises FD657."""
     options: ResolvedOptions = node.options
     assert node.table is not None
     form = options.value_format
     name = form.name if form is not None else str(options["format"])
-    columns = {c.name: rel.sql(i) for i, c in enumerate(node.table.persisted)}
+    columns = {c.name: (rel.sql(i), c.type) for i, c in enumerate(node.table.persisted)}
     parts = node.table.partition_keys
-    default = options["partition.default-name"]
-    folders = [(p, f"coalesce(CAST({columns[p]} AS STRING), '{default}')") for p in parts]
+    if node.overwrite:
+        _check_overwrite(node, node)
+    default = string(str(options["partition.default-name"]))
+    folders = [(p, f"coalesce(nullif({_folder(*columns[p])}, ''), {default})") for p in parts]
     if name == "parquet":
-        record = [(c, text) for c, text in columns.items() if c not in parts]
-    elif form is not None and name in ("csv", "json"):
+        record = [(c, text) for c, (text, _) in columns.items() if c not in parts]
+    elif form is not None and name in LINES:
+        if name == "csv":  # Flink's writer of csv files always strips decimals, whatever the option says
+            key = "write-bigdecimal-in-scientific-notation"
+            form = replace(form, options={**form.options, key: True}, given=form.given | {key})
         fields = connector("filesystem").projection(node.table, options).value
         spec = encoder(
             form,
             [(f.name, f.type) for f in fields],
             owner=f"table '{node.target}'",
-            values=[columns[f.column] for f in fields],
+            values=[columns[f.column][0] for f in fields],
         )
         record = [("value", f"CAST({spec.expression} AS STRING)")]
     else:
         raise FlinkDdlError.of("FD657", f"the format '{name}' cannot be written to files here", node.span)
     note = f"filesystem table {node.table.path.name}"
     select = J.Select(name=ctx.fresh("lines"), input=rel.step, columns=(*record, *folders), note=note)
-    spark = {"path": str(options["path"])}
-    if parts:
-        spark["flinkddl.partitionBy"] = ",".join(parts)
-    if node.overwrite:
-        spark["flinkddl.mode"] = "overwrite"
     return J.Write(
         name=node.target,
         input=ctx.add(select).name,
         format="parquet" if name == "parquet" else "text",
-        options=spark,
+        options={"path": str(options["path"])},
         mode=ctx.output_mode,
         table=node.target,
         note=note,
+        partitions=tuple(parts),
+        overwrite=node.overwrite,
     )
 
 
-def jdbc_write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
-    """Lower a jdbc sink: upsert and delete by PRIMARY KEY where there is one, insert otherwise."""
-    options: ResolvedOptions = node.options
-    assert node.table is not None
-    columns = [(c.name, rel.sql(i)) for i, c in enumerate(node.table.persisted)]
-    if rel.kind == "upsert":
-        columns.append((DELETED, quote(DELETED)))
-    step = J.Select(name=ctx.fresh("rows"), input=rel.step, columns=tuple(columns))
-    about = {
-        "url": str(options["url"]),
-        "table": str(options["table-name"]),
-        "user": str(options["username"] or ""),
-        "password": str(options["password"] or ""),
-        "driver": str(options["driver"] or ""),
-        "key": ",".join(node.table.primary_key.columns) if node.table.primary_key else "",
-    }
-    return J.Write(
-        name=node.target,
-        input=ctx.add(step).name,
-        format="flinkddl.jdbc",
-        options=about,
-        mode=ctx.output_mode,
-        table=node.target,
+def _check_overwrite(sink: Sink, node: Node) -> None:
+    """Refuse to overwrite what the same query reads: Spark removes the files before it reads them. Raises FD658."""
+    if isinstance(node, Scan) and node.options is not None and node.options.connector == "filesystem":
+        target, source = (plain_path(str(x.options["path"])) + "/" for x in (sink, node))
+        if target.startswith(source) or source.startswith(target):
+            message = f"'{sink.target}' is overwritten while its files are read"
+            help = "write into another table, then INSERT OVERWRITE from that"
+            raise FlinkDdlError.of("FD658", message, sink.span, help)
+    for below in node.inputs:
+        _check_overwrite(sink, below)
+
+
+def _folder(text: str, t: DataType | None) -> str:
+    """Return a partition's value as a folder name: Spark's text of it; of a timestamp, Java's, as Flink has it."""
+    if t is None or t.root is not Root.TIMESTAMP:
+        return f"CAST({text} AS STRING)"
+    minute = f"date_format({text}, \"yyyy-MM-dd'T'HH:mm\")"
+    micros = f"unix_micros(CAST({text} AS TIMESTAMP))"
+    rest = (
+        f"CASE WHEN {micros} % 60000000 = 0 THEN '' WHEN {micros} % 1000000 = 0 THEN date_format({text}, ':ss') "
+        f"WHEN {micros} % 1000 = 0 THEN date_format({text}, ':ss.SSS') ELSE date_format({text}, ':ss.SSSSSS') END"
     )
+    return f"concat({minute}, {rest})"

@@ -105,8 +105,8 @@ def _metadata(node: Sink, options: ResolvedOptions, columns: dict[str, str], zon
     if len(topics) != 1:
         out.append(("topic", _topic(node, options, keys.get("topic"))))
     if "headers" in keys:
-        # The released connector drops headers without a value.
-        entries = f"filter(map_entries({keys['headers']}), e -> e.value IS NOT NULL)"
+        # The released connector drops headers without a key or a value.
+        entries = f"filter(map_entries({keys['headers']}), e -> e.key IS NOT NULL AND e.value IS NOT NULL)"
         out.append(("headers", f"transform({entries}, e -> struct(e.key AS key, e.value AS value))"))
     if "header-list" in keys:
         entries = f"filter({keys['header-list']}, e -> e IS NOT NULL AND e.key IS NOT NULL)"

@@ -271,6 +271,10 @@ def _advice(source: N.Node) -> str:
 
 REQUIRE_CONFLICT = "table.exec.sink.require-on-conflict"
 MATERIALIZE = "table.exec.sink.upsert-materialize"
+_KEYED_SINK = {
+    "kafka": "write into a table with connector 'upsert-kafka' and a PRIMARY KEY",
+    "jdbc": "declare the PRIMARY KEY of the table, by which its rows are updated and deleted",
+}
 
 
 @dataclass(frozen=True)
@@ -296,16 +300,17 @@ def sink_mode(sink: N.Sink, config: Mapping[str, str]) -> Mode:
 
 
 def plan_sink(sink: N.Sink, config: Mapping[str, str]) -> SinkPlan:
-    """Decide how a sink takes its query. Raises FD550, FD552, FD553."""
+    """Decide how a sink takes its query. Raises FD550, FD552, FD553, FD554."""
     accepts = sink_accepts(sink)
     key = sink_key(sink)
     if config.get("execution.runtime-mode", "").lower() == "batch":
         return SinkPlan(accepts, key, False, _final(sink.input))
     query = infer(sink.input, before=accepts == "changelog")
     if accepts == "append" and not query.append:
-        help = None if _window_only(query) else "write into a table with connector 'upsert-kafka' and a PRIMARY KEY"
+        help = None if _window_only(query) else _KEYED_SINK.get(sink.options.connector, _KEYED_SINK["kafka"])
         raise _refusal(f"the append-only sink '{_name(sink)}'", sink, query, help)
     if accepts != "upsert":
+        _check_writers(sink, query, config)
         return SinkPlan(accepts, key, False, query)
     fits = frozenset(key) in query.keys
     forced = config.get(MATERIALIZE, "AUTO").upper()
@@ -316,6 +321,20 @@ def plan_sink(sink: N.Sink, config: Mapping[str, str]) -> SinkPlan:
     if materialize or not fits:
         query = infer(sink.input, before=True)
     return SinkPlan(accepts, key, materialize, query)
+
+
+PARALLELISM = ("table.exec.resource.default-parallelism", "parallelism.default")
+
+
+def _check_writers(sink: N.Sink, query: Mode, config: Mapping[str, str]) -> None:
+    """Check that changes that are spread over several writers stay in order, which the PRIMARY KEY sees to (FD554)."""
+    writers = sink.options["sink.parallelism"] if sink.options is not None else None
+    if query.append or sink.table is None or sink.table.primary_key is not None or (writers or 1) == 1:
+        return
+    if str(writers) not in (config.get(key, "") for key in PARALLELISM):
+        message = f"'sink.parallelism' = '{writers}' would spread the changes of a row of '{_name(sink)}' over writers"
+        help = "declare the PRIMARY KEY of the table, or remove 'sink.parallelism'"
+        raise FlinkDdlError.of("FD554", message, sink.span, help)
 
 
 def _final(node: N.Node) -> Mode:
@@ -363,8 +382,8 @@ def sink_accepts(sink: N.Sink) -> Literal["append", "upsert", "changelog"]:
         return "changelog"
     mode = connector(sink.options.connector).sink_mode
     kinds = mode(sink.options) if mode is not None else frozenset("I")
-    if kinds == {"I"}:
-        return "append"
+    if kinds == {"I"} or ("UB" not in kinds and sink.table.primary_key is None):
+        return "append"  # jdbc upserts where the table has a PRIMARY KEY
     return "changelog" if "UB" in kinds else "upsert"
 
 

@@ -132,11 +132,17 @@ def timestamp_literal(value: str) -> Literal:
     return Literal(T.TIMESTAMP(len(fraction)).not_null(), moment)
 
 
+_LEFT_OUT = (date(1582, 10, 5), date(1582, 10, 14))
+
+
 def _date(value: str, year: int, month: int, day: int) -> date:
     try:
-        return date(year, month, day)
+        found = date(year, month, day)
     except ValueError as e:
         raise LiteralError(f"illegal DATE '{value}': {e}") from None
+    if _LEFT_OUT[0] <= found <= _LEFT_OUT[1]:
+        raise LiteralError(f"illegal DATE '{value}': the Gregorian calendar left this day out")
+    return found
 
 
 def interval_type(first: str) -> DataType:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
+from flinkddl.runtime.files import missing
 from flinkddl.runtime.kafka_admin import KafkaAdmin, Offsets
 from flinkddl.runtime.offsets import client_properties, partitions_of, spark_options, stop_condition, stop_offsets
 
@@ -98,7 +99,10 @@ class Sources:
             options |= self._positions(step)
         for key, value in options.items():
             reader = reader.option(key, value)
-        frame: DataFrame = reader.load()
+        try:
+            frame: DataFrame = reader.load()
+        except Exception as error:
+            raise missing(step, error) or error from error
         return frame.where(stop_condition(self.stops[step.name])) if step.name in self.stops else frame
 
     def _positions(self, step: J.Read) -> dict[str, str]:

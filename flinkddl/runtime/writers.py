@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.changes import Change, ChangeReader, flink_line, visible_types
+from flinkddl.runtime.files import check_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -80,9 +81,12 @@ def start_query(
 ) -> StreamingQuery:
     """Start the streaming query of one write with its checkpoint at ``location``."""
     if not write.on_driver:
+        check_target(frame, write, streaming=True)
         writer = _observed(frame, trigger).writeStream.format(write.format)
         for key, value in write.options.items():
             writer = writer.option(key, value)
+        if write.partitions:
+            writer = writer.partitionBy(*write.partitions)
     else:
         effect, reader, schema = _effect(write, on_rows), _reader(frame, write), frame.schema
 
@@ -113,9 +117,12 @@ def run_write(frame: DataFrame, write: Write, on_rows: Callable[[Rows], None] | 
         changes = _reader(frame, write).read(tuple(row) for row in frame.collect())
         effect(Rows(write, frame.schema, changes))
         return
-    writer = frame.write.format(write.format).mode(write.options.get("save-mode", "append"))
+    check_target(frame, write, streaming=False)
+    writer = frame.write.format(write.format).mode("overwrite" if write.overwrite else "append")
     for key, value in write.options.items():
         writer = writer.option(key, value)
+    if write.partitions:
+        writer = writer.option("partitionOverwriteMode", "dynamic").partitionBy(*write.partitions)
     writer.save()
 
 

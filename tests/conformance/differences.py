@@ -7,6 +7,37 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Reason -> cases. None of them is a value that Flink would give and we get wrong without a word, except that digits
+# seven to nine of a second are cut, which a note says while planning (FD710).
+FORMATS: Mapping[str, tuple[str, ...]] = {
+    "digits 7 to 9 of a second: Spark's timestamps hold microseconds, FD710 says so": (
+        "dec-json-timestamp9-ignore-stream",
+        "dec-json-timestamp9-ignore-tree",
+        "enc-json-timestamp-6-9",
+        "enc-csv-timestamp-6-9",
+        "enc-csv-ltz-0-6-9",
+        "enc-json-iso-timestamp-6-9",
+        "enc-json-iso-ltz-0-6-9",
+    ),
+    "CAST('0.00001' AS DECIMAL(5,5)) fails in Flink, though the value fits": (
+        "enc-json-plain-decimal-small",
+        "enc-rows-decimal-small-json",
+        "enc-rows-decimal-small-csv",
+        "enc-rows-decimal-small-avro",
+    ),
+    "Flink's JSON encoder of Avro puts a line feed before every record but a writer's first": (
+        "enc-avro-json-double-special",
+    ),
+    "leader-epoch is NULL: Spark's Kafka source does not tell it; FD243 says so": ("dec-meta-all",),
+    "header-list is newer than the recorded connector; it is harmless": ("enc-meta-header-list",),
+    "a field inside a nested object overwrites the column outside in Flink's stream parser, a bug": (
+        "dec-json-object-in-scalar-stream",
+    ),
+    "with key.format and ALL Flink loses value.* metadata, a bug": ("dec-debezium-metadata-key-all",),
+    "the recorder ran out of memory": ("dec-span-stop-timestamp-9001",),
+    "several rows in key and value of one record: the same rows in another order": ("dec-key-array-array",),
+}
+
 # area -> what ids begin with -> reason
 REASONS: Mapping[str, Mapping[str, str]] = {
     "queries": {
@@ -16,6 +47,12 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "sink-debezium": "a key changes once a micro-batch: the steps in between, which Flink writes, are not written",
         "win-multi-partition": "one watermark for all partitions: rows of a partition that lags behind can be late",
         "win-session-cube": "refused: Spark builds no sessions in a query that also updates what it gave out",
+    },
+    "formats": {name: why for why, names in FORMATS.items() for name in names},
+    "validate": {
+        "val-meta-16-header-list": "header-list is newer than the recorded connector; it is harmless",
+        "val-meta-17-header-list": "header-list is newer than the recorded connector; it is harmless",
+        "val-meta-headers-both-read": "header-list is newer than the recorded connector; it is harmless",
     },
     "queries-batch": {
         "match-": "MATCH_RECOGNIZE is refused: Spark has no operator for row patterns",

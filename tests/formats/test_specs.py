@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from flinkddl import sqltypes as ty
-from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.diagnostics import Bag, FlinkDdlError
 from flinkddl.diagnostics.codes import all_codes
-from flinkddl.formats import decoder, encoder, metadata_types
+from flinkddl.formats import columns, decoder, encoder, metadata_types
 from flinkddl.options.resolved import FormatOptions
 
 FORMATS = (
@@ -94,8 +94,19 @@ def test_secrets_are_settings_and_never_text() -> None:
 
 
 def test_nanoseconds_are_noted() -> None:
-    assert [d.code for d in decoder(fmt("json"), [("a", ty.TIMESTAMP(9))], owner="o").notes] == ["FD710"]
-    assert decoder(fmt("json"), [("a", ty.TIMESTAMP(6))], owner="o").notes == ()
+    bag = Bag()
+    nested = ty.ARRAY(ty.TIMESTAMP(9))
+    columns.check(
+        fmt("json"),
+        [("a", ty.TIMESTAMP_LTZ(7), None), ("b", ty.TIMESTAMP(6), None), ("c", nested, None)],
+        "source",
+        bag,
+        None,
+    )
+    assert [(d.code, d.severity, d.message[:10]) for d in bag] == [
+        ("FD710", "note", "column 'a'"),
+        ("FD710", "note", "column 'c'"),
+    ]
 
 
 REFUSED = [

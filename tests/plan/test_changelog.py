@@ -57,11 +57,19 @@ CLICKS = "CREATE TABLE clicks (u STRING, v INT) WITH ('connector' = 'kafka', 'to
 LOG = CLICKS.replace("clicks (u STRING, v INT)", "log (u STRING, c BIGINT)")
 COUNTS = "CREATE TABLE counts (u STRING, c BIGINT, PRIMARY KEY (u) NOT ENFORCED) WITH ('connector' = 'upsert-kafka', \
 'topic' = 'o', 'properties.bootstrap.servers' = 'h:1', 'key.format' = 'json', 'value.format' = 'json')"
+SPREAD = (
+    "CREATE TABLE spread (u STRING, c BIGINT) WITH ('connector' = 'kafka', 'topic' = 'o', 'format' = 'debezium-json', \
+'properties.bootstrap.servers' = 'h:1', 'sink.parallelism' = '3')"
+)
+ROWS = (
+    "CREATE TABLE rows_of (u STRING, c BIGINT) WITH ('connector' = 'jdbc', 'url' = 'jdbc:derby:x', 'table-name' = 't')"
+)
+AS_WIDE = {"parallelism.default": "3"}
 STRICT = {"table.exec.sink.require-on-conflict": "true"}
 
 
 def sink(insert: str, config: dict[str, str]) -> Any:
-    tree, ctx = context([CLICKS, LOG, COUNTS, insert])
+    tree, ctx = context([CLICKS, LOG, COUNTS, SPREAD, ROWS, insert])
     return plan_sink(plan_insert(tree, ctx), config)
 
 
@@ -71,6 +79,7 @@ def sink(insert: str, config: dict[str, str]) -> Any:
         ("INSERT INTO log SELECT u, COUNT(*) FROM clicks GROUP BY u", {}, "FD550"),
         ("INSERT INTO counts SELECT u, CAST(v AS BIGINT) FROM clicks", STRICT, "FD553"),
         ("INSERT INTO counts SELECT u, CAST(v AS BIGINT) FROM clicks ON CONFLICT DO ERROR", {}, "FD552"),
+        ("INSERT INTO spread SELECT u, COUNT(*) FROM clicks GROUP BY u", {}, "FD554"),
     ],
 )
 def test_refused(insert: str, config: dict[str, str], code: str) -> None:
@@ -88,6 +97,9 @@ def test_refused(insert: str, config: dict[str, str], code: str) -> None:
         ("INSERT INTO counts SELECT u, COUNT(*) FROM clicks GROUP BY u", STRICT, "upsert", False),
         ("INSERT INTO counts SELECT MAX(u), COUNT(*) FROM clicks GROUP BY v", {}, "upsert", True),
         ("INSERT INTO counts SELECT u, CAST(v AS BIGINT) FROM clicks", {}, "upsert", False),
+        ("INSERT INTO spread SELECT u, CAST(v AS BIGINT) FROM clicks", {}, "changelog", False),
+        ("INSERT INTO spread SELECT u, COUNT(*) FROM clicks GROUP BY u", AS_WIDE, "changelog", False),
+        ("INSERT INTO rows_of SELECT u, CAST(v AS BIGINT) FROM clicks", {}, "append", False),
     ],
 )
 def test_sink_plan(insert: str, config: dict[str, str], accepts: str, materialize: bool) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.lower.batch.base import Want, extend, lower_node, lowers, over, project, where
 from flinkddl.lower.context import SEQUENCE, WEIGHT, Rel
+from flinkddl.plan.changelog import sink_accepts
 from flinkddl.plan.nodes import Aggregate, Deduplicate, Filter, Project, Scan, Sink
 from flinkddl.plan.rex import InputRef
 
@@ -38,7 +39,7 @@ def lower_sink_input(node: Sink, ctx: Lowering, want: Want) -> Rel:
 
 def _insert_only(node: Sink) -> bool:
     """Whether the sink's format knows inserts only; others get each row of the table as an insert."""
-    value = getattr(node.options, "value_format", None)
+    value = node.options.value_format
     return value is None or node.options.connector == "upsert-kafka" or value.insert_only
 
 
@@ -55,7 +56,7 @@ def _unequal_fails(rel: Rel, keys: tuple[int, ...], ctx: Lowering) -> Rel:
 
 def _upsert_keys(node: Sink) -> tuple[int, ...] | None:
     """Return the field indices of an upsert sink's primary key, or None for any other sink."""
-    if node.table is None or node.table.primary_key is None or node.options.connector != "upsert-kafka":
+    if node.table is None or node.table.primary_key is None or sink_accepts(node) != "upsert":
         return None
     columns = [c.name for c in node.table.persisted]
     return tuple(columns.index(k) for k in node.table.primary_key.columns)
