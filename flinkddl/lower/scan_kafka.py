@@ -101,7 +101,7 @@ def _explode(step: str, prefix: str, expression: str, name: str, kept: list[str]
 
 def _read(node: Scan, ctx: Lowering, headers: bool) -> J.Read:
     options: ResolvedOptions = node.options
-    spark = POLLS | client_options(options)
+    spark = POLLS | client_options(options, ctx.config)
     spark["failOnDataLoss"] = "false"  # Flink goes on at auto.offset.reset; a gap is no failure there
     topics = options["topic"]
     if topics:

@@ -55,7 +55,7 @@ def kafka_write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
     step = _weights(rel, ctx) if rel.kind == "delta" else rel.step
     note = f"{options.connector} table {node.table.path.name}"
     select = ctx.add(J.Select(name=ctx.fresh("records"), input=step, columns=tuple(record), note=note))
-    spark = _spark_options(node, options)
+    spark = _spark_options(node, options, ctx.config)
     return J.Write(
         name=node.target,
         input=select.name,
@@ -105,8 +105,8 @@ def _metadata(node: Sink, options: ResolvedOptions, columns: dict[str, str], zon
     if len(topics) != 1:
         out.append(("topic", _topic(node, options, keys.get("topic"))))
     if "headers" in keys:
-        # The released connector drops headers without a key or a value.
-        entries = f"filter(map_entries({keys['headers']}), e -> e.key IS NOT NULL AND e.value IS NOT NULL)"
+        # The released connector drops headers without a value.
+        entries = f"filter(map_entries({keys['headers']}), e -> e.value IS NOT NULL)"
         out.append(("headers", f"transform({entries}, e -> struct(e.key AS key, e.value AS value))"))
     if "header-list" in keys:
         entries = f"filter({keys['header-list']}, e -> e IS NOT NULL AND e.key IS NOT NULL)"
@@ -165,8 +165,8 @@ _OURS = {
 PRODUCER = {"kafka.linger.ms": "5", "kafka.batch.size": "131072"}
 
 
-def _spark_options(node: Sink, options: ResolvedOptions) -> dict[str, str]:
-    spark = PRODUCER | client_options(options)
+def _spark_options(node: Sink, options: ResolvedOptions, config: Mapping[str, str]) -> dict[str, str]:
+    spark = PRODUCER | client_options(options, config)
     topics = options["topic"] or ()
     if len(topics) == 1:
         spark["topic"] = str(*topics)

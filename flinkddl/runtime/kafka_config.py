@@ -28,8 +28,14 @@ def python_client_config(properties: Mapping[str, str]) -> dict[str, Any]:
     """Return keyword arguments for a kafka-python client that logs in as the Java client would.
 
     Understood: servers, protocol, SASL PLAIN and SCRAM through ``sasl.jaas.config``, TLS with PEM, PKCS12 or JKS trust
-    stores and PEM key stores. Raises FD813 for a key store that Python cannot open.
+    stores and PEM key stores. Raises FD813 for a key store that Python cannot open, and for GSSAPI.
     """
+    if properties.get("security.protocol", "").upper().startswith("SASL") and _mechanism(properties) == "GSSAPI":
+        raise FlinkDdlError.of(
+            "FD813",
+            "this client logs in by Kerberos, which only Java can",
+            help="checks before the start are left out; start and stop at 'earliest-offset' or 'latest-offset'",
+        )
     config: dict[str, Any] = {ours: properties[java] for java, ours in _DIRECT.items() if properties.get(java)}
     if "security_protocol" in config:
         config["security_protocol"] = config["security_protocol"].upper()
@@ -40,6 +46,10 @@ def python_client_config(properties: Mapping[str, str]) -> dict[str, Any]:
         config["ssl_context"] = _tls(properties)
         config["ssl_check_hostname"] = config["ssl_context"].check_hostname
     return config
+
+
+def _mechanism(properties: Mapping[str, str]) -> str:
+    return properties.get("sasl.mechanism", "GSSAPI").upper()
 
 
 def _login(jaas: str) -> dict[str, str]:

@@ -141,12 +141,13 @@ def test_a_stream_updates_and_deletes_by_key(derby: Derby, tmp_path: Path) -> No
     options = f"'connector' = 'filesystem', 'path' = '{path}', 'format' = 'debezium-json'"
     options += ", 'source.monitor-interval' = '1 s'"
     derby.run(f"CREATE TABLE changes (k STRING, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ({options})")
-    job = derby.catalog.execute("INSERT INTO state SELECT k, v FROM changes")
+    job = derby.catalog.execute("INSERT INTO state SELECT k, v FROM changes").job
     derby.await_rows("SELECT k, v FROM state", [("a", 1), ("b", 5)])
     more = [cdc(row[0], row[1], "u"), cdc(row[2], None, "d"), cdc(None, row[3], "c")]
     (tmp_path / "part").write_text("\n".join(more), encoding="utf-8")
     (tmp_path / "part").rename(tmp_path / "in" / "2.json")
     derby.await_rows("SELECT k, v FROM state", [("a", 2), ("c", 7)])
+    assert job is not None
     job.stop()
 
 
@@ -190,4 +191,4 @@ def test_what_the_database_refuses_is_told_without_secrets(derby: Derby) -> None
     assert "truncation" in str(failure.value)
     assert "hunter2" not in str(failure.value)
     explained = derby.catalog.execute("EXPLAIN INSERT INTO short VALUES ('abc')")
-    assert "hunter2" not in "".join(str(r) for r in explained.collect())
+    assert "hunter2" not in "".join(str(r) for r in explained.rows)
