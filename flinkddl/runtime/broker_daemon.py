@@ -85,6 +85,6 @@ def _is_guard(pid: int) -> bool:
     """Whether a process is one of our guards: a process id alone may have been given to someone else."""
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)  # where this very process started it, a finished one must be collected
-    command = ["ps", "-o", "command=", "-p", str(pid)]
+    command = ["ps", "-ww", "-o", "command=", "-p", str(pid)]  # whole, whatever COLUMNS says
     shown = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     return watchdog.__file__ in shown and "defunct" not in shown

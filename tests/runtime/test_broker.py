@@ -88,6 +88,7 @@ def test_a_port_that_another_program_took_is_left_to_it(monkeypatch: pytest.Monk
 def test_background_broker_starts_once_reports_and_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "jars").symlink_to(cache_dir("jars"))
     monkeypatch.setenv("FLINKDDL_CACHE", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "20")  # `ps` cuts what it prints to that
     assert broker_daemon.status() is None
     state = broker_daemon.start(BrokerOptions(heap="300m"))
     try:
