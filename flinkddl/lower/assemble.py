@@ -12,6 +12,7 @@ from flinkddl.lower.expressions import user_functions
 from flinkddl.lower.fingerprint import fingerprint
 from flinkddl.lower.job import SparkJob
 from flinkddl.lower.operators import paths
+from flinkddl.lower.partitions import NAMED_SOURCES, can_name, timed_tables
 from flinkddl.lower.scan_datagen import is_bounded as datagen_is_bounded
 from flinkddl.lower.sink import lower_sink
 from flinkddl.lower.stream.ttl import note_kept
@@ -87,11 +88,15 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Mapping[str, str], zon
     """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals."""
     streaming = runs_streaming(sinks, config)
     bounded = all(is_bounded(s) for sink in sinks for s in scans(sink))
-    ctx = Lowering(streaming=streaming, zone=zone, config=config, bounded=streaming and bounded)
+    ctx = Lowering(
+        streaming=streaming, zone=zone, config=config, bounded=streaming and bounded, timed=timed_tables(sinks)
+    )
     plans = tuple(plan_sink(sink, config) for sink in sinks)
     writes = [lower_sink(sink, _input(sink, plan, ctx), ctx) for sink, plan in zip(sinks, plans, strict=True)]
     if streaming:
         note_kept(ctx.steps, sinks, config, bag)
+    if not can_name(ctx.steps, writes):
+        ctx.settings.pop(NAMED_SOURCES, None)
     places = paths(sinks)
     job = SparkJob(
         name=name,

@@ -23,6 +23,7 @@ SEQUENCE = "__seq"  # arrival order, only where an operator asked for it
 SEQUENCE_STEP = 4096  # ``__seq`` of a Kafka record is its offset times this, plus its partition
 WATERMARK = "__wm"  # bounded runs: the watermark (ms) a row met on arrival, only where an operator asked for it
 OLD, NEW = "__old", "__new"  # pair: whether the row was there before this batch, and is there now
+TICK = "__tick"  # true on a row that only moves the watermark of a silent partition
 WINDOW = "__window"  # Spark's window struct, which carries the watermark, beside window_start and window_end
 
 KIND_COLUMNS: Mapping[Kind, tuple[str, ...]] = {
@@ -81,7 +82,7 @@ class Lowering:
     """The growing job. One per SparkJob; the only mutable thing in this room.
 
     ``zone`` is ``table.local-time-zone``; ``streaming`` the execution mode; ``config`` the session's SET values;
-    ``bounded`` says of a streaming run that its sources end;
+    ``bounded`` says of a streaming run that its sources end; ``timed`` are the tables below operators on event time;
     ``owners`` notes the plan node (its identity) that each step was made for;
     ``output_mode`` is Spark's, which the streaming lowering decides for the query it lowers.
     """
@@ -94,6 +95,7 @@ class Lowering:
     udfs: dict[str, str] = field(default_factory=dict)
     output_mode: Literal["append", "update"] = "append"
     bounded: bool = False
+    timed: frozenset[str] = frozenset()
     owners: dict[str, int] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
 
@@ -114,7 +116,7 @@ class Lowering:
 
 def unique_names(names: Iterable[str], taken: Iterable[str] = ()) -> tuple[str, ...]:
     """Return Spark column names for plan fields: the user's own, made distinct by ``_2``, ``_3`` where they clash."""
-    seen = {*taken, WEIGHT, VERSION, DELETED, SEQUENCE, WATERMARK, OLD, NEW, WINDOW}
+    seen = {*taken, WEIGHT, VERSION, DELETED, SEQUENCE, WATERMARK, OLD, NEW, WINDOW, TICK}
     out = []
     for name in names:
         candidate, n = name, 1

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from flinkddl.lower.job import DropDuplicates, GroupBy, JoinStep
+from flinkddl.lower.job import DropDuplicates, GroupBy, JoinStep, WithWatermark
 from flinkddl.plan.explain import describe
 from flinkddl.plan.nodes import LookupJoin, Node, Scan, Sink
 from flinkddl.sqltypes import DataType
@@ -86,6 +86,9 @@ def _state(step: Step) -> str:
             what = f"{step.on} {step.how}"
         case DropDuplicates():
             what = f"{step.columns}"
+        case WithWatermark(partitions=several) if several:
+            # which sources there are; how many partitions there may be is free
+            return f"{step.name}: one a partition{', idle ones left out' if step.idle_ms else ''}"
         case _:
             return ""
     return f"{step.note or step.name} #{_digest(_TTL.sub('(', what))}"

@@ -46,6 +46,8 @@ class Read(Step):
     ``offsets`` (``partition:0,offset:5;...``) and ``group``; ``commit-group`` names a group that is told of each
     finished batch. ``stop``: the same words, ``mode`` as in ``scan.bounded.mode``.
 
+    ``source`` names the read of which this one takes a single partition (``lower/partitions.py``), and ``discovery_ms``
+    says how often to look for new ones then (Spark itself looks with each batch); 0 is never.
     The format ``flinkddl.control`` is the control stream that ends the input (changelog.md): ``schema`` is that of the
     relation it is UNIONed to, ``options["rowtime"]`` names its event-time columns (``a;b``), which hold the year 2200
     in its only row.
@@ -56,6 +58,8 @@ class Read(Step):
     streaming: bool
     schema: str | None = None
     table: str = ""
+    source: str = ""
+    discovery_ms: int = 0
     start: Mapping[str, str] = field(default_factory=dict)
     stop: Mapping[str, str] = field(default_factory=dict)
 
@@ -93,10 +97,18 @@ class Where(_One):
 
 @dataclass(frozen=True, kw_only=True)
 class WithWatermark(_One):
-    """``df.withWatermark``; ``delay`` as Spark's interval text (``5000 milliseconds``)."""
+    """``df.withWatermark``; ``delay`` as Spark's interval text (``5000 milliseconds``).
+
+    ``partitions`` above 0: each Kafka partition has a watermark of its own, of so many at most (the runtime, which
+    knows how many there are, splits the job: ``lower/partitions.py``). ``idle_ms``: after this silence a partition no
+    longer holds the others back; 0 is never. ``observed``: report the latest time under this name with each batch.
+    """
 
     column: str
     delay: str
+    partitions: int = 0
+    idle_ms: int = 0
+    observed: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,3 +214,11 @@ class SparkJob:
     udfs: Mapping[str, str] = field(default_factory=dict)
     fingerprint: tuple[tuple[str, str], ...] = ()
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+
+def below(step: Step, steps: Mapping[str, Step]) -> list[Step]:
+    """Return a step and all below it, inputs first."""
+    found: dict[str, Step] = {}
+    for name in step.reads:
+        found |= {s.name: s for s in below(steps[name], steps)}
+    return [*found.values(), step]

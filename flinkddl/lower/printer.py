@@ -6,25 +6,27 @@ import json
 import keyword
 import re
 from collections.abc import Mapping  # singledispatch reads the annotations at run time
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from functools import singledispatch
 from textwrap import indent
 from typing import TYPE_CHECKING
 
 from flinkddl.lower import job as J
+from flinkddl.lower.partitions import NAMED_SOURCES, SUBSCRIPTION, apart, source_name
 from flinkddl.options.masking import is_secret, mask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _WIDTH = 110
+_OFFSETS = "__import__('flinkddl.runtime.offsets', fromlist=[''])"
 
 
 def print_pyspark(jobs: Iterable[J.SparkJob]) -> str:
     """Return a program that runs the jobs one after the other; secrets become environment look-ups.
 
     The program needs pyspark, the jars of ``flinkddl jars`` (or a folder of them in ``FLINKDDL_JARS``) and nothing else
-    of flinkddl, except where a start or stop position must be asked of the broker or a writer of the runtime is used.
+    of flinkddl, except where partitions or positions must be asked of the broker or a writer of the runtime is used.
     """
     jobs = tuple(jobs)
     return _PROLOGUE + "\n\n".join(_print_job(job, _variables(job)) for job in jobs) + _EPILOGUE
@@ -63,6 +65,17 @@ root = (
 work = os.environ.get("CHECKPOINT_DIR") or tempfile.mkdtemp()  # state and offsets; a folder that stays resumes
 
 
+def union(branch, places):
+    """Unite the branches of one table: each partition has a watermark of its own, the least holds.
+
+    Only `flinkddl run` watches for partitions that fall idle or are new.
+    """
+    first, *rest = (branch(tag, place) for tag, place in places)
+    for other in rest:
+        first = first.union(other)
+    return first
+
+
 def finish(start, ends):
     """Run a job's queries to their end; one far-future row in each control folder closes the last windows."""
     for query in start():
@@ -80,7 +93,7 @@ _EPILOGUE = "\n"
 
 _OWN_NAMES = frozenset(
     {"spark", "root", "query", "jars", "os", "sys", "glob", "expr", "json", "tempfile", "Path", "work"}
-    | {"finish", "start", "ends"}
+    | {"finish", "start", "ends", "union", "tag", "place"}
 )
 
 
@@ -105,10 +118,39 @@ def _print_job(job: J.SparkJob, names: Mapping[str, str]) -> str:
     parts += [f"spark.conf.set({_text(k)}, {_text(v)})" for k, v in sorted(job.settings.items())]
     for name, target in sorted(job.udfs.items()):
         parts.append(f"from flinkddl.runtime.udf import register\n\nregister(spark, {_text(name)}, {_text(target)})")
+    steps = {s.name: s for s in job.steps}
+    chains = {mark.name: (read, J.below(mark, steps)) for read, mark in apart(job)}
+    inside = {s.name for _, chain in chains.values() for s in chain}
+    named = NAMED_SOURCES in job.settings
     for step in job.steps:
-        comment = f"# {step.note}\n" if step.note else ""
-        parts.append(f"{comment}{names[step.name]} = {_print_step(step, names)}")
+        if step.name in chains:
+            parts.append(_print_branches(*chains[step.name], names, named))
+        elif step.name not in inside:
+            parts.append(_assignment(step, names, f'"{source_name(step.name)}"' if named else ""))
     return "\n".join(parts) + _print_writes(job, names)
+
+
+def _assignment(step: J.Step, names: Mapping[str, str], source: str = "") -> str:
+    """Return ``name = ...``; ``source`` is the text of a streaming source's name, where sources have names."""
+    comment = f"# {step.note}\n" if step.note else ""
+    text = _print_step(step, names)
+    if source and isinstance(step, J.Read):
+        text = text.replace("spark.readStream", f"spark.readStream.name({source})", 1)
+    return f"{comment}{names[step.name]} = {text}"
+
+
+def _print_branches(read: J.Read, chain: Sequence[J.Step], names: Mapping[str, str], named: bool) -> str:
+    """Return a function over one partition, and the union over all: only the broker knows how many there are."""
+    rest = replace(read, options={k: v for k, v in read.options.items() if k not in SUBSCRIPTION}, start={}, stop={})
+    lines = []
+    for step in chain:
+        source = f'"{source_name(step.name)}_" + tag' if named else ""
+        text = _assignment(rest if step is read else step, names, source)
+        lines.append(text.replace(".load()", ".options(**place).load()") if step is read else text)
+    name = names[chain[-1].name]
+    body = indent("\n".join(lines), "    ")
+    places = f"{_OFFSETS}.branches({_dict(read.options)}, {dict(read.start)!r}, {dict(read.stop)!r})"
+    return f"\n\ndef {name}_of(tag, place):\n{body}\n    return {name}\n\n\n{name} = union({name}_of, {places})"
 
 
 def _print_writes(job: J.SparkJob, names: Mapping[str, str]) -> str:
@@ -155,8 +197,7 @@ def _positions(step: J.Read) -> str:
         ends = {} if step.streaming else {"endingOffsets": "latest"}
         return repr({"startingOffsets": simple[start]} | ends)
     return (
-        f"__import__('flinkddl.runtime.offsets', fromlist=['']).spark_options({dict(step.options)!r}, "
-        f"{dict(step.start)!r}, {dict(step.stop)!r}, {step.streaming})"
+        f"{_OFFSETS}.spark_options({_dict(step.options)}, {dict(step.start)!r}, {dict(step.stop)!r}, {step.streaming})"
     )
 
 
@@ -273,6 +314,10 @@ def _chain(start: str, calls: list[str]) -> str:
 
 def _value(key: str, value: str) -> str:
     return f"os.environ[{_text(_environment_name(key))}]" if is_secret(key) else _text(value)
+
+
+def _dict(options: Mapping[str, str]) -> str:
+    return "{" + ", ".join(f"{_text(k)}: {_value(k, v)}" for k, v in sorted(options.items())) + "}"
 
 
 def _environment_name(key: str) -> str:

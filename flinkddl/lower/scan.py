@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
-from flinkddl.lower.context import DELETED, SEQUENCE, VERSION, WEIGHT, Lowering, Rel, unique_names
+from flinkddl.lower.context import DELETED, SEQUENCE, TICK, VERSION, WEIGHT, Lowering, Rel, unique_names
 from flinkddl.lower.expressions import to_spark
 from flinkddl.lower.jdbc import jdbc_rows
+from flinkddl.lower.partitions import NAMED_SOURCES, idle_ms, is_timed, most_partitions
 from flinkddl.lower.scan_datagen import datagen_rows
 from flinkddl.lower.scan_files import filesystem_rows
 from flinkddl.lower.scan_kafka import kafka_rows
@@ -103,47 +104,68 @@ def _watermarked(node: Scan, rel: Rel, ctx: Lowering) -> Rel:
             node.table.watermark.span if node.table.watermark else node.span,
             help=f"write WATERMARK FOR {column} AS {column} - INTERVAL '..' SECOND, over a computed column if need be",
         )
-    step = _with_control(node, rel, column, ctx) if ctx.bounded else rel.step
+    several = most_partitions(node, ctx)
+    idle = idle_ms(node, ctx.config) if several and not ctx.bounded else 0
+    if several:
+        ctx.settings[NAMED_SOURCES] = "true"
     marked = J.WithWatermark(
         name=ctx.fresh(f"{node.table.path.name}_watermark"),
-        input=step,
+        input=_with_control(node, rel, column, ctx, ticks=idle > 0) if ctx.bounded or idle else rel.step,
         column=column,
         delay=f"{node.watermark.delay_ms} milliseconds",
-        note=f"WATERMARK FOR {column}",
+        partitions=several,
+        idle_ms=idle,
+        note=f"WATERMARK FOR {column}{_merged(node, several, idle, ctx)}",
     )
     rel = rel.with_(step=ctx.add(marked).name)
-    step = guarded(rel, column, ctx)
-    if ctx.bounded:
+    step = guarded(rel, column, ctx, (TICK,) * (idle > 0))
+    if ctx.bounded or idle:
         # The filter names the rowtime itself: one on another column would be pushed below the watermark.
-        condition = f"{quote(column)} IS NULL OR {quote(column)} < TIMESTAMP '{_END}'"
+        condition = f"({quote(column)} IS NULL OR {quote(column)} < TIMESTAMP '{_END}')"
+        condition += f" AND NOT coalesce({TICK}, false)" if idle else ""
         step = ctx.add(J.Where(name=ctx.fresh(f"{node.table.path.name}_rows"), input=step, condition=condition)).name
-    return rel.with_(step=step)
+    rel = rel.with_(step=step)
+    return _select(rel, {c: quote(c) for c in rel.columns}, f"{node.table.path.name}_real", ctx) if idle else rel
 
 
-def guarded(rel: Rel, column: str, ctx: Lowering) -> str:
+def _merged(node: Scan, several: int, idle: int, ctx: Lowering) -> str:
+    """Return what EXPLAIN says of the partitions of a table whose watermark counts."""
+    if not several:
+        return ": one for all partitions, rows of one that lags behind can be late" if is_timed(node, ctx) else ""
+    silent = f"one without records for {idle} ms does not count" if idle else "one without records holds all back"
+    return f": one a partition (a scan each, up to {several}), the least holds; {silent}"
+
+
+def guarded(rel: Rel, column: str, ctx: Lowering, extra: tuple[str, ...] = ()) -> str:
     """Tie every column to the rowtime, so that no filter on it is pushed below the watermark.
 
     Spark pushes what does not name the rowtime. Rows that a WHERE or a join key drops would then not move the watermark
     (Flink's moves at the source), and the row at the end of input, which has no other column, would never arrive.
     """
     real = f"coalesce({quote(column)} < TIMESTAMP '{_END}', true)"
-    named = [(c, quote(c) if c == column else f"IF({real}, {quote(c)}, NULL)") for c in (*rel.columns, *rel.reserved)]
+    names = (*rel.columns, *rel.reserved, *extra)
+    named = [(c, quote(c) if c == column else f"IF({real}, {quote(c)}, NULL)") for c in names]
     step = J.Select(name=ctx.fresh("guarded"), input=rel.step, columns=tuple(named), note="filters stay above")
     return ctx.add(step).name
 
 
-def _with_control(node: Scan, rel: Rel, column: str, ctx: Lowering) -> str:
-    """Add the control stream whose one far-future row closes every window at the end of bounded input."""
+def _with_control(node: Scan, rel: Rel, column: str, ctx: Lowering, ticks: bool) -> str:
+    """Add the control stream, whose rows only move the watermark.
+
+    At the end of bounded input one far-future row closes every window; ``ticks`` move that of an idle partition on.
+    """
     types = dict(zip(rel.columns, (spark_type(f.type) for f in rel.fields), strict=True))
     types |= {c: _RESERVED_TYPES[c] for c in rel.reserved}
+    types |= {TICK: "BOOLEAN"} if ticks else {}
     control = J.Read(
         name=ctx.fresh(f"{node.table.path.name}_end"),
         format="flinkddl.control",
         options={"rowtime": column},
         streaming=True,
         schema=", ".join(f"{quote(c)} {t}" for c, t in types.items()),
-        note="end of input",
+        note="moves the watermark of an idle partition on" if ticks else "end of input",
     )
-    ordered = J.Select(name=ctx.fresh(f"{rel.step}_all"), input=rel.step, columns=tuple((c, quote(c)) for c in types))
+    columns = tuple((c, "false" if c == TICK else quote(c)) for c in types)
+    ordered = J.Select(name=ctx.fresh(f"{rel.step}_all"), input=rel.step, columns=columns)
     parts = (ctx.add(ordered).name, ctx.add(control).name)
     return ctx.add(J.UnionAll(name=ctx.fresh(f"{rel.step}_and_end"), parts=parts)).name

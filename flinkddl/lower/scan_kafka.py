@@ -118,6 +118,7 @@ def _read(node: Scan, ctx: Lowering, headers: bool) -> J.Read:
         options=spark,
         streaming=ctx.streaming,
         table=str(node.table.path),
+        discovery_ms=options["scan.topic-partition-discovery.interval"] or 0,
         start=positions(options, "startup"),
         stop=positions(options, "bounded"),
         note=f"{options.connector} table {node.table.path.name}",

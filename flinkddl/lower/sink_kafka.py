@@ -53,7 +53,7 @@ def kafka_write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
     record.append(("value", value))
     record += _metadata(node, options, columns, ctx.zone)
     step = _weights(rel, ctx) if rel.kind == "delta" else rel.step
-    note = f"{options.connector} table {node.table.path.name}"
+    note = f"{options.connector} table {node.table.path.name}{_steps_between(rel, ctx)}"
     select = ctx.add(J.Select(name=ctx.fresh("records"), input=step, columns=tuple(record), note=note))
     spark = _spark_options(node, options, ctx.config)
     return J.Write(
@@ -85,6 +85,13 @@ def _weights(rel: Rel, ctx: Lowering) -> str:
         generator=(f"explode(array_repeat(1, CAST(abs({quote(WEIGHT)}) AS INT)))", ("__copy",)),
     )
     return ctx.add(step).name
+
+
+def _steps_between(rel: Rel, ctx: Lowering) -> str:
+    """Say of a changelog below an operator with state that Flink, without mini-batch, writes more of it."""
+    steps = {s.name: s for s in ctx.steps}
+    keeps = rel.kind == "delta" and any(isinstance(s, J.GroupBy) for s in J.below(steps[rel.step], steps))
+    return "; a key changes once a micro-batch, its steps in between are not written" if keeps and ctx.streaming else ""
 
 
 def _metadata(node: Sink, options: ResolvedOptions, columns: dict[str, str], zone: str) -> list[J.Named]:

@@ -15,9 +15,10 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 PLAN_FILE = "flinkddl-plan.json"
+PARTITIONS_FILE = "flinkddl-partitions.json"
 Fingerprint = tuple[tuple[str, str], ...]
 
 
@@ -85,6 +86,23 @@ def holds_positions(job: J.SparkJob, folder: str) -> bool:
     """Whether a checkpoint below ``folder`` has planned a batch of this job before."""
     checkpoint = Checkpoint(f"{folder.rstrip('/')}/{job.name}", temporary=False)
     return any(checkpoint.started(w.name) for w in job.writes)
+
+
+def changed_partitions(
+    checkpoint: Checkpoint, places: Mapping[str, Mapping[str, list[int]]], *, known: bool
+) -> set[str]:
+    """Return the partitions (``topic-0``) that this run and the one before do not share; note those of this run.
+
+    ``known`` says that the run before has planned a batch. Sources without names are known to Spark by their order.
+    """
+    if checkpoint.local is None:
+        return set()
+    file = checkpoint.local / PARTITIONS_FILE
+    now = {f"{topic}-{p}" for read in places.values() for topic, numbers in read.items() for p in numbers}
+    if known and file.is_file():
+        return now ^ set(json.loads(file.read_text(encoding="utf-8")))
+    file.write_text(json.dumps(sorted(now)), encoding="utf-8")
+    return set()
 
 
 def mark_drained(checkpoint: Checkpoint, job: J.SparkJob) -> None:

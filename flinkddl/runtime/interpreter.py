@@ -11,14 +11,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
-from flinkddl.runtime.checkpoint import Checkpoint, mark_drained, open_checkpoint
+from flinkddl.runtime.checkpoint import Checkpoint, changed_partitions, mark_drained, open_checkpoint
 from flinkddl.runtime.cores import check_cores
 from flinkddl.runtime.failures import JobFailed, job_failed
+from flinkddl.runtime.idle import IdlePartitions
 from flinkddl.runtime.kafka_admin import KafkaAdmin, Offsets
 from flinkddl.runtime.offsets import await_stops, client_properties, topics_of
 from flinkddl.runtime.progress import Progress, read_progress
 from flinkddl.runtime.session import job_session
-from flinkddl.runtime.sources import Sources
+from flinkddl.runtime.sources import Sources, other_partitions
 from flinkddl.runtime.steps import build_frames
 from flinkddl.runtime.udf import register
 from flinkddl.runtime.writers import run_write, start_query, trigger_arguments
@@ -78,6 +79,7 @@ class RunningJob:
         self._drain = False
         self._thread = threading.Thread(target=self._run, name=f"flinkddl {job.name}", daemon=True)
         self._committed_at = 0.0
+        self._looked_at = time.monotonic()
 
     # what its owner may ask
 
@@ -154,13 +156,15 @@ class RunningJob:
         try:
             self._sources.preflight()
             check_cores(self._spark, self.job)
-            for read, count in self._sources.partitions.items():
-                self._spark.conf.set(f"{PARTITIONS}{read}", str(count))
+            self._sources.split(self.options.notice)
+            self._tell_partitions()
             self._sources.fix_stops()
             if self._checkpoint is not None:
                 self._sources.resumes = all(self._checkpoint.started(w.name) for w in self.job.writes)
+                self._check_partitions(self._checkpoint)
             self._await_stops()
-            frames = build_frames(self._spark, self.job, self._sources.open)
+            frames = build_frames(self._spark, self._sources.run, self._sources.open)
+            self._idle = IdlePartitions(self._sources)
             self._start_queries(frames)
         except BaseException:
             self._end_queries()
@@ -171,6 +175,16 @@ class RunningJob:
         self.status = "running"
         self._thread.start()
         return self
+
+    def _check_partitions(self, checkpoint: Checkpoint) -> None:
+        if self._sources.apart and not self._sources.named:
+            changed = changed_partitions(checkpoint, self._sources.apart, known=self._sources.resumes)
+            if changed:
+                raise other_partitions(changed)
+
+    def _tell_partitions(self) -> None:
+        for read in self._sources.places:
+            self._spark.conf.set(f"{PARTITIONS}{read}", str(self._sources.count(read)))
 
     def _open_checkpoint(self) -> None:
         self._checkpoint = open_checkpoint(self.job, self.options.checkpoint, fresh=self.options.fresh)
@@ -259,7 +273,35 @@ class RunningJob:
                 self._stop_after_batch()
                 return
             self._commit()
+            if self._idle:
+                self._idle.move(quiet=all(map(_quiet, self._queries.values())))
+            self._look_for_partitions()
             time.sleep(POLL_SECONDS)
+
+    def _look_for_partitions(self) -> None:
+        """Go on with a branch more where a topic has got a partition; offsets and state stay."""
+        every = self._sources.discovery_ms / 1000
+        if not every or self.job.trigger[0] == "availableNow" or time.monotonic() - self._looked_at < every:
+            return
+        self._looked_at = time.monotonic()
+        try:
+            found = self._sources.grown()
+        except FlinkDdlError:  # the cluster is away, or the topic: the query says so when it matters
+            return
+        if not found:
+            return
+        if not self._sources.named:
+            raise other_partitions(p for new in found.values() for p in new)
+        self.options.notice(f"new partitions: {', '.join(p for new in found.values() for p in new)}; read from now on")
+        self._end_between_batches()
+        self._collect()
+        assert self._checkpoint is not None
+        self._sources.split(self.options.notice)
+        self._tell_partitions()
+        self._sources.resumes = all(self._checkpoint.started(w.name) for w in self.job.writes)
+        self._frames = build_frames(self._spark, self._sources.run, self._sources.open)
+        self._idle = IdlePartitions(self._sources)
+        self._start_queries(self._frames)
 
     def _end_input(self, *, bounded: bool) -> None:
         """Run the last round: one far-future row a control stream, what is behind the stops is not read."""
@@ -274,7 +316,7 @@ class RunningJob:
         self._sources.resumes = True
         stopped = self._stop.is_set()
         self._stop.clear()
-        self._frames = build_frames(self._spark, self.job, self._sources.open)
+        self._frames = build_frames(self._spark, self._sources.run, self._sources.open)
         self._start_queries(self._frames, {"availableNow": True})
         self._watch()
         mark_drained(self._checkpoint, self.job)
@@ -293,6 +335,7 @@ class RunningJob:
                 record = read_progress(write.name, write.table, event)
                 if before is None or (record.batch, record.time) > (before.batch, before.time):
                     self._latest[write.name] = before = record
+                    self._idle.batch(write.name, event)
                     if self.options.on_progress is not None:
                         self.options.on_progress(record)
 
@@ -339,6 +382,11 @@ class RunningJob:
             self._collect()
             self._commit(force=True)
             return
+        self._end_between_batches()
+        self._collect()
+        self._commit(force=True)
+
+    def _end_between_batches(self) -> None:
         first = {name: query.lastProgress for name, query in self._queries.items()}
         end = time.monotonic() + STOP_SECONDS
         open_queries = dict(self._queries)
@@ -350,8 +398,6 @@ class RunningJob:
                     del open_queries[name]
             time.sleep(POLL_SECONDS / 5)
         self._end_queries()
-        self._collect()
-        self._commit(force=True)
 
     def _end_queries(self) -> None:
         for query in self._queries.values():
@@ -369,6 +415,12 @@ def _events(query: StreamingQuery, seen: int) -> list[Any]:
     if last is None:
         return []
     return [last] if last["batchId"] <= seen + 1 else list(query.recentProgress)
+
+
+def _quiet(query: StreamingQuery) -> bool:
+    """Whether a query has read all there is and waits."""
+    status = query.status
+    return not status["isTriggerActive"] and not status["isDataAvailable"]
 
 
 def _batch_of(progress: Any) -> int | None:
@@ -413,4 +465,5 @@ def job_frames(spark: SparkSession, job: SparkJob) -> Mapping[str, DataFrame]:
     """
     sources = Sources(job, None)
     sources.preflight()
-    return build_frames(job_session(spark, job.settings), job, sources.open)
+    sources.split(_to_stderr)
+    return build_frames(job_session(spark, job.settings), sources.run, sources.open)

@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower.partitions import branch_options, source_name
 from flinkddl.runtime.kafka_admin import KafkaAdmin, Offsets
 
 if TYPE_CHECKING:
@@ -195,6 +196,33 @@ def spark_options(
             return {"startingOffsets": json.dumps(starts)}
         stops = stop_offsets(options, stop, admin) or admin.end_offsets(partitions_of(options, admin))
         return batch_range(starts, stops, admin)
+
+
+def of_partitions(options: Mapping[str, str], places: Mapping[str, Iterable[int]]) -> dict[str, str]:
+    """Return the options of ``spark_options`` for some of the partitions; words such as ``earliest`` hold for all."""
+    start = options["startingOffsets"]
+    if start.startswith("{"):
+        offsets = json.loads(start)
+        start = json.dumps({t: {str(p): offsets[t][str(p)] for p in numbers} for t, numbers in places.items()})
+    return {**options, "startingOffsets": start}
+
+
+def branches(
+    options: Mapping[str, str], start: Mapping[str, str], stop: Mapping[str, str]
+) -> list[tuple[str, dict[str, str]]]:
+    """Return a tag and the Kafka source's options for each partition of a streaming read, for printed programs."""
+    with KafkaAdmin(client_properties(options)) as admin:
+        places = partitions_of(options, admin)
+    starts = spark_options(options, start, stop, streaming=True)
+    count = sum(map(len, places.values()))
+    return [
+        (
+            source_name(f"{topic}-{p}"),
+            branch_options(options, topic, p, count) | of_partitions(starts, {topic: [p]}),
+        )
+        for topic, numbers in sorted(places.items())
+        for p in numbers
+    ]
 
 
 def batch_range(starts: Offsets, stops: Offsets, admin: KafkaAdmin) -> dict[str, str]:

@@ -104,18 +104,18 @@ def _watermark(data: Mapping[str, Any]) -> str | None:
 
 def _positions(sources: list[Any]) -> tuple[Ends, dict[str, int]]:
     ends: Ends = {}
-    lag: dict[str, int] = {}
+    behind: dict[str, dict[int, int]] = {}
     for source in sources:
-        end, latest = _offsets(source.get("endOffset")), _offsets(source.get("latestOffset"))
+        end, latest = offsets_in(source.get("endOffset")), offsets_in(source.get("latestOffset"))
         for topic, places in end.items():
-            known = ends.setdefault(topic, {})
+            known, rest = ends.setdefault(topic, {}), behind.setdefault(topic, {})
             known.update({p: max(o, known.get(p, 0)) for p, o in places.items()})
-            behind = sum(max(0, latest.get(topic, {}).get(p, o) - o) for p, o in places.items())
-            lag[topic] = max(behind, lag.get(topic, 0))
+            rest.update({p: max(latest.get(topic, {}).get(p, o) - o, rest.get(p, 0)) for p, o in places.items()})
+    lag = {topic: sum(rest.values()) for topic, rest in behind.items()}
     return ends, lag
 
 
-def _offsets(value: Any) -> Ends:
+def offsets_in(value: Any) -> Ends:
     """Return Kafka offsets out of a source's JSON; other sources' positions (a number, a log offset) give none."""
     data = json.loads(value) if isinstance(value, str) and value.startswith("{") else value
     if not isinstance(data, dict):

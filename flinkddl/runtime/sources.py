@@ -1,4 +1,7 @@
-"""Opening the sources of a job: Kafka positions, stop filters, and the control streams that end the input."""
+"""Opening the sources of a job: Kafka positions, stop filters, and the control streams that end the input.
+
+Where each partition has a watermark of its own, the job is split once its partitions are known (``run``).
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
+from flinkddl.lower.context import TICK
+from flinkddl.lower.partitions import LIMIT, NAMED_SOURCES, Places, apart, share, source_name, split
 from flinkddl.runtime.files import missing
 from flinkddl.runtime.kafka_admin import KafkaAdmin, Offsets
-from flinkddl.runtime.offsets import client_properties, partitions_of, spark_options, stop_condition, stop_offsets
+from flinkddl.runtime.offsets import (
+    client_properties,
+    of_partitions,
+    partitions_of,
+    spark_options,
+    stop_condition,
+    stop_offsets,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -29,8 +41,8 @@ class Sources:
     """Opens the reads of one job.
 
     ``resumes``: every query goes on from its checkpoint, so start modes are not looked up. ``stops`` are exclusive ends
-    per read name, fixed when the job starts; a drain narrows them to what was read. ``partitions`` are counts per read
-    name, known after ``preflight``.
+    per read name, fixed when the job starts; a drain narrows them to what was read. ``places`` are the partitions per
+    read name, known after ``preflight``; ``run`` is the job with a branch for each partition where that is asked for.
     """
 
     job: J.SparkJob
@@ -38,17 +50,23 @@ class Sources:
     resumes: bool = False
     max_offsets_per_trigger: int | None = None
     stops: dict[str, Offsets] = field(default_factory=dict)
-    partitions: dict[str, int] = field(default_factory=dict)
+    places: dict[str, Places] = field(default_factory=dict)
+    run: J.SparkJob = field(init=False)
+    _starts: dict[str, dict[str, str]] = field(default_factory=dict)
+    _late: set[tuple[str, str]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.run = self.job
 
     @property
     def kafka_reads(self) -> tuple[J.Read, ...]:
-        """The Kafka sources of the job."""
+        """The Kafka sources of the job, whole."""
         return tuple(s for s in self.job.steps if isinstance(s, J.Read) and s.format == "kafka")
 
     @property
     def control_reads(self) -> tuple[J.Read, ...]:
-        """The control streams of the job."""
-        return tuple(s for s in self.job.steps if isinstance(s, J.Read) and s.format == CONTROL)
+        """The control streams of the job, one a branch."""
+        return tuple(s for s in self.run.steps if isinstance(s, J.Read) and s.format == CONTROL)
 
     def preflight(self) -> None:
         """Ask each cluster once whether it and the topics are there. Raises FD811, FD812, FD814.
@@ -58,8 +76,7 @@ class Sources:
         try:
             for step in self.kafka_reads:
                 with KafkaAdmin(client_properties(step.options)) as admin:
-                    found = partitions_of(step.options, admin)
-                self.partitions[step.name] = sum(map(len, found.values()))
+                    self.places[step.name] = partitions_of(step.options, admin)
             servers = {json.dumps(p, sort_keys=True): p for p in map(client_properties, self._kafka_writes())}
             for properties in servers.values():
                 KafkaAdmin(properties).close()
@@ -69,6 +86,46 @@ class Sources:
 
     def _kafka_writes(self) -> Iterator[Mapping[str, str]]:
         return (w.options for w in self.job.writes if w.format in ("kafka", J.KAFKA_SINK))
+
+    def split(self, notice: Callable[[str], None]) -> None:
+        """Make a branch of each partition whose watermark counts. Raises FD816 where there are too many."""
+        wanted = dict(_by_read(self.job))
+        for name, mark in wanted.items():
+            if name not in self.places:
+                notice(
+                    f"the partitions of '{name}' cannot be asked for from here: one watermark holds for all of them, "
+                    "and rows of one that lags behind can be dropped as late"
+                )
+            elif (count := self.count(name)) > mark.partitions:
+                raise _too_many(name, count, mark.partitions)
+        self.run = split(self.job, {name: found for name, found in self.apart.items() if found})
+
+    def count(self, read: str) -> int:
+        """Return how many partitions a read has."""
+        return sum(map(len, self.places[read].values()))
+
+    def grown(self) -> dict[str, list[str]]:
+        """Ask the clusters for partitions that have no branch yet; return them by read, and keep them."""
+        found: dict[str, list[str]] = {}
+        steps = {s.name: s for s in self.kafka_reads}
+        for name in dict(_by_read(self.job)):
+            if name not in self.places:
+                continue
+            with KafkaAdmin(client_properties(steps[name].options)) as admin:
+                now = partitions_of(steps[name].options, admin)
+            known = self.places[name]  # none at first where no topic matched a pattern
+            new = [f"{t}-{p}" for t, numbers in now.items() for p in numbers if p not in known.get(t, ())]
+            if new:
+                found[name] = new
+                self._late |= {(name, place) for place in new}
+                self.places[name] = {t: sorted({*known.get(t, ()), *now.get(t, ())}) for t in {*known, *now}}
+        return found
+
+    @property
+    def discovery_ms(self) -> int:
+        """How often to look for new partitions of what was split; 0 is never."""
+        names = dict(_by_read(self.job))
+        return min((s.discovery_ms for s in self.kafka_reads if s.name in names and s.discovery_ms), default=0)
 
     def fix_stops(self) -> None:
         """Look up the stop offsets of bounded streaming reads, once.
@@ -91,7 +148,7 @@ class Sources:
         if step.format == CONTROL:
             return self._open_control(spark, step)
         reader: Any = spark.readStream if step.streaming else spark.read
-        reader = reader.format(step.format)
+        reader = self._named(step, reader.format(step.format))
         if step.schema is not None:
             reader = reader.schema(step.schema)
         options = dict(step.options)
@@ -103,14 +160,40 @@ class Sources:
             frame: DataFrame = reader.load()
         except Exception as error:
             raise missing(step, error) or error from error
-        return frame.where(stop_condition(self.stops[step.name])) if step.name in self.stops else frame
+        stops = self.stops.get(step.source or step.name)
+        return frame if stops is None else frame.where(stop_condition(stops))
+
+    def _named(self, step: J.Read, reader: Any) -> Any:
+        """Give a source a name, by which its offsets are found when another source has come to the job."""
+        return reader.name(source_name(step.name)) if step.streaming and self.named else reader
+
+    @property
+    def named(self) -> bool:
+        """Whether sources have names, so that one can be added to a checkpoint."""
+        return self.job.settings.get(NAMED_SOURCES) == "true"
+
+    @property
+    def apart(self) -> dict[str, Places]:
+        """The partitions that have a branch each, by read."""
+        return {name: self.places[name] for name in dict(_by_read(self.job)) if name in self.places}
 
     def _positions(self, step: J.Read) -> dict[str, str]:
         most = self.max_offsets_per_trigger
         limit = {"maxOffsetsPerTrigger": str(most)} if step.streaming and most else {}
-        if (step.streaming and self.resumes) or not (step.start or step.stop):
+        if limit and step.source:
+            limit["maxOffsetsPerTrigger"] = share(int(limit["maxOffsetsPerTrigger"]), self.count(step.source))
+        places = json.loads(step.options["assign"]) if step.source else {}
+        late = any((step.source, f"{t}-{p}") in self._late for t, numbers in places.items() for p in numbers)
+        if late or (step.streaming and self.resumes):  # a partition that is new is read whole, as in Flink
+            return limit | ({"startingOffsets": "earliest"} if step.source else {})
+        if not (step.start or step.stop):
             return limit
-        return spark_options(step.options, step.start, step.stop, step.streaming) | limit
+        if not step.source:
+            return spark_options(step.options, step.start, step.stop, step.streaming) | limit
+        if step.source not in self._starts:  # asked for once for all branches
+            whole = next(s for s in self.kafka_reads if s.name == step.source)
+            self._starts[step.source] = spark_options(whole.options, step.start, step.stop, step.streaming)
+        return of_partitions(self._starts[step.source], places) | limit
 
     def _open_control(self, spark: SparkSession, step: J.Read) -> DataFrame:
         if self.checkpoint is None or self.checkpoint.local is None or step.schema is None:
@@ -118,14 +201,39 @@ class Sources:
             raise FlinkDdlError.of("FD833", message, help="set 'execution.checkpointing.dir' to a local folder")
         folder = self.checkpoint.control(step.name)
         Path(folder).mkdir(parents=True, exist_ok=True)
-        return spark.readStream.schema(step.schema).json(folder)
+        reader = self._named(step, spark.readStream).option("ignoreMissingFiles", "true")
+        return reader.schema(step.schema).json(folder)
 
     def end_input(self) -> None:
         """Put the far-future row into every control stream: the next batch closes all windows."""
         assert self.checkpoint is not None
         for step in self.control_reads:
-            row = dict.fromkeys(step.options["rowtime"].split(";"), END_OF_TIME)
-            folder = Path(self.checkpoint.control(step.name))
-            part = folder.with_name(f".{folder.name}.part")
-            part.write_text(json.dumps(row), encoding="utf-8")
-            part.replace(folder / "end.json")
+            self.push(step, "end", END_OF_TIME)
+
+    def push(self, step: J.Read, name: str, rowtime: str) -> Path:
+        """Put a row with this time (ISO 8601) into a control stream; return its folder."""
+        assert self.checkpoint is not None
+        row = dict.fromkeys(step.options["rowtime"].split(";"), rowtime) | {TICK: True}
+        folder = Path(self.checkpoint.control(step.name))
+        part = folder.with_name(f".{folder.name}.part")
+        part.write_text(json.dumps(row), encoding="utf-8")
+        part.replace(folder / f"{name}.json")
+        return folder
+
+
+def _by_read(job: J.SparkJob) -> Iterator[tuple[str, J.WithWatermark]]:
+    return ((read.name, mark) for read, mark in apart(job))
+
+
+def other_partitions(new: Iterable[str]) -> FlinkDdlError:
+    """Return the error of a job whose sources have no names and whose topics have changed."""
+    message = f"there are other partitions than at the start of this checkpoint: {', '.join(sorted(new))}"
+    help = "start anew with --fresh: a query that reads a table twice cannot take a partition into its checkpoint"
+    return FlinkDdlError.of("FD817", message, help=help)
+
+
+def _too_many(read: str, count: int, limit: int) -> FlinkDdlError:
+    message = f"'{read}' has {count} partitions, and a watermark each is kept for {limit} at most"
+    more, one = (f"SET '{LIMIT}' = '{n}'" for n in (count, 1))
+    help = f"{more} takes a scan for each; {one} takes one watermark for all: rows of a partition behind it are dropped"
+    return FlinkDdlError.of("FD816", message, help=help)

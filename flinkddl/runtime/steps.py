@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Frames = dict[str, Any]
+LATEST = "latest"  # in the metrics of an observed watermark: the latest time of the batch, in microseconds
 
 
 def build_frames(spark: SparkSession, job: J.SparkJob, read: Callable[[SparkSession, J.Read], DataFrame]) -> Frames:
@@ -59,7 +60,12 @@ def _(step: J.Where, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
 
 @apply_step.register(J.WithWatermark)
 def _(step: J.WithWatermark, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
-    return frames[step.input].withWatermark(step.column, step.delay)
+    frame = frames[step.input].withWatermark(step.column, step.delay)
+    if not step.observed:
+        return frame
+    from pyspark.sql.functions import expr
+
+    return frame.observe(step.observed, expr(f"max(unix_micros({quote(step.column)}))").alias(LATEST))
 
 
 @apply_step.register(J.GroupBy)

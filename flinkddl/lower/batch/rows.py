@@ -20,16 +20,14 @@ from flinkddl.lower.batch.tables import finished
 from flinkddl.lower.context import SEQUENCE, SEQUENCE_STEP, WATERMARK, Rel
 from flinkddl.lower.job import Rows, Select, UnionAll
 from flinkddl.lower.scan import lower_scan
+from flinkddl.lower.unnest import elements, generator
 from flinkddl.plan.nodes import Expand, Filter, Project, Scan, Union, Unnest, Values
-from flinkddl.plan.rex import Call, InputRef, transform
-from flinkddl.sqltypes import NULL, Root, quote, spark_type
+from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
     from flinkddl.lower.context import Lowering
     from flinkddl.lower.job import Named
     from flinkddl.plan.nodes import Node
-    from flinkddl.plan.rex import Rex
-    from flinkddl.sqltypes import DataType
 
 
 @lowers(Scan)
@@ -155,22 +153,17 @@ def lower_expand(node: Expand, ctx: Lowering, want: Want) -> Rel:
 def lower_unnest(node: Unnest, ctx: Lowering, want: Want) -> Rel:
     """Make one row per element; with a condition the elements are filtered before a LEFT JOIN pads."""
     rel = lower_node(node.input, ctx, want)
-    width = len(rel.fields)
-    added = node.fields[width:]
+    added = node.fields[len(rel.fields) :]
     columns = names_of(added, rel.columns)
-    elements = _elements(node, rel, ctx)
-    if node.condition is not None:
-        condition = text.condition(_over_element(node.condition, width), (*rel.columns, "e"), ctx)
-        elements = f"filter({elements}, e -> {condition})"
+    array = elements(node, rel.columns, ctx.zone)
     if want.sequence:
-        elements = _numbered(elements, len(added))
-    inline = "inline_outer" if node.outer else "inline"
+        array = _numbered(array, len(added))
     step = ctx.add(
         Select(
             name=ctx.fresh("unnest"),
             input=rel.step,
             columns=tuple((c, quote(c)) for c in rel.columns) + reserved_of(rel),
-            generator=(f"{inline}({elements})", columns + ("__pos",) * want.sequence),
+            generator=(f"{generator(node)}({array})", columns + ("__pos",) * want.sequence),
             note="Unnest",
         )
     )
@@ -178,44 +171,7 @@ def lower_unnest(node: Unnest, ctx: Lowering, want: Want) -> Rel:
     return renumber(out, [SEQUENCE, "__pos"], ctx, "one row became several") if want.sequence else out
 
 
-def _over_element(condition: Rex, width: int) -> Rex:
-    """Rewrite references to the element's fields as fields of a lambda variable, the column after the input's."""
-    element = InputRef(NULL, width)
-
-    def change(rex: Rex) -> Rex | None:
-        if isinstance(rex, InputRef) and rex.index >= width:
-            return Call(rex.type, "FIELD", (element,), (("name", f"c{rex.index - width}"),))
-        return None
-
-    return transform(condition, change)
-
-
 def _numbered(elements: str, width: int) -> str:
     """Add the element's position to an array of structs c0, c1 ..."""
     parts = ", ".join([f"e.{quote(f'c{i}')} AS {quote(f'c{i}')}" for i in range(width)] + ["i AS __pos"])
     return f"transform({elements}, (e, i) -> struct({parts}))"
-
-
-def _elements(node: Unnest, rel: Rel, ctx: Lowering) -> str:
-    """Return an array of structs c0, c1 ... with the fields of each element (and the ordinal)."""
-    value = text.scalar(node.collection, rel.columns, ctx)
-    kind = node.collection.type
-    ordinal = ", i + 1" if node.ordinality else ""
-    match kind.root:
-        case Root.MAP:
-            source, parts = f"map_entries({value})", ["e.key", "e.value"]
-        case Root.MULTISET:
-            source = f"flatten(transform(map_entries({value}), e -> array_repeat(named_struct('v', e.key), e.value)))"
-            parts = _element_parts(kind.element, "e.v")
-        case _:
-            source, parts = f"transform({value}, e -> named_struct('v', e))", _element_parts(kind.element, "e.v")
-    if kind.root is not Root.MAP and kind.element.root is Root.ROW:
-        source = f"filter({source}, e -> e.v IS NOT NULL)"  # Flink gives nothing for an element that is a NULL row
-    named = ", ".join(f"{p} AS {quote(f'c{i}')}" for i, p in enumerate([*parts, *(["i + 1"] if ordinal else [])]))
-    return f"transform({source}, (e, i) -> struct({named}))"
-
-
-def _element_parts(element: DataType, sql: str) -> list[str]:
-    if element.root is Root.ROW:
-        return [f"{sql}.{quote(f.name)}" for f in element.fields]
-    return [sql]

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from flinkddl.lower.context import NEW, OLD, SEQUENCE, SEQUENCE_STEP, WATERMARK, WEIGHT, Rel
 from flinkddl.lower.expressions import condition_to_spark, to_spark
-from flinkddl.lower.job import Read, Rows, UnionAll, Where
+from flinkddl.lower.job import Read, Rows, Select, UnionAll, Where
 from flinkddl.lower.lateness import late_possible
 from flinkddl.lower.stream.base import Want, explode, extend, lower_node, lowers, names_of, project, same, select
 from flinkddl.lower.stream.kinds import arrival, drop_unchanged, normalise, to_delta, weight
+from flinkddl.lower.unnest import elements, generator
 from flinkddl.plan.nodes import Aggregate, Expand, Filter, Project, Scan, Union, Unnest, Values
 from flinkddl.plan.rex import InputRef
-from flinkddl.sqltypes import Root, quote, spark_type
+from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
     from flinkddl.lower.context import Lowering
@@ -185,45 +186,12 @@ def lower_unnest(node: Unnest, ctx: Lowering, want: Want) -> Rel:
     """Lower CROSS / LEFT JOIN UNNEST: the elements of one collection beside the row."""
     rel = to_delta(lower_node(node.input, ctx, replace(want, latest=False)), ctx)
     count = len(rel.fields)
-    columns = names_of(node.fields)
-    own, added = columns[:count], node.fields[count:]
-    elements = _elements(node, to_spark(node.collection, rel.columns, ctx.zone), len(added))
-    step = extend(rel, [("__elements", elements)], ctx, "collection")
-    if node.condition is not None:
-        names = [*rel.columns, *(f"__e.e{i}" for i in range(len(added)))]
-        text = _dotted(condition_to_spark(node.condition, names, ctx.zone), len(added))
-        step = extend(rel, [("__elements", f"filter(__elements, __e -> {text})")], ctx, "matching")
-    if node.outer:
-        empty = "named_struct(" + ", ".join(f"'e{i}', NULL" for i in range(len(added))) + ")"
-        elements = f"IF(size(__elements) > 0, __elements, array({empty}))"
-        step = select(step, [*same((*rel.columns, *rel.reserved)), ("__elements", elements)], ctx, "outer")
-    keep = [*zip(own, map(quote, rel.columns), strict=True), *same(rel.reserved)]
-    step = explode(step, keep, "__elements", columns[count:], ctx, "unnest", "Unnest")
+    columns = names_of(node.fields, rel.reserved)
+    keep = (*zip(columns[:count], map(quote, rel.columns), strict=True), *same(rel.reserved))
+    call = f"{generator(node)}({elements(node, rel.columns, ctx.zone)})"
+    unnest = Select(
+        name=ctx.fresh("unnest"), input=rel.step, columns=keep, generator=(call, columns[count:]), note="Unnest"
+    )
     named = [*same(columns), *same(rel.reserved)]
-    return rel.with_(step=select(step, named, ctx, "unnested"), columns=columns, fields=node.fields, key=())
-
-
-def _dotted(text: str, count: int) -> str:
-    for i in range(count):
-        text = text.replace(quote(f"__e.e{i}"), f"__e.e{i}")
-    return text
-
-
-def _elements(node: Unnest, collection: str, count: int) -> str:
-    """Return an array of structs e0, e1 ...: one per element, its ordinal last where asked for."""
-    t = node.collection.type
-    width = count - node.ordinality
-    ordinal = f", 'e{width}', __i + 1" if node.ordinality else ""
-    if t.root is Root.ARRAY and t.element.root is Root.ROW:
-        names = [f"__x.{quote(f.name)}" for f in t.element.fields]
-        items = ", ".join(f"'e{i}', {n}" for i, n in enumerate(names))
-        # Flink gives nothing for an element that is a NULL row
-        there = f"filter(coalesce({collection}, array()), __x -> __x IS NOT NULL)"
-        return f"transform({there}, (__x, __i) -> named_struct({items}{ordinal}))"
-    if t.root is Root.ARRAY:
-        return f"transform(coalesce({collection}, array()), (__x, __i) -> named_struct('e0', __x{ordinal}))"
-    entries = f"map_entries(coalesce({collection}, map()))"
-    if t.root is Root.MULTISET:
-        repeated = f"flatten(transform({entries}, __m -> array_repeat(__m.key, __m.value)))"
-        return f"transform({repeated}, (__x, __i) -> named_struct('e0', __x{ordinal}))"
-    return f"transform({entries}, (__x, __i) -> named_struct('e0', __x.key, 'e1', __x.value{ordinal}))"
+    step = select(ctx.add(unnest).name, named, ctx, "unnested")
+    return rel.with_(step=step, columns=columns, fields=node.fields, key=())
