@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.runtime.cache import new_log
+from flinkddl.runtime.progress import short
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from flinkddl.lower.job import SparkJob, Write
 
 _CAUSE = re.compile(r"^(?:Caused by: )?((?:[a-z_]\w*\.)+[A-Z][\w$]*(?:Exception|Error)\w*): (.*)$", re.MULTILINE)
+_OURS = re.compile(r"\b(FD\d{3}): (.*)")  # what our own kernels say: table, topic, partition, offset, column
 _CLASS = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] ")
 _RANGE = re.compile(r"Current (Committed|Available) Offsets: (.*)")
 _PLACE = re.compile(r"KafkaV2\[[^\]]*\]+: (\{.*?\}\})")
@@ -34,10 +36,15 @@ def job_failed(job: SparkJob, write: Write, error: Exception) -> JobFailed:
     text = full_text(error)
     log = new_log("failure")
     log.write_text(f"job {job.name}, write {write.name}\n\n{text}\n", encoding="utf-8")
-    where = records_in_question(text)
-    target = f"the query into '{write.table or write.name}' failed"
-    message = f"{target}{f' on {where}' if where else ''}: {reason(text)}"
-    return JobFailed(Diagnostic("FD830", message, help=f"the whole error is in '{log}'"), write.name, log)
+    target = f"the query into '{short(write.table or write.name)}' failed"
+    ours = _OURS.search(text)
+    if ours is not None:
+        message = f"{target}: {ours[2].strip()}"
+        help = f"flinkddl error {ours[1]} says more; the whole error is in '{log}'"
+    else:
+        where = records_in_question(text)
+        message, help = f"{target}{f' on {where}' if where else ''}: {reason(text)}", f"the whole error is in '{log}'"
+    return JobFailed(Diagnostic("FD830", message, help=help), write.name, log)
 
 
 def full_text(error: Exception) -> str:

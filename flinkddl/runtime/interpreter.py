@@ -6,12 +6,14 @@ import signal
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.runtime.checkpoint import Checkpoint, changed_partitions, mark_drained, open_checkpoint
+from flinkddl.runtime.connect import MemoryRows, check_kafka, close_session, is_connect, sees_folder, server_gone
 from flinkddl.runtime.cores import check_cores
 from flinkddl.runtime.failures import JobFailed, job_failed
 from flinkddl.runtime.idle import IdlePartitions
@@ -22,7 +24,7 @@ from flinkddl.runtime.session import job_session
 from flinkddl.runtime.sources import Sources, other_partitions
 from flinkddl.runtime.steps import build_frames
 from flinkddl.runtime.udf import register
-from flinkddl.runtime.writers import run_write, start_query, trigger_arguments
+from flinkddl.runtime.writers import driver_sink, run_write, start_query, trigger_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from flinkddl.lower.job import SparkJob
+    from flinkddl.lower.job import SparkJob, Write
     from flinkddl.runtime.writers import Rows
 
 Status = Literal["starting", "running", "finished", "stopped", "failed"]
@@ -74,6 +76,8 @@ class RunningJob:
             register(self._spark, name, target)
         self._checkpoint: Checkpoint | None = None
         self._queries: dict[str, StreamingQuery] = {}
+        self._remote_rows: dict[str, MemoryRows] = {}
+        self._tables = count()
         self._latest: dict[str, Progress] = {}
         self._stop = threading.Event()
         self._drain = False
@@ -154,6 +158,7 @@ class RunningJob:
             self.job, self._checkpoint, max_offsets_per_trigger=self.options.max_offsets_per_trigger
         )
         try:
+            self._look_from_server()
             self._sources.preflight()
             check_cores(self._spark, self.job)
             self._sources.split(self.options.notice)
@@ -167,8 +172,7 @@ class RunningJob:
             self._idle = IdlePartitions(self._sources)
             self._start_queries(frames)
         except BaseException:
-            self._end_queries()
-            self._remove_checkpoint()
+            self._leave()
             self.status = "failed"
             raise
         self._frames = frames
@@ -191,6 +195,21 @@ class RunningJob:
         if self._checkpoint.temporary:
             self.options.notice("no checkpoint directory is set: this run starts as its tables say and is not resumed")
 
+    def _look_from_server(self) -> None:
+        """Over Spark Connect, look whether the server has Kafka's connector and sees the checkpoint folder."""
+        if not is_connect(self._spark):
+            return
+        if self._sources.uses_kafka:
+            check_kafka(self._spark)
+        folder = None if self._checkpoint is None else self._checkpoint.local
+        if folder is None or sees_folder(self._spark, folder):
+            return
+        where = f"the Spark Connect server does not see the folder '{folder}' of this machine"
+        if self._sources.control_reads:
+            help = "set 'execution.checkpointing.dir' to a folder that both have"
+            raise FlinkDdlError.of("FD833", f"{where}, through which the input is ended", help=help)
+        self.options.notice(f"{where}: the state lies in a folder of that name on the server's")
+
     def _await_stops(self) -> None:
         for step in self._sources.kafka_reads:
             if step.name in self._sources.stops:
@@ -206,12 +225,19 @@ class RunningJob:
         for write in self.job.writes:
             try:
                 location = self._checkpoint.location(write.name)
-                on_rows = self.options.on_rows
-                self._queries[write.name] = start_query(frames[write.input], write, arguments, location, on_rows)
+                self._queries[write.name] = self._start_query(frames[write.input], write, arguments, location)
             except FlinkDdlError:
                 raise
             except Exception as error:
                 raise job_failed(self.job, write, error) from error
+
+    def _start_query(self, frame: DataFrame, write: Write, trigger: Mapping[str, Any], location: str) -> StreamingQuery:
+        on_rows = self.options.on_rows
+        if not (write.on_driver and is_connect(self._spark)):
+            return start_query(frame, write, trigger, location, on_rows)
+        table = f"flinkddl_rows_{next(self._tables)}"
+        rows = self._remote_rows[write.name] = MemoryRows(self._spark, table, driver_sink(frame, write, on_rows))
+        return rows.start(frame, write.mode, location, trigger)
 
     def _run(self) -> None:
         try:
@@ -223,13 +249,10 @@ class RunningJob:
         except FlinkDdlError as error:
             self.error, self.status = error, "failed"
         except Exception as error:  # noqa: BLE001 - a thread's last word must reach await_termination
-            self.error, self.status = (
-                FlinkDdlError([Diagnostic("FD901", f"the supervisor failed: {error!r}")]),
-                "failed",
-            )
+            unknown = FlinkDdlError([Diagnostic("FD901", f"the supervisor failed: {error!r}")])
+            self.error, self.status = server_gone(error) or unknown, "failed"
         finally:
-            self._end_queries()
-            self._remove_checkpoint()
+            self._leave()
 
     def _run_batch(self) -> None:
         tag = f"flinkddl-{id(self)}"
@@ -330,6 +353,8 @@ class RunningJob:
             query = self._queries.get(write.name)
             if query is None:
                 continue
+            if write.name in self._remote_rows:
+                self._remote_rows[write.name].poll(query)
             before = self._latest.get(write.name)
             for event in _events(query, -1 if before is None else before.batch):
                 record = read_progress(write.name, write.table, event)
@@ -404,7 +429,14 @@ class RunningJob:
             if query.isActive:
                 query.stop()
 
-    def _remove_checkpoint(self) -> None:
+    def _leave(self) -> None:
+        """Leave nothing behind: no query, no temporary folder, no session on a Connect server."""
+        if is_connect(self._spark):
+            with suppress(Exception):  # the server may be gone, and its queries with it
+                self._end_queries()
+            self._queries = {}
+            close_session(self._spark)
+        self._end_queries()
         if self._checkpoint is not None:
             self._checkpoint.remove()
 

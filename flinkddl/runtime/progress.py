@@ -68,9 +68,7 @@ class Progress:
 def read_progress(write: str, table: str, data: Mapping[str, Any], waiting: str = "") -> Progress:
     """Return the record of one progress event, given as the mapping of its JSON form."""
     sources, states = data.get("sources", []), data.get("stateOperators", [])
-    observed = (data.get("observedMetrics") or {}).get(METRICS) or {}
-    if hasattr(observed, "asDict"):
-        observed = observed.asDict()
+    observed = _observed(data)
     ends, lag = _positions(sources)
     tombstones = int(observed.get("tombstones") or 0)
     return Progress(
@@ -91,6 +89,15 @@ def read_progress(write: str, table: str, data: Mapping[str, Any], waiting: str 
         ends=ends,
         waiting=waiting,
     )
+
+
+def _observed(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the observed counts. Over Spark Connect PySpark hands out values and schema as they stand in its JSON."""
+    found = (data.get("observedMetrics") or {}).get(METRICS) or {}
+    counts: Mapping[str, Any] = found.asDict() if hasattr(found, "asDict") else found
+    if counts.keys() == {"values", "schema"}:
+        return dict(zip((f["name"] for f in counts["schema"]["fields"]), counts["values"], strict=True))
+    return counts
 
 
 def _operator(state: Mapping[str, Any]) -> OperatorState:

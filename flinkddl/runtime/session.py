@@ -10,16 +10,17 @@ import os
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.cache import new_log
+from flinkddl.runtime.connect import KAFKA_JARS, is_connect, new_session
 from flinkddl.runtime.jars import spark_jars
 from flinkddl.runtime.java import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -47,6 +48,8 @@ START_SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.stopTimeout": "60s",
 }
 """What a session built here starts with, unless the caller says otherwise."""
+
+_JARS = "spark.flinkddl.jars"  # of a Connect session: the jars of this machine that its jobs' sessions get
 
 _LOG4J = """\
 rootLogger.level = warn
@@ -131,36 +134,37 @@ def _connect(address: str, options: SparkOptions) -> SparkSession:
             f"no Spark Connect session at '{address}': {_first_line(error)}",
             help="check the address (sc://host:15002) and that `pip install 'pyspark[connect]'` was run",
         ) from error
-    add_jars(session, spark_jars(options.jars))
-    return session
-
-
-def is_connect(spark: SparkSession) -> bool:
-    """Return whether a session is a Spark Connect client."""
-    return type(spark).__module__.startswith("pyspark.sql.connect")
-
-
-def add_jars(spark: SparkSession, jars: tuple[Path, ...]) -> None:
-    """Give jars to a session that is already running, in the public way of its kind."""
-    if is_connect(spark):
-        spark.addArtifacts(*map(str, jars))
-        return
-    for path in jars:
-        spark.sql(f"ADD JAR '{path}'")
+    return adopt_session(session, options.jars)
 
 
 def adopt_session(spark: SparkSession, jars: str | None = None) -> SparkSession:
-    """Make a user's own session fit for jobs: jars that its class path does not name are added to it."""
-    present = spark.conf.get("spark.jars", "") or ""
-    missing = tuple(path for path in spark_jars(jars) if path.stem.rpartition("-")[0] not in present)
-    if missing:
-        add_jars(spark, missing)
+    """Make a user's own session fit for jobs: jars that its class path does not name are added to it.
+
+    Over Spark Connect each job has a session of its own, which gets them then: they are only noted here.
+    """
+    missing = _missing(spark, jars)
+    if is_connect(spark):
+        spark.conf.set(_JARS, os.pathsep.join(str(p) for p in missing if not p.name.startswith(KAFKA_JARS)))
+        return spark
+    for path in missing:
+        spark.sql(f"ADD JAR '{path}'")
     return spark
+
+
+def _missing(spark: SparkSession, jars: str | None) -> tuple[Path, ...]:
+    present = spark.conf.get("spark.jars", "") or ""
+    return tuple(path for path in spark_jars(jars) if path.stem.rpartition("-")[0] not in present)
 
 
 def job_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
     """Return a child session with JOB_SETTINGS and the job's own settings; the parent's are untouched."""
-    child = spark.newSession()
+    if is_connect(spark):
+        if spark.conf.get(_JARS, None) is None:
+            adopt_session(spark)
+        jars = spark.conf.get(_JARS, "") or ""
+        child = new_session(spark, map(Path, filter(None, jars.split(os.pathsep))))
+    else:
+        child = spark.newSession()
     for key, value in {**JOB_SETTINGS, **settings}.items():
         child.conf.set(key, value)
     return child

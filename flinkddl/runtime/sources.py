@@ -84,6 +84,11 @@ class Sources:
             if error.diagnostics[0].code != "FD813":
                 raise
 
+    @property
+    def uses_kafka(self) -> bool:
+        """Whether the job reads or writes topics."""
+        return bool(self.kafka_reads) or any(True for _ in self._kafka_writes())
+
     def _kafka_writes(self) -> Iterator[Mapping[str, str]]:
         return (w.options for w in self.job.writes if w.format in ("kafka", J.KAFKA_SINK))
 

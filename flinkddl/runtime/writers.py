@@ -15,7 +15,7 @@ from flinkddl.runtime.changes import Change, ChangeReader, flink_line, visible_t
 from flinkddl.runtime.files import check_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
@@ -61,9 +61,20 @@ DRIVER_SINKS: Mapping[str, Callable[[Rows], None] | None] = {"flinkddl.print": p
 """Format name -> effect; None where the caller of the job takes the rows (RunOptions.on_rows)."""
 
 
-def _reader(frame: DataFrame, write: Write) -> ChangeReader:
+def driver_sink(
+    frame: DataFrame, write: Write, on_rows: Callable[[Rows], None] | None = None
+) -> Callable[[Iterable[tuple[Any, ...]]], None]:
+    """Return a function that takes the rows of one batch after the other to where the write wants them here."""
+    effect, schema = _effect(write, on_rows), frame.schema
     key = write.options.get("key-columns")
-    return ChangeReader(frame.columns, None if key is None else tuple(name for name in key.split(";") if name))
+    reader = ChangeReader(frame.columns, None if key is None else tuple(name for name in key.split(";") if name))
+
+    def take(rows: Iterable[tuple[Any, ...]]) -> None:
+        changes = reader.read(rows)
+        if changes:
+            effect(Rows(write, schema, changes))
+
+    return take
 
 
 def _effect(write: Write, on_rows: Callable[[Rows], None] | None) -> Callable[[Rows], None]:
@@ -88,12 +99,10 @@ def start_query(
         if write.partitions:
             writer = writer.partitionBy(*write.partitions)
     else:
-        effect, reader, schema = _effect(write, on_rows), _reader(frame, write), frame.schema
+        take = driver_sink(frame, write, on_rows)
 
         def on_batch(batch: DataFrame, _: int) -> None:
-            changes = reader.read(tuple(row) for row in batch.collect())
-            if changes:
-                effect(Rows(write, schema, changes))
+            take(tuple(row) for row in batch.collect())
 
         writer = frame.writeStream.foreachBatch(on_batch)
     writer = writer.outputMode(write.mode).queryName(write.name).option("checkpointLocation", location)
@@ -113,9 +122,7 @@ def _observed(frame: DataFrame, trigger: Mapping[str, Any]) -> DataFrame:
 def run_write(frame: DataFrame, write: Write, on_rows: Callable[[Rows], None] | None = None) -> None:
     """Run one write of a batch job to its end."""
     if write.on_driver:
-        effect = _effect(write, on_rows)
-        changes = _reader(frame, write).read(tuple(row) for row in frame.collect())
-        effect(Rows(write, frame.schema, changes))
+        driver_sink(frame, write, on_rows)(tuple(row) for row in frame.collect())
         return
     check_target(frame, write, streaming=False)
     writer = frame.write.format(write.format).mode("overwrite" if write.overwrite else "append")

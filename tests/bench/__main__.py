@@ -13,6 +13,7 @@ BENCHMARKS = {
     "against-flink": "tests.bench.against_flink",
     "latency": "tests.bench.latency",
     "flatness": "tests.bench.flatness",
+    "first-row": "tests.bench.first_row",
 }
 
 

@@ -89,6 +89,28 @@ def test_json_reads(id: str, columns: str, options: dict[str, Any], message: str
         assert decode("json", columns, [message], options) == expected
 
 
+# what the message says after the offset when the decoder knows the field, and nothing when it does not
+FIELDS: list[tuple[str, str, dict[str, Any], str | bytes, str]] = [
+    ("json", "a INT, b INT", {}, '{"a":1,"b":"x"}', "column 'b': Failed"),
+    ("json", "a INT, r ROW<x ARRAY<ROW<y INT>>>", {}, '{"r":{"x":[{"y":1},{"y":"q"}]}}', "column 'r.x.y': Failed"),
+    ("json", "a INT, r ROW<x INT>", TREE, '{"r":{"x":"q"}}', "column 'r.x': Failed"),
+    ("json", "a INT", {}, '{"a"', "Failed"),
+    ("csv", "a STRING, b INT, c STRING", {}, "Test,x,Test", "column 'b': Failed"),
+    ("csv", "a STRING, r ROW<x INT, y INT>", {}, "Test,1;q", "column 'r.y': Failed"),
+    ("csv", "a STRING, b INT, c STRING", {}, "Test", "Failed"),
+    ("avro", "a INT NOT NULL, b STRING NOT NULL", {}, bytes.fromhex("02feffffff0f00"), "column 'b': Failed"),
+    ("raw", "a INT", {}, b"xx", "column 'a': "),
+    ("debezium-json", "a INT, b INT", {}, '{"after":{"a":1,"b":"x"},"op":"c"}', "column 'b': Corrupt"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "columns", "options", "message", "words"), FIELDS)
+def test_errors_name_the_column(
+    name: str, columns: str, options: dict[str, Any], message: str | bytes, words: str
+) -> None:
+    fails_with(f"topic 't', partition 0, offset 0: {words}", name, columns, message, options)
+
+
 PLAIN = {"encode.decimal-as-plain-number": True}
 OMIT = {"encode.ignore-null-fields": True}
 NOON = "TIMESTAMP_NTZ'1990-10-14 12:12:43.123456'"

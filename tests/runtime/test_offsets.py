@@ -7,7 +7,7 @@ import pytest
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
 from flinkddl.runtime.checkpoint import fingerprint, first_difference, mark_drained, open_checkpoint
-from flinkddl.runtime.failures import reason, records_in_question
+from flinkddl.runtime.failures import job_failed, reason, records_in_question
 from flinkddl.runtime.offsets import parse_specific, spark_options, stop_condition
 
 if TYPE_CHECKING:
@@ -116,3 +116,17 @@ def test_a_failure_is_told_by_its_records_and_innermost_cause() -> None:
     assert reason(SPARK_FAILURE) == "Division by zero"
     assert reason("something else") == "something else"
     assert records_in_question("nothing") == ""
+
+
+def test_a_record_that_does_not_fit_is_told_in_the_words_of_its_format() -> None:
+    job = J.SparkJob(name="copy", steps=(), writes=(), settings={}, streaming=True)
+    write = J.Write(
+        name="w", input="x", table="default_catalog.default_database.copy", format="kafka", options={}, mode="append"
+    )
+    where = "value of table 'orders', topic 'orders', partition 0, offset 41: column 'a.b': For input string: \"x\""
+    text = f"{SPARK_FAILURE}Caused by: java.lang.IllegalArgumentException: FD750: {where}\n\tat flinkddl.Formats"
+    failed = job_failed(job, write, RuntimeError(text))
+    (diagnostic,) = failed.diagnostics
+    assert diagnostic.message == f"the query into 'copy' failed: {where}"
+    assert diagnostic.help == f"flinkddl error FD750 says more; the whole error is in '{failed.log}'"
+    assert failed.log.read_text().endswith(f"{text}\n")

@@ -42,6 +42,12 @@ EVENT: dict[str, Any] = {
 }
 
 
+def test_counts_as_spark_connect_hands_them_out() -> None:
+    schema = {"type": "struct", "fields": [{"name": "rows", "type": "long"}, {"name": "tombstones", "type": "long"}]}
+    remote = EVENT | {"observedMetrics": {"flinkddl": {"values": [316, 4], "schema": schema}}}
+    assert read_progress("w", "t", remote) == read_progress("w", "t", EVENT)
+
+
 def test_an_event_becomes_a_record() -> None:
     p = read_progress("w", "t", EVENT)
     assert (p.batch, p.rows_in, p.rows_out, p.upserts, p.tombstones) == (17, 20001, 316, 312, 4)

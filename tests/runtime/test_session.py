@@ -63,12 +63,14 @@ try:
     job.sql("SELECT flinkddl.no_such_function(1)")
 except Exception as error:
     print("no_such_function" in str(error) and "plugin" not in str(error))
+total = "flinkddl.retract_aggregate(1L, 0L, named_struct('sum:0', id)).n.`sum:0`"
+print(sorted(r[0] for r in job.sql(f"SELECT {total} FROM range(0, 10, 1, 2) GROUP BY id % 2").collect()))
 print(own.conf.get("spark.sql.caseSensitive"))
 """
 
 
 def test_a_users_own_session_is_given_the_jars_and_keeps_its_settings() -> None:
     done = subprocess.run([sys.executable, "-c", USERS_OWN], capture_output=True, text=True, check=True)
-    columns, functions, sensitive = done.stdout.splitlines()
+    columns, functions, totals, sensitive = done.stdout.splitlines()
     assert columns == "['key', 'value', 'topic', 'partition', 'offset', 'timestamp', 'timestampType']"
-    assert (functions, sensitive) == ("True", "false")
+    assert (functions, totals, sensitive) == ("True", "[20, 25]", "false")

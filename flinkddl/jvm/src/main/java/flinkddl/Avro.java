@@ -19,6 +19,7 @@ import org.apache.avro.io.Decoder;
 import org.apache.avro.io.DecoderFactory;
 import org.apache.avro.io.Encoder;
 import org.apache.avro.io.EncoderFactory;
+import org.apache.avro.io.ResolvingDecoder;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /** The formats {@code avro}, and with a registry {@code avro-confluent} and {@code debezium-avro-confluent}. */
@@ -44,7 +45,7 @@ final class Avro extends Codec {
             : AvroData.schema(type.withNullable(cdc != null), AvroData.TOP, legacy);
         json = "json".equals(spec.option("encoding", "binary"));
         registry = spec.format.contains("confluent") ? new Registry(spec) : null;
-        reader = new GenericDatumReader<>(schema);
+        reader = new Reader(schema);
         writer = new GenericDatumWriter<>(schema);
     }
 
@@ -84,10 +85,24 @@ final class Avro extends Codec {
         int id = ByteBuffer.wrap(message, 1, 4).getInt();
         GenericDatumReader<GenericRecord> r = byWriter.get(id);
         if (r == null) {
-            r = new GenericDatumReader<>(registry.byId(id), schema);
+            r = new Reader(registry.byId(id), schema);
             byWriter.put(id, r);
         }
         return r.read(null, new AvroInput(message, 5));
+    }
+
+    /** Avro's own reader, whose errors name the field. */
+    private static final class Reader extends GenericDatumReader<GenericRecord> {
+        Reader(Schema... writerAndReader) { super(writerAndReader[0], writerAndReader[writerAndReader.length - 1]); }
+
+        @Override protected void readField(Object r, Schema.Field f, Object old, ResolvingDecoder in, Object state)
+            throws IOException {
+            try {
+                super.readField(r, f, old, in, state);
+            } catch (IOException | RuntimeException e) {
+                throw new IOException("Fail to deserialize at field: " + f.name() + ".", e);
+            }
+        }
     }
 
     @Override byte[] encode(InternalRow row) throws IOException {

@@ -52,8 +52,8 @@ public final class Decode implements ScalarFunction<ArrayData> {
         try {
             codec.decode(bytes, rows);
         } catch (Exception | StackOverflowError e) {
-            String where = spec.owner + ", topic '" + topic + "', partition " + partition + ", offset " + offset;
-            throw Formats.failure("FD750", where, e);
+            String where = ", topic '" + topic + "', partition " + partition + ", offset " + offset;
+            throw Formats.failure("FD750", spec, where, e);
         }
         return new GenericArrayData(rows.toArray());
     }

@@ -45,7 +45,7 @@ public final class Encode implements ScalarFunction<byte[]> {
         try {
             return struct == null ? null : codec.encode(struct);
         } catch (Exception e) {
-            throw Formats.failure("FD751", spec.owner, e);
+            throw Formats.failure("FD751", spec, "", e);
         }
     }
 }

@@ -13,6 +13,9 @@ final class Formats {
         "avro", Avro::new, "avro-confluent", Avro::new, "debezium-avro-confluent", Avro::new,
         "debezium-json", Cdc::new, "canal-json", Cdc::new, "maxwell-json", Cdc::new, "ogg-json", Cdc::new);
 
+    /** In Flink's sentence on a value that does not fit, what stands before the field's name; a full stop ends it. */
+    private static final String FIELD = " at field: ";
+
     private Formats() {}
 
     static void register(Map<String, UnboundFunction> table) {
@@ -33,12 +36,19 @@ final class Formats {
     }
 
     /** The whole story of a failure on one line, outermost sentence first; marked with the code of its page. */
-    static RuntimeException failure(String code, String where, Throwable error) {
-        StringBuilder text = new StringBuilder(code).append(": ").append(where);
+    static RuntimeException failure(String code, Spec spec, String where, Throwable error) {
+        StringBuilder text = new StringBuilder();
+        StringBuilder column = new StringBuilder("raw".equals(spec.format) ? spec.type.names[0] : "");
         for (Throwable t = error; t != null; t = t.getCause()) {
             String message = t.getMessage();
+            int field = message != null && message.startsWith("Fail to ") ? message.indexOf(FIELD) : -1;
+            if (field >= 0) {
+                column.append(column.isEmpty() ? "" : ".").append(message, field + FIELD.length(), message.length() - 1);
+            }
             text.append(": ").append(message == null ? t.getClass().getSimpleName() : message);
         }
-        return new IllegalArgumentException(text.toString(), error);
+        String what = spec.owner.startsWith("key") ? "key field" : "column"; // a column may have a prefix there
+        String named = column.isEmpty() ? "" : ": " + what + " '" + column + "'";
+        return new IllegalArgumentException(code + ": " + spec.owner + where + named + text, error);
     }
 }

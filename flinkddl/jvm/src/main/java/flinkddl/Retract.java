@@ -1,9 +1,14 @@
 package flinkddl;
 
-import java.io.Externalizable;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInput;
+import java.io.DataInputStream;
+import java.io.DataOutput;
+import java.io.DataOutputStream;
 import java.io.IOException;
-import java.io.ObjectInput;
-import java.io.ObjectOutput;
+import java.io.Serializable;
+import java.io.UncheckedIOException;
 import java.util.Map;
 import java.util.function.Function;
 import org.apache.spark.TaskContext;
@@ -24,8 +29,11 @@ import org.apache.spark.sql.types.StructType;
  * stamped with the batch id, and a reader that runs in a later batch folds it into the base. So one GROUP BY sees the
  * old and the new content of a group, and its result is the change. Exact under replay, because a replayed batch reads
  * the state of the batch before; exact under any order of merges, because base and pending merge apart.
+ *
+ * <p>Spark writes a state with Java's serialization and reads it with the class loader of the application, which does
+ * not know a jar that was added later (ADD JAR, Spark Connect). So a state is written as plain bytes.
  */
-abstract class Retract<S extends Retract.State> implements AggregateFunction<S, Object> {
+abstract class Retract<S extends Retract.State> implements AggregateFunction<Serializable, Object> {
     private static final String BATCH_ID = "streaming.sql.batchId"; // Spark sets it on every task of a micro-batch
 
     private static final long WHOLE = -2; // a stamp of no batch
@@ -79,7 +87,33 @@ abstract class Retract<S extends Retract.State> implements AggregateFunction<S, 
 
     abstract S create();
 
-    @Override public final S newAggregationState() {
+    abstract S update(S state, InternalRow in);
+
+    abstract S merge(S a, S b);
+
+    abstract Object produceResult(S state);
+
+    @Override public final Serializable update(Serializable s, InternalRow in) { return update(state(s), in); }
+
+    @Override public final Serializable merge(Serializable a, Serializable b) { return merge(state(a), state(b)); }
+
+    @Override public final Object produceResult(Serializable s) { return produceResult(state(s)); }
+
+    @SuppressWarnings("unchecked")
+    private S state(Serializable s) {
+        if (!(s instanceof byte[] bytes)) {
+            return (S) s;
+        }
+        S state = create();
+        try {
+            ((State) state).restore(new DataInputStream(new ByteArrayInputStream(bytes)));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return state;
+    }
+
+    @Override public final Serializable newAggregationState() {
         S state = create();
         ((State) state).stamp = whole ? WHOLE : ((State) state).stamp;
         ((State) state).lives(lives[0], lives[1]);
@@ -112,7 +146,7 @@ abstract class Retract<S extends Retract.State> implements AggregateFunction<S, 
      *
      * <p>State is written only in a batch that touches its group, so the time of writing is that of the last change.
      */
-    abstract static class State implements Externalizable {
+    abstract static class State implements Serializable {
         private long stamp = batch();
         private long life;
         private long otherLife;
@@ -135,11 +169,14 @@ abstract class Retract<S extends Retract.State> implements AggregateFunction<S, 
         /** Back to the state of a group that was never there. */
         abstract void clear();
 
-        abstract void write(ObjectOutput out) throws IOException;
+        abstract void write(DataOutput out) throws IOException;
 
-        abstract void read(ObjectInput in) throws IOException;
+        abstract void read(DataInput in) throws IOException;
 
-        @Override public final void writeExternal(ObjectOutput out) throws IOException {
+        /** What is written in place of this object. */
+        protected final Object writeReplace() throws IOException {
+            ByteArrayOutputStream bytes = new ByteArrayOutputStream(256);
+            DataOutput out = new DataOutputStream(bytes);
             out.writeLong(stamp);
             Retract.writeLong(out, life);
             Retract.writeLong(out, otherLife);
@@ -147,9 +184,10 @@ abstract class Retract<S extends Retract.State> implements AggregateFunction<S, 
                 out.writeLong(System.currentTimeMillis());
             }
             write(out);
+            return bytes.toByteArray();
         }
 
-        @Override public final void readExternal(ObjectInput in) throws IOException {
+        private void restore(DataInput in) throws IOException {
             long written = in.readLong();
             lives(Retract.readLong(in), Retract.readLong(in));
             long touched = life + otherLife > 0 ? in.readLong() : 0;
@@ -190,14 +228,14 @@ abstract class Retract<S extends Retract.State> implements AggregateFunction<S, 
         return row;
     }
 
-    static void writeBytes(ObjectOutput out, byte[] b) throws IOException {
+    static void writeBytes(DataOutput out, byte[] b) throws IOException {
         writeLong(out, b == null ? -1 : b.length);
         if (b != null) {
             out.write(b);
         }
     }
 
-    static byte[] readBytes(ObjectInput in) throws IOException {
+    static byte[] readBytes(DataInput in) throws IOException {
         int n = (int) readLong(in);
         if (n < 0) {
             return null;
@@ -208,7 +246,7 @@ abstract class Retract<S extends Retract.State> implements AggregateFunction<S, 
     }
 
     /** Zigzag and seven bits a byte: small numbers of either sign take one byte. */
-    static void writeLong(ObjectOutput out, long value) throws IOException {
+    static void writeLong(DataOutput out, long value) throws IOException {
         long v = (value << 1) ^ (value >> 63);
         while ((v & ~0x7FL) != 0) {
             out.write((int) (v & 0x7F) | 0x80);
@@ -217,7 +255,7 @@ abstract class Retract<S extends Retract.State> implements AggregateFunction<S, 
         out.write((int) v);
     }
 
-    static long readLong(ObjectInput in) throws IOException {
+    static long readLong(DataInput in) throws IOException {
         long v = 0;
         for (int shift = 0; ; shift += 7) {
             int b = in.readUnsignedByte();

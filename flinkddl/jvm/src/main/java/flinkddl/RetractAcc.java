@@ -1,8 +1,8 @@
 package flinkddl;
 
+import java.io.DataInput;
+import java.io.DataOutput;
 import java.io.IOException;
-import java.io.ObjectInput;
-import java.io.ObjectOutput;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -21,9 +21,9 @@ abstract class RetractAcc {
 
     abstract void fold();
 
-    abstract void write(ObjectOutput out) throws IOException;
+    abstract void write(DataOutput out) throws IOException;
 
-    abstract void read(ObjectInput in) throws IOException;
+    abstract void read(DataInput in) throws IOException;
 
     /** An empty accumulator for {@code kind} (see {@link RetractAggregate}) over values of a type. */
     static RetractAcc create(String kind, DataType type) {
@@ -89,13 +89,13 @@ abstract class RetractAcc {
             pendingCount = 0;
         }
 
-        @Override void write(ObjectOutput out) throws IOException {
+        @Override void write(DataOutput out) throws IOException {
             for (long v : new long[] {base, pending, baseCount, pendingCount}) {
                 Retract.writeLong(out, v);
             }
         }
 
-        @Override void read(ObjectInput in) throws IOException {
+        @Override void read(DataInput in) throws IOException {
             base = Retract.readLong(in);
             pending = Retract.readLong(in);
             baseCount = Retract.readLong(in);
@@ -138,14 +138,14 @@ abstract class RetractAcc {
             pendingCount = 0;
         }
 
-        @Override void write(ObjectOutput out) throws IOException {
+        @Override void write(DataOutput out) throws IOException {
             out.writeDouble(base);
             out.writeDouble(pending);
             Retract.writeLong(out, baseCount);
             Retract.writeLong(out, pendingCount);
         }
 
-        @Override void read(ObjectInput in) throws IOException {
+        @Override void read(DataInput in) throws IOException {
             base = in.readDouble();
             pending = in.readDouble();
             baseCount = Retract.readLong(in);
@@ -189,7 +189,7 @@ abstract class RetractAcc {
             pendingCount = 0;
         }
 
-        @Override void write(ObjectOutput out) throws IOException {
+        @Override void write(DataOutput out) throws IOException {
             for (BigDecimal d : new BigDecimal[] {base, pending}) {
                 Retract.writeBytes(out, d.unscaledValue().toByteArray());
                 Retract.writeLong(out, d.scale());
@@ -198,7 +198,7 @@ abstract class RetractAcc {
             Retract.writeLong(out, pendingCount);
         }
 
-        @Override void read(ObjectInput in) throws IOException {
+        @Override void read(DataInput in) throws IOException {
             base = new BigDecimal(new BigInteger(Retract.readBytes(in)), (int) Retract.readLong(in));
             pending = new BigDecimal(new BigInteger(Retract.readBytes(in)), (int) Retract.readLong(in));
             baseCount = Retract.readLong(in);
@@ -231,8 +231,8 @@ abstract class RetractAcc {
 
         @Override void fold() { set.fold(); }
 
-        @Override void write(ObjectOutput out) throws IOException { set.write(out); }
+        @Override void write(DataOutput out) throws IOException { set.write(out); }
 
-        @Override void read(ObjectInput in) throws IOException { set.read(in); }
+        @Override void read(DataInput in) throws IOException { set.read(in); }
     }
 }

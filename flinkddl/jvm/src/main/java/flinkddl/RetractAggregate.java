@@ -1,8 +1,8 @@
 package flinkddl;
 
+import java.io.DataInput;
+import java.io.DataOutput;
 import java.io.IOException;
-import java.io.ObjectInput;
-import java.io.ObjectOutput;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -67,7 +67,7 @@ final class RetractAggregate extends Retract<RetractAggregate.Group> {
             accs = new RetractAcc[0];
         }
 
-        @Override void write(ObjectOutput out) throws IOException {
+        @Override void write(DataOutput out) throws IOException {
             writeLong(out, base);
             writeLong(out, pending);
             writeLong(out, sequence);
@@ -78,7 +78,7 @@ final class RetractAggregate extends Retract<RetractAggregate.Group> {
             }
         }
 
-        @Override void read(ObjectInput in) throws IOException {
+        @Override void read(DataInput in) throws IOException {
             base = readLong(in);
             pending = readLong(in);
             sequence = readLong(in);
@@ -97,7 +97,7 @@ final class RetractAggregate extends Retract<RetractAggregate.Group> {
 
     @Override Group create() { return new Group(); }
 
-    @Override public Group update(Group s, InternalRow in) {
+    @Override Group update(Group s, InternalRow in) {
         if (s.accs.length == 0) {
             s.accs = create(finish);
         }
@@ -120,7 +120,7 @@ final class RetractAggregate extends Retract<RetractAggregate.Group> {
         return accs;
     }
 
-    @Override public Group merge(Group a, Group b) {
+    @Override Group merge(Group a, Group b) {
         if (a.accs.length == 0) {
             b.base += a.base;
             b.pending += a.pending;
@@ -135,7 +135,7 @@ final class RetractAggregate extends Retract<RetractAggregate.Group> {
         return a;
     }
 
-    @Override public Object produceResult(Group s) {
+    @Override Object produceResult(Group s) {
         UnsafeRow old = s.base > 0 ? values(s, true).copy() : null;
         UnsafeRow now = s.base + s.pending > 0 ? values(s, false).copy() : null;
         boolean same = old == null || now == null ? old == now : old.equals(now);

@@ -1,8 +1,8 @@
 package flinkddl;
 
+import java.io.DataInput;
+import java.io.DataOutput;
 import java.io.IOException;
-import java.io.ObjectInput;
-import java.io.ObjectOutput;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -60,13 +60,13 @@ final class RetractJoin extends Retract<RetractJoin.Sides> {
             r.clear();
         }
 
-        @Override void write(ObjectOutput out) throws IOException {
+        @Override void write(DataOutput out) throws IOException {
             out.writeBoolean(apart);
             l.write(out);
             r.write(out);
         }
 
-        @Override void read(ObjectInput in) throws IOException {
+        @Override void read(DataInput in) throws IOException {
             apart = in.readBoolean();
             l.read(in);
             r.read(in);
@@ -79,21 +79,21 @@ final class RetractJoin extends Retract<RetractJoin.Sides> {
 
     @Override Sides create() { return new Sides(); }
 
-    @Override public Sides update(Sides s, InternalRow in) {
+    @Override Sides update(Sides s, InternalRow in) {
         s.apart |= !in.getBoolean(1);
         boolean isLeft = !in.isNullAt(2);
         (isLeft ? s.l : s.r).add(isLeft ? bytes(in, 2, left) : bytes(in, 3, right), in.getLong(0), 0);
         return s;
     }
 
-    @Override public Sides merge(Sides a, Sides b) {
+    @Override Sides merge(Sides a, Sides b) {
         a.apart |= b.apart;
         a.l.merge(b.l);
         a.r.merge(b.r);
         return a;
     }
 
-    @Override public Object produceResult(Sides s) {
+    @Override Object produceResult(Sides s) {
         List<Object> out = new ArrayList<>();
         if (kind != Kind.SEMI && kind != Kind.ANTI && !s.apart) {
             pairs(s, out);

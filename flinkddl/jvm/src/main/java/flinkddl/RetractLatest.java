@@ -1,8 +1,8 @@
 package flinkddl;
 
+import java.io.DataInput;
+import java.io.DataOutput;
 import java.io.IOException;
-import java.io.ObjectInput;
-import java.io.ObjectOutput;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
@@ -43,13 +43,13 @@ final class RetractLatest extends Retract<RetractLatest.Newest> {
             baseDeleted = false;
         }
 
-        @Override void write(ObjectOutput out) throws IOException {
+        @Override void write(DataOutput out) throws IOException {
             out.writeByte((baseDeleted ? 1 : 0) | (pendingDeleted ? 2 : 0));
             writeBytes(out, base);
             writeBytes(out, pending);
         }
 
-        @Override void read(ObjectInput in) throws IOException {
+        @Override void read(DataInput in) throws IOException {
             int flags = in.readByte();
             baseDeleted = (flags & 1) != 0;
             pendingDeleted = (flags & 2) != 0;
@@ -65,12 +65,12 @@ final class RetractLatest extends Retract<RetractLatest.Newest> {
 
     @Override Newest create() { return new Newest(); }
 
-    @Override public Newest update(Newest s, InternalRow in) {
+    @Override Newest update(Newest s, InternalRow in) {
         offer(s, bytes(in, 1, 2), !in.isNullAt(0) && in.getBoolean(0));
         return s;
     }
 
-    @Override public Newest merge(Newest a, Newest b) {
+    @Override Newest merge(Newest a, Newest b) {
         if (a.base == null) {
             a.base = b.base;
             a.baseDeleted = b.baseDeleted;
@@ -98,7 +98,7 @@ final class RetractLatest extends Retract<RetractLatest.Newest> {
         return change == null || deleted ? null : view(change, 2).getStruct(1, fields);
     }
 
-    @Override public Object produceResult(Newest s) {
+    @Override Object produceResult(Newest s) {
         InternalRow old = payload(s.base, s.baseDeleted);
         InternalRow now = s.pending == null ? old : payload(s.pending, s.pendingDeleted);
         boolean same = old == null || now == null ? old == now : old.equals(now);

@@ -1,8 +1,8 @@
 package flinkddl;
 
+import java.io.DataInput;
+import java.io.DataOutput;
 import java.io.IOException;
-import java.io.ObjectInput;
-import java.io.ObjectOutput;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -45,7 +45,7 @@ final class RetractLeader extends Retract<RetractLeader.Leaders> {
 
         @Override void clear() { base = null; }
 
-        @Override void write(ObjectOutput out) throws IOException {
+        @Override void write(DataOutput out) throws IOException {
             writeBytes(out, base);
             writeLong(out, pending.size());
             for (Item item : pending) {
@@ -54,7 +54,7 @@ final class RetractLeader extends Retract<RetractLeader.Leaders> {
             }
         }
 
-        @Override void read(ObjectInput in) throws IOException {
+        @Override void read(DataInput in) throws IOException {
             base = readBytes(in);
             for (long n = readLong(in); n > 0; n--) {
                 long sequence = readLong(in);
@@ -67,7 +67,7 @@ final class RetractLeader extends Retract<RetractLeader.Leaders> {
 
     @Override Leaders create() { return new Leaders(); }
 
-    @Override public Leaders update(Leaders s, InternalRow in) {
+    @Override Leaders update(Leaders s, InternalRow in) {
         Item item = new Item(in.isNullAt(0) ? 0 : in.getLong(0), bytes(in, 1, 2));
         int n = s.pending.size();
         if (n > 0 && s.pending.get(n - 1).sequence() > item.sequence()) {
@@ -79,7 +79,7 @@ final class RetractLeader extends Retract<RetractLeader.Leaders> {
         return s;
     }
 
-    @Override public Leaders merge(Leaders a, Leaders b) {
+    @Override Leaders merge(Leaders a, Leaders b) {
         a.base = a.base == null ? b.base : a.base;
         a.pending.addAll(b.pending);
         prune(a);
@@ -105,7 +105,7 @@ final class RetractLeader extends Retract<RetractLeader.Leaders> {
         return order.compare(view(a, 2).getStruct(0, orders), view(b, 2).getStruct(0, orders)) < 0;
     }
 
-    @Override public Object produceResult(Leaders s) {
+    @Override Object produceResult(Leaders s) {
         prune(s);
         return new GenericArrayData(s.pending.stream().map(i -> view(i.bytes(), 2).getStruct(1, fields)).toArray());
     }

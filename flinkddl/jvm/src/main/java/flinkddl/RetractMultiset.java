@@ -1,8 +1,8 @@
 package flinkddl;
 
+import java.io.DataInput;
+import java.io.DataOutput;
 import java.io.IOException;
-import java.io.ObjectInput;
-import java.io.ObjectOutput;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -133,7 +133,7 @@ final class RetractMultiset {
         return n;
     }
 
-    void write(ObjectOutput out) throws IOException {
+    void write(DataOutput out) throws IOException {
         Retract.writeLong(out, entries.size());
         for (Map.Entry<Key, Entry> x : entries.entrySet()) {
             Entry e = x.getValue();
@@ -150,7 +150,7 @@ final class RetractMultiset {
         }
     }
 
-    void read(ObjectInput in) throws IOException {
+    void read(DataInput in) throws IOException {
         for (long n = Retract.readLong(in); n > 0; n--) {
             Entry e = new Entry();
             e.forgets = life > 0;
@@ -165,7 +165,7 @@ final class RetractMultiset {
         }
     }
 
-    private static void write(ObjectOutput out, long[] seqs) throws IOException {
+    private static void write(DataOutput out, long[] seqs) throws IOException {
         Retract.writeLong(out, seqs.length);
         long last = 0;
         for (long s : seqs) {
@@ -174,7 +174,7 @@ final class RetractMultiset {
         }
     }
 
-    private static long[] read(ObjectInput in, int n) throws IOException {
+    private static long[] read(DataInput in, int n) throws IOException {
         long[] seqs = n == 0 ? NONE : new long[n];
         long last = 0;
         for (int i = 0; i < n; i++) {

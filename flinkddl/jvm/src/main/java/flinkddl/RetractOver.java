@@ -1,8 +1,8 @@
 package flinkddl;
 
+import java.io.DataInput;
+import java.io.DataOutput;
 import java.io.IOException;
-import java.io.ObjectInput;
-import java.io.ObjectOutput;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -65,13 +65,13 @@ final class RetractOver extends Retract<RetractOver.Rows> {
 
         @Override void clear() { rows.clear(); }
 
-        @Override void write(ObjectOutput out) throws IOException {
+        @Override void write(DataOutput out) throws IOException {
             out.writeBoolean(byRows);
             writeLong(out, preceding);
             rows.write(out);
         }
 
-        @Override void read(ObjectInput in) throws IOException {
+        @Override void read(DataInput in) throws IOException {
             byRows = in.readBoolean();
             preceding = readLong(in);
             rows.read(in);
@@ -100,14 +100,14 @@ final class RetractOver extends Retract<RetractOver.Rows> {
 
     @Override Rows create() { return new Rows(); }
 
-    @Override public Rows update(Rows s, InternalRow in) {
+    @Override Rows update(Rows s, InternalRow in) {
         s.byRows = in.getBoolean(2);
         s.preceding = in.isNullAt(3) ? -1 : in.getLong(3);
         s.rows.add(bytes(in, 4, parts), in.getLong(0), in.isNullAt(1) ? 0 : in.getLong(1));
         return s;
     }
 
-    @Override public Rows merge(Rows a, Rows b) {
+    @Override Rows merge(Rows a, Rows b) {
         if (a.rows.entries.isEmpty()) {
             return b;
         }
@@ -115,7 +115,7 @@ final class RetractOver extends Retract<RetractOver.Rows> {
         return a;
     }
 
-    @Override public Object produceResult(Rows s) {
+    @Override Object produceResult(Rows s) {
         Map<RetractMultiset.Key, Long> change = new HashMap<>();
         StructType both = type("r", struct(4).apply(1).dataType(), "v", results());
         projection = projection == null ? UnsafeProjection.create(both) : projection;

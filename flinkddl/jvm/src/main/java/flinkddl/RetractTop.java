@@ -1,8 +1,8 @@
 package flinkddl;
 
+import java.io.DataInput;
+import java.io.DataOutput;
 import java.io.IOException;
-import java.io.ObjectInput;
-import java.io.ObjectOutput;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -57,14 +57,14 @@ final class RetractTop extends Retract<RetractTop.Rows> {
 
         @Override void clear() { rows.clear(); }
 
-        @Override void write(ObjectOutput out) throws IOException {
+        @Override void write(DataOutput out) throws IOException {
             writeLong(out, first);
             writeLong(out, last);
             out.writeByte((ranked ? 1 : 0) | (grows ? 2 : 0));
             rows.write(out);
         }
 
-        @Override void read(ObjectInput in) throws IOException {
+        @Override void read(DataInput in) throws IOException {
             first = readLong(in);
             last = readLong(in);
             int flags = in.readByte();
@@ -83,7 +83,7 @@ final class RetractTop extends Retract<RetractTop.Rows> {
 
     @Override Rows create() { return new Rows(); }
 
-    @Override public Rows update(Rows s, InternalRow in) {
+    @Override Rows update(Rows s, InternalRow in) {
         s.first = in.getLong(2);
         s.last = in.getLong(3);
         s.ranked = in.getBoolean(4);
@@ -93,7 +93,7 @@ final class RetractTop extends Retract<RetractTop.Rows> {
         return s;
     }
 
-    @Override public Rows merge(Rows a, Rows b) {
+    @Override Rows merge(Rows a, Rows b) {
         if (a.rows.entries.isEmpty()) {
             return b;
         }
@@ -133,7 +133,7 @@ final class RetractTop extends Retract<RetractTop.Rows> {
         return all.size() > s.last ? all.subList(0, (int) s.last) : all;
     }
 
-    @Override public Object produceResult(Rows s) {
+    @Override Object produceResult(Rows s) {
         List<Place> old = places(s, true);
         List<Place> now = places(s, false);
         List<Object> out = new ArrayList<>();

@@ -1,0 +1,158 @@
+"""Spark Connect: what a job needs there that a session in this process has anyway.
+
+A new Connect session knows nothing of its parent, jars included; functions of a batch (``foreachBatch``) run on the
+server, where this process cannot be called; and the server may stand on a machine with files of its own. So each job's
+session gets the jars, rows for the driver are read out of a memory sink, and a folder is looked for on the server.
+
+One thing cannot be brought along: Spark's Kafka connector registers its settings once a JVM, so a second session that
+loads it out of a jar of its own fails. The server must have it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from flinkddl.diagnostics import FlinkDdlError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+MOST_CHANGES = 1_000_000
+"""Changes of one SELECT or print sink that the server keeps in its memory; then the query is ended with FD835."""
+
+RELEASE_SECONDS = 5.0
+_BATCH, _PLACE = "__flinkddl_batch", "__flinkddl_place"
+_open: WeakSet[SparkSession] = WeakSet()
+
+
+KAFKA_JARS = ("spark-sql-kafka", "spark-token-provider-kafka", "kafka-clients", "commons-pool2")
+"""How the names of the connector's jars begin: those that a server must be started with."""
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Return whether a session is a Spark Connect client."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def new_session(spark: SparkSession, jars: Iterable[Path]) -> SparkSession:
+    """Return a new session of the same server with these jars on its class path."""
+    child = spark.newSession()
+    if not _open:
+        atexit.register(_close_all)
+    _open.add(child)
+    child.addArtifacts(*map(str, jars))
+    return child
+
+
+def check_kafka(spark: SparkSession) -> None:
+    """Raise FD837 when the server has no Kafka connector. Nothing is read."""
+    options = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "any"}
+    try:
+        _ = spark.readStream.format("kafka").options(**options).load().columns
+    except Exception as error:
+        if "KAFKA_DATA_SOURCE_NOT_ENABLED" not in str(error):
+            raise
+        raise FlinkDdlError.of(
+            "FD837",
+            "the Spark Connect server has no Kafka connector; it cannot be sent along, as a server loads it once",
+            help=f"start it with --packages org.apache.spark:spark-sql-kafka-0-10_2.13:{spark.version}",
+        ) from error
+
+
+def close_session(spark: SparkSession) -> None:
+    """Release a session that ``new_session`` made.
+
+    Not by ``stop()``: with ``remote("local")`` that ends the whole server. A session left open is asked for its machine
+    learning models when Python exits, which takes half a minute each.
+    """
+    _open.discard(spark)
+    release = Thread(target=_release, args=(spark,), daemon=True)
+    release.start()
+    release.join(RELEASE_SECONDS)  # a server that is gone is tried for ten minutes
+    with suppress(Exception):
+        spark.client.close()
+
+
+def _release(spark: SparkSession) -> None:
+    with suppress(Exception):
+        spark.client.release_session()
+
+
+def server_gone(error: Exception) -> FlinkDdlError | None:
+    """Return what to say when an error means that the server does not answer, else None."""
+    if "grpc" not in type(error).__name__.lower():
+        return None
+    detail = next((line for line in str(error).splitlines() if "details = " in line), str(error)).strip()
+    return FlinkDdlError.of(
+        "FD836",
+        f"the Spark Connect server does not answer any more: {detail.removeprefix('details = ')}",
+        help="look at the server's log; with a checkpoint folder the job goes on where it was when it is run again",
+    )
+
+
+def _close_all() -> None:
+    for session in list(_open):
+        close_session(session)
+
+
+def sees_folder(spark: SparkSession, folder: Path) -> bool:
+    """Return whether the server reads what this process writes into a local folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", prefix="seen-", suffix=".txt", dir=folder) as file:
+        file.write("seen")
+        file.flush()
+        try:
+            return [row[0] for row in spark.read.text(Path(file.name).as_uri()).collect()] == ["seen"]
+        except Exception:  # noqa: BLE001 - whatever the server says, it did not read the file
+            return False
+
+
+@dataclass
+class MemoryRows:
+    """The rows of a streaming query that ends in this process: the server's memory sink, read batch by batch.
+
+    ``table`` is the sink's name; ``deliver`` takes the rows of one batch.
+    """
+
+    spark: SparkSession
+    table: str
+    deliver: Callable[[list[tuple[Any, ...]]], None]
+    _seen: int = 0
+    _position: Any = None
+
+    def start(self, frame: DataFrame, mode: str, location: str, trigger: Mapping[str, Any]) -> StreamingQuery:
+        """Start the query; its rows carry the time of their batch, which one micro-batch has and no other."""
+        stamped: Any = frame.selectExpr("*", f"current_timestamp() AS {_BATCH}")
+        writer = stamped.writeStream.format("memory").outputMode(mode).queryName(self.table)
+        return writer.option("checkpointLocation", location).trigger(**trigger).start()
+
+    def poll(self, query: StreamingQuery) -> None:
+        """Hand over what has come since the last call. Raises FD835 when the server would have to keep too much."""
+        active, last = query.isActive, query.lastProgress
+        position = None if last is None else (active, last["batchId"], last["timestamp"])
+        if position == self._position:
+            return
+        self._position = position
+        numbered = self.spark.table(self.table).selectExpr("*", f"monotonically_increasing_id() AS {_PLACE}")
+        rows = [tuple(row) for row in numbered.orderBy(_PLACE).offset(self._seen).collect()]
+        self._seen += len(rows)
+        for _, batch in groupby(rows, key=itemgetter(-2)):
+            self.deliver([row[:-2] for row in batch])
+        if active and self._seen > MOST_CHANGES:
+            raise FlinkDdlError.of(
+                "FD835",
+                f"over Spark Connect a query's changes are kept in the server's memory, {MOST_CHANGES:,} at the most",
+                help="INSERT INTO a table instead, or bound the query",
+            )
