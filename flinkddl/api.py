@@ -261,9 +261,9 @@ class Catalog:
             raise FlinkDdlError(compiled.diagnostics)
         return compiled
 
-    def perform_one(self, action: Action) -> Result:
-        """Carry out one action of a compiled script."""
-        return self._perform(action, {})
+    def perform_one(self, action: Action, **run: Any) -> Result:
+        """Carry out one action of a compiled script. ``run`` are fields of RunOptions for its job."""
+        return self._perform(action, run)
 
     def _perform(self, action: Action, run: Mapping[str, Any]) -> Result:
         match action:

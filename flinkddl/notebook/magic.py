@@ -86,7 +86,7 @@ class FlinkMagics(Magics):
         watches: list[Watch] = []
         last: Result | None = None
         for action, catalog.state in zip(compiled.actions, compiled.states, strict=True):
-            last = catalog.perform_one(action)
+            last = catalog.perform_one(action, notice=_say)
             watch = show_result(last, args.mode, args.limit)
             if watch is not None:
                 watches.append(watch)
@@ -99,6 +99,10 @@ class FlinkMagics(Magics):
                 watch.join()
         if args.out:
             self.shell.user_ns[args.out] = last
+
+
+def _say(text: str) -> None:
+    print(f"note: {text}")  # noqa: T201 - below the cell; on stderr it would look like a mistake
 
 
 def _session(found: Any) -> Any:

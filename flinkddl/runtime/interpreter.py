@@ -192,7 +192,7 @@ class RunningJob:
 
     def _open_checkpoint(self) -> None:
         self._checkpoint = open_checkpoint(self.job, self.options.checkpoint, fresh=self.options.fresh)
-        if self._checkpoint.temporary:
+        if self._checkpoint.temporary and any(w.format != "flinkddl.collect" for w in self.job.writes):
             self.options.notice("no checkpoint directory is set: this run starts as its tables say and is not resumed")
 
     def _look_from_server(self) -> None:

@@ -45,7 +45,7 @@ final class Avro extends Codec {
             : AvroData.schema(type.withNullable(cdc != null), AvroData.TOP, legacy);
         json = "json".equals(spec.option("encoding", "binary"));
         registry = spec.format.contains("confluent") ? new Registry(spec) : null;
-        reader = new Reader(schema);
+        reader = new GenericDatumReader<>(schema);
         writer = new GenericDatumWriter<>(schema);
     }
 
@@ -70,8 +70,8 @@ final class Avro extends Codec {
     private GenericRecord read(byte[] message) throws IOException {
         if (registry == null) {
             String text = json ? new String(message, StandardCharsets.UTF_8) : null;
-            Decoder in = json ? DecoderFactory.get().jsonDecoder(schema, text) : new AvroInput(message, 0);
-            return reader.read(null, in);
+            return read(reader,
+                () -> json ? DecoderFactory.get().jsonDecoder(schema, text) : new AvroInput(message, 0));
         }
         if (message.length == 0) {
             throw new EOFException();
@@ -85,15 +85,28 @@ final class Avro extends Codec {
         int id = ByteBuffer.wrap(message, 1, 4).getInt();
         GenericDatumReader<GenericRecord> r = byWriter.get(id);
         if (r == null) {
-            r = new Reader(registry.byId(id), schema);
+            r = new GenericDatumReader<>(registry.byId(id), schema);
             byWriter.put(id, r);
         }
-        return r.read(null, new AvroInput(message, 5));
+        return read(r, () -> new AvroInput(message, 5));
     }
 
-    /** Avro's own reader, whose errors name the field. */
-    private static final class Reader extends GenericDatumReader<GenericRecord> {
-        Reader(Schema... writerAndReader) { super(writerAndReader[0], writerAndReader[writerAndReader.length - 1]); }
+    private static GenericRecord read(GenericDatumReader<GenericRecord> r, Input in) throws IOException {
+        try {
+            return r.read(null, in.open());
+        } catch (IOException | RuntimeException e) {
+            new Slow(r.getSchema(), r.getExpected()).read(null, in.open());
+            throw e;
+        }
+    }
+
+    private interface Input {
+        Decoder open() throws IOException;
+    }
+
+    /** Avro's reader field by field, which knows where it stands when it fails; for a message that has failed. */
+    private static final class Slow extends GenericDatumReader<GenericRecord> {
+        Slow(Schema writer, Schema reader) { super(writer, reader, new GenericData().setFastReaderEnabled(false)); }
 
         @Override protected void readField(Object r, Schema.Field f, Object old, ResolvingDecoder in, Object state)
             throws IOException {
