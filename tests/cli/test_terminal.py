@@ -41,6 +41,7 @@ def terminal(*arguments: str, home: Path) -> Terminal:
     return Terminal([sys.executable, "-m", "flinkddl", *arguments], env)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_a_session_in_the_shell(tmp_path: Path) -> None:
     with terminal("shell", home=tmp_path) as t:
@@ -72,6 +73,7 @@ def test_a_session_in_the_shell(tmp_path: Path) -> None:
         assert t.ends() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.kafka
 def test_run_shows_a_panel_and_serves_figures(broker: Broker, new_topic: Callable[..., str], tmp_path: Path) -> None:
     source, target = new_topic("pageviews"), new_topic("per_region")
