@@ -70,7 +70,7 @@ def test_a_session_in_the_shell(tmp_path: Path) -> None:
         t.send(CTRL_C)
         t.expect("Query terminated")
         t.send("QUIT;\r")
-        assert t.ends() == 0
+        assert t.ends(180) == 0
 
 
 @pytest.mark.slow
