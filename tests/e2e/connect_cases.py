@@ -1,0 +1,128 @@
+"""Jobs over Spark Connect, against a server that has a class path of its own and none of our jars.
+
+Run by test_connect.py in a process of its own: PySpark takes either kind of session in a process, never both.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from flinkddl.api import Catalog
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime import connect
+from tests.support.connect import connect_server
+from tests.support.topics import committed, send
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from flinkddl.runtime.broker import Broker
+    from flinkddl.runtime.progress import Progress
+    from flinkddl.runtime.writers import Rows
+
+pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
+pytestmark = pytest.mark.kafka
+
+ORDERS = [{"id": 1, "shop": "a", "price": "1.50"}, {"id": 2, "shop": "b", "price": "2.00"}]
+ORDERS += [{"id": 3, "shop": "a", "price": "0.25"}]
+
+
+@pytest.fixture(scope="module")
+def remote() -> Iterator[Any]:
+    """Connect as a user does."""
+    from pyspark.sql import SparkSession
+
+    with connect_server() as address:
+        session = SparkSession.builder.remote(address).getOrCreate()
+        yield session
+        session.stop()
+
+
+@pytest.fixture
+def catalog(remote: Any, broker: Broker, new_topic: Callable[..., str]) -> Catalog:
+    """Tables over topics of their own; ``orders`` holds ORDERS."""
+    orders, totals = new_topic("orders"), new_topic("totals")
+    send(broker.bootstrap, orders, ORDERS)
+    kafka = f"'properties.bootstrap.servers' = '{broker.bootstrap}'"
+    own = Catalog(remote)
+    own.execute(f"""
+        CREATE TABLE orders (id INT, shop STRING, price DECIMAL(6, 2)) WITH ('connector' = 'kafka', 'format' = 'json',
+          'topic' = '{orders}', 'scan.startup.mode' = 'earliest-offset', {kafka});
+        CREATE TABLE totals (shop STRING, n BIGINT, price DECIMAL(10, 2), PRIMARY KEY (shop) NOT ENFORCED) WITH (
+          'connector' = 'upsert-kafka', 'topic' = '{totals}', 'key.format' = 'json', 'value.format' = 'json', {kafka});
+        CREATE TABLE numbers (id INT) WITH ('connector' = 'datagen', 'number-of-rows' = '3',
+          'fields.id.kind' = 'sequence', 'fields.id.start' = '1', 'fields.id.end' = '3')""")
+    return own
+
+
+def topic(catalog: Catalog, table: str) -> str:
+    found = catalog.state.find((table,))
+    assert found is not None
+    return str(found.options["topic"].value)
+
+
+def test_a_bounded_query_is_collected(catalog: Catalog) -> None:
+    assert sorted(catalog.execute("SELECT id, id * 2 AS twice FROM numbers").collect()) == [(1, 2), (2, 4), (3, 6)]
+
+
+def test_changes_of_a_streaming_query_reach_this_process(catalog: Catalog, broker: Broker) -> None:
+    seen: list[str] = []
+
+    def take(rows: Rows) -> None:
+        seen.extend(rows.lines())
+
+    job = catalog.execute("SELECT shop, COUNT(*) AS n, SUM(price) AS price FROM orders GROUP BY shop").changes(take)
+    assert job.await_input(120)
+    send(broker.bootstrap, topic(catalog, "orders"), [{"id": 4, "shop": "b", "price": 1}])
+    assert job.await_input(120)
+    assert job.lag == {topic(catalog, "orders"): 0}
+    job.stop()
+    assert sorted(seen[:2]) == ["+I[a, 2, 1.75]", "+I[b, 1, 2.00]"]
+    assert seen[2:] == ["-U[b, 1, 2.00]", "+U[b, 2, 3.00]"]
+
+
+def test_an_insert_writes_to_kafka_and_goes_on_from_its_checkpoint(
+    catalog: Catalog, broker: Broker, tmp_path: Path
+) -> None:
+    catalog.execute(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+    for more, shops in ((None, {"a": 2, "b": 1}), ({"id": 5, "shop": "b", "price": 1}, {"b": 2})):
+        if more:
+            send(broker.bootstrap, topic(catalog, "orders"), [more])
+        before = len(committed(broker.bootstrap, topic(catalog, "totals")))
+        seen: list[Progress] = []
+        text = "INSERT INTO totals SELECT shop, COUNT(*), SUM(price) FROM orders GROUP BY shop"
+        job = catalog.execute_all(text, run={"on_progress": seen.append})[-1].job
+        assert job is not None
+        assert job.await_input(120)
+        job.stop()
+        assert sum(p.upserts for p in seen) == len(shops)
+        assert job.status == "stopped"
+        written = committed(broker.bootstrap, topic(catalog, "totals"))[before:]
+        values = [json.loads(r.value) for r in written]
+        assert {v["shop"]: v["n"] for v in values} == shops
+
+
+def test_a_record_that_cannot_be_read_is_named(catalog: Catalog, broker: Broker) -> None:
+    send(broker.bootstrap, topic(catalog, "orders"), [{"id": "x", "shop": "b", "price": 1}])
+    job = catalog.execute("INSERT INTO totals SELECT shop, COUNT(*), SUM(price) FROM orders GROUP BY shop").job
+    assert job is not None
+    with pytest.raises(FlinkDdlError) as failed:
+        job.await_termination(120)
+    message = str(failed.value)
+    assert (
+        f"value of table 'orders', topic '{topic(catalog, 'orders')}', partition 0, offset 3: column 'id': " in message
+    )
+    assert "org.apache" not in message
+
+
+def test_a_server_without_our_files_is_noticed(remote: Any, tmp_path: Path) -> None:
+    assert connect.sees_folder(remote, tmp_path / "new")
+    assert not any(tmp_path.joinpath("new").iterdir())
+
+
+def test_no_session_is_left_open(remote: Any) -> None:
+    assert not list(connect._open)
