@@ -1,4 +1,4 @@
-"""Spark Connect: the cases of connect_cases.py in a process of their own, since PySpark has one kind of session in one."""
+"""Spark Connect: the cases of connect_cases.py in a process of their own; PySpark has one kind of session in one."""
 
 from __future__ import annotations
 
