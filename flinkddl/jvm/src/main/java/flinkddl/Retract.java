@@ -52,7 +52,6 @@ abstract class Retract<S extends Retract.State> implements AggregateFunction<Ser
         put(table, "retract_latest", RetractLatest::new);
         put(table, "retract_aggregate", RetractAggregate::new);
         put(table, "retract_top", RetractTop::new);
-        put(table, "retract_leader", RetractLeader::new);
         put(table, "retract_over", RetractOver::new);
         for (RetractJoin.Kind kind : RetractJoin.Kind.values()) {
             put(table, "retract_" + kind.name().toLowerCase(), in -> new RetractJoin(kind, in));
