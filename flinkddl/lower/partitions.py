@@ -67,6 +67,11 @@ def is_timed(node: Scan, ctx: Lowering) -> bool:
     return "kafka" in node.options.connector and str(node.table.path) in ctx.timed
 
 
+def above_timed(node: Node, ctx: Lowering) -> bool:
+    """Whether the watermark of a table below a node counts for the job."""
+    return any(str(scan.table.path) in ctx.timed for scan in _timed(node, below=True))
+
+
 def most_partitions(node: Scan, ctx: Lowering) -> int:
     """Return how many partitions of a table may have a watermark each; 0 where one for all does."""
     if not is_timed(node, ctx):

@@ -12,8 +12,20 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.context import SEQUENCE
 from flinkddl.lower.job import DropDuplicates
 from flinkddl.lower.lateness import drop_late, late_possible
+from flinkddl.lower.partitions import above_timed
 from flinkddl.lower.stream.aggregate import key_text
-from flinkddl.lower.stream.base import Want, explode, group, lower_node, lowers, members, select, struct
+from flinkddl.lower.stream.base import (
+    Want,
+    explode,
+    extend,
+    group,
+    is_rowtime,
+    lower_node,
+    lowers,
+    members,
+    select,
+    struct,
+)
 from flinkddl.lower.stream.kinds import KEY, PAIR, arrival, family, single, to_delta, unpack, weight
 from flinkddl.lower.stream.ttl import must_forget
 from flinkddl.plan.nodes import Deduplicate, Rank, Sort
@@ -143,6 +155,7 @@ def lower_deduplicate(node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
 
 
 def _first_arrived(rel: Rel, node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
+    rel = _without_watermark(rel, node, ctx)
     step = ctx.add(
         DropDuplicates(
             name=ctx.fresh("first"),
@@ -152,6 +165,18 @@ def _first_arrived(rel: Rel, node: Deduplicate, ctx: Lowering, want: Want) -> Re
         )
     )
     return rel.with_(step=step.name, key=node.keys)
+
+
+def _without_watermark(rel: Rel, node: Deduplicate, ctx: Lowering) -> Rel:
+    """Take the watermark off the rowtime where nothing above reads it: Spark's deduplication drops rows behind it.
+
+    Flink's, by processing time, takes each row. An expression that gives the same value carries no watermark.
+    """
+    if above_timed(node, ctx):
+        return rel
+    named = zip(rel.columns, rel.fields, strict=True)
+    bare = [(c, f"timestamp_micros(unix_micros({quote(c)}))") for c, f in named if is_rowtime(f.type)]
+    return rel.with_(step=extend(rel, bare, ctx, "timeless")) if bare else rel
 
 
 def struct_of(*items: str) -> str:

@@ -113,7 +113,7 @@ def test_unnest_skips_null_rows_and_filters_before_padding(spark: Any) -> None:
 def sink(node: N.Node, connector: str, conflict: str | None = None) -> N.Sink:
     columns = tuple(Column(f.name, type=f.type) for f in node.fields)
     table = Table(ObjectPath("c", "d", "s"), columns, {}, primary_key=PrimaryKey((node.fields[0].name,)))
-    options: Any = SimpleNamespace(connector=connector)
+    options: Any = SimpleNamespace(connector=connector, value_format=None)
     return N.Sink(input=node, table=table, options=options, conflict=conflict, fields=node.fields)
 
 
