@@ -1,8 +1,8 @@
 """The jdbc tables: Spark's own reader over a query of the columns, and our sink with the database's SQL texts.
 
 What differs between databases is in DATABASES: the quotes around names that need them, and how the database says
-"insert or update". Where it has no word for that, a row is updated first and
-inserted if there was none: Flink's own way with an unknown dialect.
+"insert or update". Where it has no word for that, a row is updated first and inserted if there was none: Flink's own
+way with an unknown dialect.
 """
 
 from __future__ import annotations
@@ -44,6 +44,10 @@ class Database:
         """Return a column's name in SQL; as in Flink only MySQL's are always quoted, others fold to their case."""
         if _PLAIN.fullmatch(column) and not self.quotes_all:
             return column
+        return self.quoted(column)
+
+    def quoted(self, column: str) -> str:
+        """Return a column's name in quotes, which keep its case."""
         return self.quote + column.replace(self.quote, self.quote * 2) + self.quote
 
 
@@ -81,7 +85,7 @@ def jdbc_rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
     options: ResolvedOptions = node.options
     database = _database(options)
     physical = [(c, f) for c, f in zip(node.table.columns, node.fields, strict=True) if c.kind == "physical"]
-    own = [f"{database.name(c.name)} AS {_quoted(c.name, database)}" for c, _ in physical]
+    own = [f"{database.name(c.name)} AS {database.quoted(c.name)}" for c, _ in physical]
     query = f"SELECT {', '.join(own)} FROM {options['table-name']}"
     spark = {"preferTimestampNTZ": "true", **_client(options)}
     if options["scan.partition.column"]:
@@ -111,10 +115,6 @@ def jdbc_rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
         name=ctx.fresh(f"{node.table.path.name}_columns"), input=ctx.add(read).name, columns=tuple(columns)
     )
     return Rel(ctx.add(select).name, names, tuple(f for _, f in physical), sequence=sequence)
-
-
-def _quoted(column: str, database: Database) -> str:
-    return database.quote + column.replace(database.quote, database.quote * 2) + database.quote
 
 
 def _read_as(column: str, t: DataType) -> str:

@@ -18,6 +18,7 @@ import tempfile
 import time
 import uuid
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,27 +93,26 @@ class Broker:
         """Start Kafka and wait until a client is answered; on other ports where another program was faster."""
         java, jars = find_java(), resolve_jars("broker", self.options.jars)
         run = [java, f"-Xmx{self.options.heap}", *JVM_FLAGS, *LOGGING, "-cp", os.pathsep.join(map(str, jars))]
-        for left in reversed(range(ATTEMPTS)):
+        for _ in range(ATTEMPTS - 1):
             try:
-                self._start_once(run)
+                return self._start_once(run)
             except FlinkDdlError:
-                self.stop()
-                if not left or self.options.port or TAKEN not in self._logged():
+                if self.options.port or TAKEN not in self._logged():
                     raise
                 self.log = new_log("broker")
-            except BaseException:
-                self.stop()
-                raise
-            else:
-                break
-        return self
+        return self._start_once(run)
 
-    def _start_once(self, run: list[str]) -> None:
+    def _start_once(self, run: list[str]) -> Broker:
         self._folder = Path(tempfile.mkdtemp(prefix="flinkddl-broker-"))
         names = ["PLAIN", "CONTROLLER", *(x.name for x in self.options.listeners)]
-        self.ports = dict(zip(names, free_ports(len(names), self.options.port), strict=True))
-        self._launch(run)
-        self._await_ready()
+        try:
+            self.ports = dict(zip(names, free_ports(len(names), self.options.port), strict=True))
+            self._launch(run)
+            self._await_ready()
+        except BaseException:
+            self.stop()
+            raise
+        return self
 
     def _launch(self, run: list[str]) -> None:
         assert self._folder is not None
@@ -189,18 +189,12 @@ class Broker:
 
 def free_ports(count: int, first: int = 0) -> list[int]:
     """Return distinct loopback ports that are free now; the first is ``first`` itself where that is not 0."""
-    ports: list[int] = []
-    if first:
-        if not _is_free(first):
-            message = f"port {first} is taken by another program"
-            raise FlinkDdlError.of("FD804", message, help="give another --port, or none for a free one")
-        ports.append(first)
-    candidates = iter(random.sample(PORTS, len(PORTS)))
-    while len(ports) < count:
-        port = next(candidates)
-        if port not in ports and _is_free(port):
-            ports.append(port)
-    return ports
+    if first and not _is_free(first):
+        message = f"port {first} is taken by another program"
+        raise FlinkDdlError.of("FD804", message, help="give another --port, or none for a free one")
+    given = [first] if first else []
+    free = (p for p in random.sample(PORTS, len(PORTS)) if p != first and _is_free(p))
+    return [*given, *islice(free, count - len(given))]
 
 
 def _is_free(port: int) -> bool:
