@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ _SECRET_PARTS = (
     "accesskey",
 )
 
+# What a URL may carry: user:password@host (jdbc:oracle:thin:user/password@ too), and password=... as a parameter.
+_USER = re.compile(r"(//[^/@\s:]*:|thin:[^/@\s]*/)[^/@\s]+(?=@)")
+_PARAMETER = re.compile(r"((?:password|passwd|pwd|secret|token|apikey)\s*=)[^&;)\s]+", re.IGNORECASE)
+
 
 def is_secret(key: str) -> bool:
     """Whether the value under this key must never be shown."""
@@ -35,8 +40,12 @@ def is_secret(key: str) -> bool:
 
 
 def mask(key: str, value: str) -> str:
-    """Return a value as messages and listings show it."""
-    return MASK if is_secret(key) else value
+    """Return a value as messages and listings show it: of a URL, all but the password in it."""
+    if is_secret(key):
+        return MASK
+    if "://" in value or value.startswith("jdbc:"):
+        return _PARAMETER.sub(rf"\g<1>{MASK}", _USER.sub(rf"\g<1>{MASK}", value))
+    return value
 
 
 def masked(options: Mapping[str, str]) -> dict[str, str]:
