@@ -77,7 +77,7 @@ def blockers(job: SparkJob) -> Iterator[tuple[Step, str]]:
 
 
 def _union(step: UnionAll, steps: Mapping[str, Step]) -> str | None:
-    below = [_below(part, steps) for part in step.parts]
+    below = [_runs(part, steps) for part in step.parts]
     if any(isinstance(s, GroupBy | DropDuplicates) for part in below for s in part):
         return "unites what an operator with state gives, which real-time mode does not"
     topics = [tuple(sorted(s.options.items())) for part in below for s in part if isinstance(s, Read)]
@@ -86,9 +86,10 @@ def _union(step: UnionAll, steps: Mapping[str, Step]) -> str | None:
     return None
 
 
-def _below(name: str, steps: Mapping[str, Step]) -> list[Step]:
+def _runs(name: str, steps: Mapping[str, Step]) -> list[Step]:
+    """Return what runs for a step: what two ways lead to runs twice, unlike in ``job.below``."""
     step = steps[name]
-    return [step, *(s for r in step.reads for s in _below(r, steps))]
+    return [step, *(s for r in step.reads for s in _runs(r, steps))]
 
 
 def tasks(job: SparkJob, partitions: Callable[[Read], int], shuffles: int) -> int:
@@ -96,7 +97,7 @@ def tasks(job: SparkJob, partitions: Callable[[Read], int], shuffles: int) -> in
     steps = {s.name: s for s in job.steps}
     total = 0
     for write in job.writes:
-        for step in _below(write.input, steps):
+        for step in _runs(write.input, steps):
             if isinstance(step, Read):
                 total += partitions(step)
             elif isinstance(step, GroupBy | DropDuplicates):
