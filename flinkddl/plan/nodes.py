@@ -347,6 +347,20 @@ class LookupJoin(_Unary):
     keys: tuple[tuple[int, int], ...]
 
 
+def regular(node: IntervalJoin | TemporalJoin | LookupJoin) -> Join:
+    """Return the regular join of the same inputs and condition, blind to time."""
+    left, right = (node.input, node.table) if isinstance(node, LookupJoin) else (node.left, node.right)
+    return Join(
+        fields=node.fields,
+        left=left,
+        right=right,
+        kind=node.kind,
+        condition=node.condition,
+        keys=node.keys,
+        span=node.span,
+    )
+
+
 # ---- the end -----------------------------------------------------------------------------------------------------
 
 

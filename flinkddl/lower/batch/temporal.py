@@ -14,7 +14,7 @@ from flinkddl.lower.batch.base import UP_TO_HERE, Want, lower_node, lowers, over
 from flinkddl.lower.batch.versions import lower_versions
 from flinkddl.lower.context import DELETED, SEQUENCE, VERSION, Rel, unique_names
 from flinkddl.lower.job import Select, UnionAll
-from flinkddl.plan.nodes import Join, LookupJoin, TemporalJoin
+from flinkddl.plan.nodes import LookupJoin, TemporalJoin, regular
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ SIDE, AT, ORDER, ROW, MATCH = "__side", "__at", "__order", "__row", "__match"
 def lower_temporal_join(node: TemporalJoin, ctx: Lowering, want: Want) -> Rel:
     """Join with the version as of the left row's time, or with the newest one on processing time."""
     if node.right_time is None:
-        return lower_node(_regular(node), ctx, want)
+        return lower_node(regular(node), ctx, want)
     left = lower_node(node.left, ctx, Want(sequence=want.sequence))
     right = lower_versions(node.right, ctx)
     names = unique_names([*left.columns, *right.columns])
@@ -47,28 +47,7 @@ def lower_temporal_join(node: TemporalJoin, ctx: Lowering, want: Want) -> Rel:
 @lowers(LookupJoin)
 def lower_lookup_join(node: LookupJoin, ctx: Lowering, want: Want) -> Rel:
     """Join with the table as it is found: a bounded run asks once for all keys."""
-    join = Join(
-        fields=node.fields,
-        left=node.input,
-        right=node.table,
-        kind=node.kind,
-        condition=node.condition,
-        keys=node.keys,
-        span=node.span,
-    )
-    return lower_node(join, ctx, want)
-
-
-def _regular(node: TemporalJoin) -> Join:
-    return Join(
-        fields=node.fields,
-        left=node.left,
-        right=node.right,
-        kind=node.kind,
-        condition=node.condition,
-        keys=node.keys,
-        span=node.span,
-    )
+    return lower_node(regular(node), ctx, want)
 
 
 def _carried(node: TemporalJoin, left: Rel, right: Rel, right_time: int, ctx: Lowering) -> str:

@@ -39,13 +39,13 @@ from flinkddl.plan.nodes import (
     Deduplicate,
     Filter,
     IntervalJoin,
-    Join,
     LookupJoin,
     Node,
     Project,
     Rank,
     Scan,
     TemporalJoin,
+    regular,
 )
 from flinkddl.sqltypes import quote, spark_type
 
@@ -54,19 +54,6 @@ if TYPE_CHECKING:
 
     from flinkddl.lower.context import Lowering
     from flinkddl.lower.job import Named
-
-
-def regular(node: IntervalJoin | TemporalJoin) -> Join:
-    """Return the ordinary join of the same condition."""
-    return Join(
-        fields=node.fields,
-        left=node.left,
-        right=node.right,
-        kind=node.kind,
-        condition=node.condition,
-        keys=node.keys,
-        span=node.span,
-    )
 
 
 _HOW: Mapping[str, Literal["inner", "left", "right", "full", "left_semi", "left_anti"]] = {
