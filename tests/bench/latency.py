@@ -87,7 +87,8 @@ def ours(spark: SparkSession, pace: Pace, source: str, sink: str, mode: str) -> 
     catalog = Catalog(spark)
     tables = [t.format(topic=n, servers=pace.servers) for t, n in ((SOURCE, source), (SINK, sink))]
     catalog.execute(";\n".join([f"SET 'flinkddl.execution.mode' = '{mode}'", *tables]))
-    job = catalog.execute(COUNT.format(sink=sink, source=source))
+    job = catalog.execute(COUNT.format(sink=sink, source=source)).job
+    assert job is not None
     sent = pace.produce(source)
     time.sleep(3)
     job.stop()
