@@ -12,7 +12,6 @@ job.stop()
 from __future__ import annotations
 
 import contextlib
-import re
 from collections import Counter
 from dataclasses import field
 from datetime import UTC, datetime
@@ -344,9 +343,11 @@ class Catalog:
 
     def checkpoint_folder(self, action: Start, given: str | None = None) -> str | None:
         """Return where a job keeps its checkpoint: below ``given``, else what the script has SET, else nowhere."""
+        from flinkddl.runtime.checkpoint import folder_name
+
         settings = self.state.settings
         root = given or settings.get("execution.checkpointing.dir") or settings.get("state.checkpoints.dir")
-        return f"{str(root).rstrip('/')}/{re.sub(r'[^A-Za-z0-9._-]+', '_', action.job.name)}" if root else None
+        return f"{str(root).rstrip('/')}/{folder_name(action.job.name)}" if root else None
 
     def fork(self) -> Catalog:
         """Return a catalog of its own (tables, settings) over the same Spark session."""

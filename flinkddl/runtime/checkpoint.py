@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 import time
 from dataclasses import dataclass, fields
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 PLAN_FILE = "flinkddl-plan.json"
 PARTITIONS_FILE = "flinkddl-partitions.json"
+_LONGEST = 200  # bytes of a folder's name; file systems take 255, and a folder set aside gets a date
 Fingerprint = tuple[tuple[str, str], ...]
 
 
@@ -59,6 +62,17 @@ class Checkpoint:
             shutil.rmtree(self.root, ignore_errors=True)
 
 
+def folder_name(name: str) -> str:
+    """Return the folder of a job: its name, where a file system takes it.
+
+    A statement set is named by all of its sinks, which may be too long; the end is then a hash of the whole name.
+    """
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name)
+    if plain == name and len(name) <= _LONGEST:
+        return name
+    return f"{plain[: _LONGEST - 9]}-{sha256(name.encode()).hexdigest()[:8]}"
+
+
 def open_checkpoint(job: J.SparkJob, folder: str | None, *, fresh: bool = False) -> Checkpoint:
     """Return the checkpoint of a job below ``folder``, or a temporary one.
 
@@ -66,8 +80,8 @@ def open_checkpoint(job: J.SparkJob, folder: str | None, *, fresh: bool = False)
     old one aside (``NAME.old-<time>``) instead.
     """
     if folder is None:
-        return Checkpoint(tempfile.mkdtemp(prefix=f"flinkddl-{job.name[:40]}-"), temporary=True)
-    checkpoint = Checkpoint(f"{folder.rstrip('/')}/{job.name}", temporary=False)
+        return Checkpoint(tempfile.mkdtemp(prefix=f"flinkddl-{folder_name(job.name)[:40]}-"), temporary=True)
+    checkpoint = Checkpoint(f"{folder.rstrip('/')}/{folder_name(job.name)}", temporary=False)
     path = checkpoint.local
     if path is None:
         return checkpoint
@@ -84,7 +98,7 @@ def open_checkpoint(job: J.SparkJob, folder: str | None, *, fresh: bool = False)
 
 def holds_positions(job: J.SparkJob, folder: str) -> bool:
     """Whether a checkpoint below ``folder`` has planned a batch of this job before."""
-    checkpoint = Checkpoint(f"{folder.rstrip('/')}/{job.name}", temporary=False)
+    checkpoint = Checkpoint(f"{folder.rstrip('/')}/{folder_name(job.name)}", temporary=False)
     return any(checkpoint.started(w.name) for w in job.writes)
 
 
