@@ -343,11 +343,11 @@ class Catalog:
 
     def checkpoint_folder(self, action: Start, given: str | None = None) -> str | None:
         """Return where a job keeps its checkpoint: below ``given``, else what the script has SET, else nowhere."""
-        from flinkddl.runtime.checkpoint import folder_name
+        from flinkddl.runtime.checkpoint import job_folder
 
         settings = self.state.settings
         root = given or settings.get("execution.checkpointing.dir") or settings.get("state.checkpoints.dir")
-        return f"{str(root).rstrip('/')}/{folder_name(action.job.name)}" if root else None
+        return job_folder(str(root), action.job) if root else None
 
     def fork(self) -> Catalog:
         """Return a catalog of its own (tables, settings) over the same Spark session."""

@@ -73,6 +73,11 @@ def folder_name(name: str) -> str:
     return f"{plain[: _LONGEST - 9]}-{sha256(name.encode()).hexdigest()[:8]}"
 
 
+def job_folder(root: str, job: J.SparkJob) -> str:
+    """Return the folder of a job below ``root`` (a path or URI)."""
+    return f"{root.rstrip('/')}/{folder_name(job.name)}"
+
+
 def open_checkpoint(job: J.SparkJob, folder: str | None, *, fresh: bool = False) -> Checkpoint:
     """Return the checkpoint of a job below ``folder``, or a temporary one.
 
@@ -81,7 +86,7 @@ def open_checkpoint(job: J.SparkJob, folder: str | None, *, fresh: bool = False)
     """
     if folder is None:
         return Checkpoint(tempfile.mkdtemp(prefix=f"flinkddl-{folder_name(job.name)[:40]}-"), temporary=True)
-    checkpoint = Checkpoint(f"{folder.rstrip('/')}/{folder_name(job.name)}", temporary=False)
+    checkpoint = Checkpoint(job_folder(folder, job), temporary=False)
     path = checkpoint.local
     if path is None:
         return checkpoint
@@ -98,7 +103,7 @@ def open_checkpoint(job: J.SparkJob, folder: str | None, *, fresh: bool = False)
 
 def holds_positions(job: J.SparkJob, folder: str) -> bool:
     """Whether a checkpoint below ``folder`` has planned a batch of this job before."""
-    checkpoint = Checkpoint(f"{folder.rstrip('/')}/{folder_name(job.name)}", temporary=False)
+    checkpoint = Checkpoint(job_folder(folder, job), temporary=False)
     return any(checkpoint.started(w.name) for w in job.writes)
 
 
