@@ -29,7 +29,7 @@ _SECRET_PARTS = (
 )
 
 # What a URL may carry: user:password@host (jdbc:oracle:thin:user/password@ too), and password=... as a parameter.
-_USER = re.compile(r"(//[^/@\s:]*:|thin:[^/@\s]*/)[^/@\s]+(?=@)")
+_USER = re.compile(r"(//[^/@\s:]*:|thin:[^/@\s]*/)[^/\s]+(?=@)")
 _PARAMETER = re.compile(r"((?:password|passwd|pwd|secret|token|apikey)\s*=)[^&;)\s]+", re.IGNORECASE)
 
 

@@ -13,6 +13,7 @@ CASES = [
     ("url", "jdbc:postgresql://db/shop?user=u&password=p&ssl=true", f"jdbc:postgresql://db/shop?user=u&password={MASK}&ssl=true"),
     ("url", "jdbc:sqlserver://db;user=u;Password=p;encrypt=true", f"jdbc:sqlserver://db;user=u;Password={MASK};encrypt=true"),
     ("url", "jdbc:mysql://u:p@db:3306/shop", f"jdbc:mysql://u:{MASK}@db:3306/shop"),
+    ("url", "jdbc:mysql://u:p@q@db:3306/shop", f"jdbc:mysql://u:{MASK}@db:3306/shop"),
     ("url", "jdbc:mysql://u@db:3306/shop", "jdbc:mysql://u@db:3306/shop"),
     ("url", "jdbc:oracle:thin:u/p@//db:1521/shop", f"jdbc:oracle:thin:u/{MASK}@//db:1521/shop"),
     ("url", "jdbc:derby:memory:shop;password=p", f"jdbc:derby:memory:shop;password={MASK}"),
