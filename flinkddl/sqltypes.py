@@ -12,11 +12,10 @@ Spark carries them so (session time zone always UTC):
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import Enum
 from typing import Literal
 
-from flinkddl.records import dataclass
+from flinkddl.records import dataclass, replace
 
 MAX_LENGTH = 2147483647
 MAX_DECIMAL = 38
@@ -86,9 +85,7 @@ class DataType:
         """Return this type, nullable or not."""
         if self.nullable is nullable:
             return self
-        made = object.__new__(DataType)  # the most frequent change of all: ``replace`` takes ten times as long
-        made.__dict__.update(self.__dict__, nullable=nullable)
-        return made
+        return replace(self, nullable=nullable)
 
     def not_null(self) -> DataType:
         """Return this type as NOT NULL."""
@@ -96,7 +93,7 @@ class DataType:
 
     def as_attribute(self, attribute: TimeAttribute | None) -> DataType:
         """Return this timestamp type marked as a time attribute, or as none."""
-        return replace(self, time_attribute=attribute)
+        return self if self.time_attribute is attribute else replace(self, time_attribute=attribute)
 
     @property
     def element(self) -> DataType:

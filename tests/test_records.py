@@ -113,6 +113,44 @@ def test_as_the_standard_library(name):
     assert outcome(ACTIONS[name], OURS) == outcome(ACTIONS[name], THEIRS)
 
 
+REPLACED = {
+    "one": lambda P, N, L, B, E, W: (P("a"), {"b": "c"}),
+    "inherited": lambda P, N, L, B, E, W: (L(name="a", span=5, items=[1]), {"name": "b", "keys": (2,)}),
+    "nothing": lambda P, N, L, B, E, W: (E(), {}),
+    "unknown": lambda P, N, L, B, E, W: (P("a"), {"c": 1}),
+    "after-init": lambda P, N, L, B, E, W: (B({"k": 1}), {"size": 5}),
+}
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_our_replace_is_the_standard_one(name):
+    def change(replace):
+        def act(*classes):
+            record, changes = REPLACED[name](*classes)
+            new = replace(record, **changes)
+            return new is record, vars(new)
+
+        return act
+
+    assert outcome(change(records.replace), OURS) == outcome(change(replace), THEIRS)
+
+
+def test_a_copy_leaves_what_was_computed_behind():
+    record = OURS[0]("a")
+    vars(record)["cached"] = 1
+    assert vars(records.replace(record, b="c")) == {"a": "a", "b": "c"}
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_values_are_the_same_once_init_is_compiled(name):
+    ours, theirs = declare(records.dataclass), declare(dataclasses.dataclass)
+    for cls, arguments in zip(ours, (("a",), (), {"name": "n"}, (), (), (1,)), strict=True):
+        for _ in range(30):
+            cls(**arguments) if isinstance(arguments, dict) else cls(*arguments)
+    assert all("__init__" in vars(c) and vars(c)["__init__"].__closure__ is None for c in ours)
+    assert outcome(ACTIONS[name], ours) == outcome(ACTIONS[name], theirs)
+
+
 @pytest.mark.parametrize("classes", [OURS, THEIRS], ids=["ours", "theirs"])
 def test_a_frozen_record_says_which_field(classes):
     with pytest.raises(FrozenInstanceError, match="cannot assign to field 'a'"):

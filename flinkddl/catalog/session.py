@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from flinkddl.catalog.model import ObjectPath
 from flinkddl.catalog.objects import database_exists
 from flinkddl.catalog.state import put, without
 from flinkddl.diagnostics import did_you_mean
+from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -12,6 +12,8 @@ import sys
 from importlib import import_module
 from typing import NoReturn
 
+from flinkddl.cli.late import put_off_metadata
+
 # name -> (module, one line of help); each module has configure(parser) and run(args) -> exit code.
 COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("flinkddl.cli.check", "parse, validate and plan scripts; nothing is started"),
@@ -54,12 +56,15 @@ def main(argv: list[str] | None = None) -> int:
     module = import_module(COMMANDS[argv[0]][0])
     parser = argparse.ArgumentParser(prog=f"flinkddl {argv[0]}", description=COMMANDS[argv[0]][1])
     module.configure(parser)
+    gc.freeze()
+    gc.enable()  # a job may run for months
     return int(module.run(parser.parse_args(argv[1:])))
 
 
 def entry() -> NoReturn:
-    """Console entry point: a broken pipe is no error, and short commands do without garbage collection."""
+    """Console entry point: a broken pipe is no error; no garbage collection before the command starts and at exit."""
     gc.disable()  # importing a parser makes many live objects; collecting them costs a tenth of a short command
+    put_off_metadata()
     try:
         code = main()
         sys.stdout.flush()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from flinkddl.connectors.base import Connector, Metadata, PayloadField, Projection, Use
 from flinkddl.connectors.common import check_conflict
 from flinkddl.options import OptionText, ResolvedOptions, validate
+from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

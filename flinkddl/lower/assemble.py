@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -18,6 +18,7 @@ from flinkddl.lower.sink import lower_sink
 from flinkddl.lower.stream.ttl import note_kept
 from flinkddl.plan.changelog import SinkPlan, plan_sink
 from flinkddl.plan.nodes import Node, Scan, Sink
+from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -108,7 +109,7 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Mapping[str, str], zon
         streaming=streaming,
         trigger=trigger(sinks, config, streaming),
         udfs={**user_functions(sinks), **ctx.udfs},
-        fingerprint=fingerprint(sinks, ctx.steps),
+        identity=partial(fingerprint, sinks, tuple(ctx.steps)),
         owners={step: places[node] for step, node in ctx.owners.items() if node in places},
     )
     return _realtime(job, sinks) if job.trigger[0] == "realTime" else job

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from flinkddl.records import dataclass
+from flinkddl.records import dataclass, replace
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:

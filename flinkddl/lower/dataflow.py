@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.options.masking import mask
 from flinkddl.plan import nodes as N
 from flinkddl.plan.changelog import plan_sink, scan_kind, sink_mode
 from flinkddl.plan.explain import describe, type_text
-from flinkddl.records import dataclass
+from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import fields, replace
 from datetime import date, datetime
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from flinkddl.functions.catalogue import AGGREGATES, lookup
 from flinkddl.functions.core import NO_VALUE, Lowered, string
 from flinkddl.plan.nodes import Node, WatermarkSpec
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex
+from flinkddl.records import replace
 from flinkddl.sqltypes import DataType, Root, quote, spark_type
 
 if TYPE_CHECKING:
@@ -131,14 +131,17 @@ def aggregate_to_spark(
 
 def user_functions(value: object) -> dict[str, str]:
     """Return the user functions below a plan node, an expression or a collection of them: Spark name to target."""
-    if isinstance(value, Call) and value.function == "USER":
-        found = {str(value.option("name")): str(value.option("target"))}
-        return found | user_functions(value.args)
-    if isinstance(value, tuple | list):
-        return {k: v for item in value for k, v in user_functions(item).items()}
-    if isinstance(value, Node | Rex | WatermarkSpec):
-        return {k: v for f in fields(value) for k, v in user_functions(getattr(value, f.name)).items()}
-    return {}
+    found: dict[str, str] = {}
+    left = [value]
+    while left:
+        match left.pop():
+            case tuple() | list() as items:
+                left.extend(items)
+            case Node() | Rex() | WatermarkSpec() as record:
+                if isinstance(record, Call) and record.function == "USER":
+                    found[str(record.option("name"))] = str(record.option("target"))
+                left.extend(vars(record).values())
+    return found
 
 
 def literal_to_spark(literal: Literal) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields, is_dataclass
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from flinkddl.lower.job import DropDuplicates, GroupBy, JoinStep, WithWatermark
@@ -42,6 +41,8 @@ def _walk(node: Node, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _digest(text: str) -> str:
+    from hashlib import sha256  # here: ``check`` never comes by, and it is slow to import
+
     return sha256(text.encode()).hexdigest()[:8]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 OutputMode = Literal["append", "update", "complete"]
 Named = tuple[str, str]  # (column name, Spark SQL expression)
@@ -201,7 +201,7 @@ class SparkJob:
 
     ``streaming`` False means one bounded batch run. ``settings`` go to ``spark.newSession().conf``; ``trigger`` is
     Spark's trigger as keyword and value (``("processingTime", "0 seconds")``, ``("availableNow", "true")``,
-    ``("realTime", "10 seconds")``). ``fingerprint`` lists (operator, description) pairs that a checkpoint must match.
+    ``("realTime", "10 seconds")``). ``identity`` makes ``fingerprint`` when that is asked for: only a checkpoint does.
     ``owners`` maps a step to the path of the plan node that it serves (``lower/operators.py``).
     """
 
@@ -212,8 +212,13 @@ class SparkJob:
     streaming: bool
     trigger: tuple[str, str] = ("processingTime", "0 seconds")
     udfs: Mapping[str, str] = field(default_factory=dict)
-    fingerprint: tuple[tuple[str, str], ...] = ()
+    identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def fingerprint(self) -> tuple[tuple[str, str], ...]:
+        """(operator, description) pairs that a checkpoint must match."""
+        return self.identity()
 
 
 def below(step: Step, steps: Mapping[str, Step]) -> list[Step]:

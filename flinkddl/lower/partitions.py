@@ -12,13 +12,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import replace
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.lower.job import Read, SparkJob, UnionAll, WithWatermark, below
 from flinkddl.options.values import parse_duration
 from flinkddl.plan.nodes import IntervalJoin, Scan, TemporalJoin, WindowAggregate, WindowJoin, WindowTableFunction
+from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -176,4 +175,6 @@ def share(most: int, count: int) -> str:
 
 def source_name(step: str) -> str:
     """Return the name under which Spark keeps a source's offsets: letters, digits and underscores."""
+    from hashlib import sha256  # here: few jobs come by, and it is slow to import
+
     return f"{re.sub('[^A-Za-z0-9]', '_', step)[:40]}_{sha256(step.encode()).hexdigest()[:8]}"

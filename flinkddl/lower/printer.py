@@ -6,7 +6,7 @@ import json
 import keyword
 import re
 from collections.abc import Mapping  # singledispatch reads the annotations at run time
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from functools import singledispatch
 from textwrap import indent
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from flinkddl.lower import job as J
 from flinkddl.lower.partitions import NAMED_SOURCES, SUBSCRIPTION, apart, source_name
 from flinkddl.options.masking import is_secret, mask
+from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -330,7 +331,12 @@ def _text(value: str) -> str:
 
 def print_json(jobs: Iterable[J.SparkJob]) -> str:
     """Return the jobs as JSON: steps with their kind, writes, settings; secrets masked."""
-    return json.dumps([_plain(asdict(job) | {"steps": _steps(job)}) for job in jobs], ensure_ascii=False, indent=2)
+    return json.dumps([_plain(_job(job)) for job in jobs], ensure_ascii=False, indent=2)
+
+
+def _job(job: J.SparkJob) -> dict[str, object]:
+    found = asdict(replace(job, identity=tuple)) | {"steps": _steps(job), "fingerprint": job.fingerprint}
+    return {name: value for name, value in found.items() if name != "identity"}
 
 
 def _steps(job: J.SparkJob) -> list[dict[str, object]]:

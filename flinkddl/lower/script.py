@@ -6,7 +6,7 @@ All mistakes of the script are collected before anything is started. No Spark he
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, cast
 
 from flinkddl.catalog.apply import HANDLERS
@@ -19,7 +19,7 @@ from flinkddl.lower.assemble import lower_job
 from flinkddl.plan.builder import plan_insert, plan_query
 from flinkddl.plan.hooks import context_of, hooks
 from flinkddl.plan.nodes import Sink
-from flinkddl.records import dataclass
+from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

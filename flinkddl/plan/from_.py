@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from flinkddl.plan import joins, make, tables, tvf
 from flinkddl.plan.names import Entry, NameScope, Relation
 from flinkddl.plan.nodes import Project, Sort, Values
 from flinkddl.plan.query import Cte, build_query, build_values, cte_plan, renamed
+from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from flinkddl.plan.context import Context

@@ -6,7 +6,6 @@ expressions first. What is neither key nor aggregate is refused, as in Flink.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ from flinkddl.plan.placeholders import (
     walk_all,
 )
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex
-from flinkddl.records import dataclass
+from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     from flinkddl.plan.names import NameScope

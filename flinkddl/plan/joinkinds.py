@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -15,6 +14,7 @@ from flinkddl.plan.pushdown import retyped
 from flinkddl.plan.rex import InputRef, Rex, conjuncts
 from flinkddl.plan.timebound import bounds
 from flinkddl.plan.windowprops import window_fields
+from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from flinkddl.plan.context import Context

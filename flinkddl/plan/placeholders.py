@@ -124,7 +124,7 @@ def walk_all(rex: Rex) -> Iterator[Rex]:
 
 def rewrite(rex: Rex, change: Callable[[Rex], Rex | None]) -> Rex:
     """Like ``rex.transform``, but also inside OVER calls, aggregates and subquery operands."""
-    from dataclasses import replace
+    from flinkddl.records import replace
 
     new = change(rex)
     if new is not None:

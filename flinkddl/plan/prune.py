@@ -5,12 +5,12 @@ State holds whole rows: what is not read must not be kept. A row number nobody s
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.plan import make
 from flinkddl.plan import nodes as N
 from flinkddl.plan.rex import InputRef, Rex, references, transform
+from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

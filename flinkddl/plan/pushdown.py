@@ -6,7 +6,6 @@ rules are those of Flink's logical phase that change the meaning of the plan for
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.plan import make
@@ -24,6 +23,7 @@ from flinkddl.plan.nodes import (
     WindowTableFunction,
 )
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex, conjuncts, references, transform
+from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,12 +7,13 @@ does not travel with them; ``stateful`` names the operators that will start empt
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
 from flinkddl.lower.dataflow import flow_of
+from flinkddl.records import replace
 from flinkddl.runtime.kafka_admin import KafkaAdmin
 from flinkddl.runtime.offsets import EARLIEST, client_properties, start_offsets
 

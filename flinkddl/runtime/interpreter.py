@@ -7,11 +7,12 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
+from flinkddl.records import replace
 from flinkddl.runtime.checkpoint import Checkpoint, changed_partitions, mark_drained, open_checkpoint
 from flinkddl.runtime.connect import MemoryRows, check_kafka, close_session, is_connect, sees_folder, server_gone
 from flinkddl.runtime.cores import check_cores

@@ -14,6 +14,7 @@ BENCHMARKS = {
     "latency": "tests.bench.latency",
     "flatness": "tests.bench.flatness",
     "first-row": "tests.bench.first_row",
+    "check": "tests.bench.check",
 }
 
 

@@ -69,8 +69,8 @@ def test_a_changed_plan_is_refused_with_its_operator_and_fresh_sets_the_old_one_
     source, sink, servers = new_topic("orders"), new_topic("regions"), broker.bootstrap
     produce(servers, source, ROWS)
     steps = counts(read(source, servers, start={"mode": "earliest-offset"}))
-    before = job(steps, kafka_write(sink, servers), fingerprint=(("Aggregate", "COUNT(*) BY k"),))
-    after = job(steps, kafka_write(sink, servers), fingerprint=(("Aggregate", "COUNT(*) BY x"),))
+    before = job(steps, kafka_write(sink, servers), identity=lambda: (("Aggregate", "COUNT(*) BY k"),))
+    after = job(steps, kafka_write(sink, servers), identity=lambda: (("Aggregate", "COUNT(*) BY x"),))
     _finish(start_job(spark, before, RunOptions(checkpoint=str(tmp_path), **QUIET)))
     with pytest.raises(FlinkDdlError, match=r"FD820.*operator 'Aggregate' was 'COUNT\(\*\) BY k' and is .*--fresh"):
         start_job(spark, after, RunOptions(checkpoint=str(tmp_path), **QUIET))
