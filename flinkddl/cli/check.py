@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from typing import TYPE_CHECKING
 
@@ -31,12 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check each script by itself and print what was found, then a summary."""
-    gc.disable()
     from flinkddl.lower.script import compile_script
 
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)  # trees are cycles that live for one script
-    gc.enable()
     found: list[Diagnostic] = []
     scripts = find_scripts(args.scripts)
     bad = 0

@@ -56,8 +56,9 @@ def main(argv: list[str] | None = None) -> int:
     module = import_module(COMMANDS[argv[0]][0])
     parser = argparse.ArgumentParser(prog=f"flinkddl {argv[0]}", description=COMMANDS[argv[0]][1])
     module.configure(parser)
-    gc.freeze()
-    gc.enable()  # a job may run for months
+    if not gc.isenabled():
+        gc.set_threshold(200_000, 20, 50)  # not before a script is planned; but a job may run for months
+        gc.enable()
     return int(module.run(parser.parse_args(argv[1:])))
 
 
