@@ -25,7 +25,7 @@ from flinkddl.runtime.session import job_session
 from flinkddl.runtime.sources import Sources, other_partitions
 from flinkddl.runtime.steps import build_frames
 from flinkddl.runtime.udf import register
-from flinkddl.runtime.writers import driver_sink, run_write, start_query, trigger_arguments
+from flinkddl.runtime.writers import DriverSink, run_write, start_query, trigger_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -78,6 +78,7 @@ class RunningJob:
         self._checkpoint: Checkpoint | None = None
         self._queries: dict[str, StreamingQuery] = {}
         self._remote_rows: dict[str, MemoryRows] = {}
+        self._driver_sinks: dict[str, DriverSink] = {}
         self._tables = count()
         self._latest: dict[str, Progress] = {}
         self._stop = threading.Event()
@@ -233,11 +234,15 @@ class RunningJob:
                 raise job_failed(self.job, write, error) from error
 
     def _start_query(self, frame: DataFrame, write: Write, trigger: Mapping[str, Any], location: str) -> StreamingQuery:
-        on_rows = self.options.on_rows
-        if not (write.on_driver and is_connect(self._spark)):
-            return start_query(frame, write, trigger, location, on_rows)
+        if not write.on_driver:
+            return start_query(frame, write, trigger, location)
+        if write.name not in self._driver_sinks:
+            self._driver_sinks[write.name] = DriverSink(frame, write, self.options.on_rows)
+        sink = self._driver_sinks[write.name]
+        if not is_connect(self._spark):
+            return start_query(frame, write, trigger, location, sink)
         table = f"flinkddl_rows_{next(self._tables)}"
-        rows = self._remote_rows[write.name] = MemoryRows(self._spark, table, driver_sink(frame, write, on_rows))
+        rows = self._remote_rows[write.name] = MemoryRows(self._spark, table, sink.take)
         return rows.start(frame, write.mode, location, trigger)
 
     def _run(self) -> None:
@@ -401,9 +406,9 @@ class RunningJob:
     def _stop_after_batch(self) -> None:
         """Stop each query between two batches: a batch that is cut off would be written again by the next run.
 
-        A SELECT has no next run and is cut off at once.
+        A SELECT has no next run, unless it is drained, and is cut off at once.
         """
-        if all(write.format == "flinkddl.collect" for write in self.job.writes):
+        if not self._drain and all(write.format == "flinkddl.collect" for write in self.job.writes):
             self._end_queries()
             self._collect()
             self._commit(force=True)

@@ -61,20 +61,30 @@ DRIVER_SINKS: Mapping[str, Callable[[Rows], None] | None] = {"flinkddl.print": p
 """Format name -> effect; None where the caller of the job takes the rows (RunOptions.on_rows)."""
 
 
-def driver_sink(
-    frame: DataFrame, write: Write, on_rows: Callable[[Rows], None] | None = None
-) -> Callable[[Iterable[tuple[Any, ...]]], None]:
-    """Return a function that takes the rows of one batch after the other to where the write wants them here."""
-    effect, schema = _effect(write, on_rows), frame.schema
-    key = write.options.get("key-columns")
-    reader = ChangeReader(frame.columns, None if key is None else tuple(name for name in key.split(";") if name))
+class DriverSink:
+    """Takes the rows of one batch after the other to where a write wants them on the driver.
 
-    def take(rows: Iterable[tuple[Any, ...]]) -> None:
-        changes = reader.read(rows)
+    One for the whole life of a job: it remembers the rows of an upsert stream, and which batch it had last, where a
+    query is started again in the middle (a drain, a new partition).
+    """
+
+    def __init__(self, frame: DataFrame, write: Write, on_rows: Callable[[Rows], None] | None = None) -> None:
+        key = write.options.get("key-columns")
+        self._reader = ChangeReader(frame.columns, None if key is None else [name for name in key.split(";") if name])
+        self._effect, self._write, self._schema = _effect(write, on_rows), write, frame.schema
+        self._last = -1
+
+    def take(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Hand over what the rows of the next batch mean."""
+        changes = self._reader.read(rows)
         if changes:
-            effect(Rows(write, schema, changes))
+            self._effect(Rows(self._write, self._schema, changes))
 
-    return take
+    def take_batch(self, batch: DataFrame, number: int) -> None:
+        """Hand over a micro-batch, unless it was handed over before: one that was cut off is run again."""
+        if number > self._last:
+            self.take(tuple(row) for row in batch.collect())
+            self._last = number
 
 
 def _effect(write: Write, on_rows: Callable[[Rows], None] | None) -> Callable[[Rows], None]:
@@ -88,9 +98,9 @@ def start_query(
     write: Write,
     trigger: Mapping[str, Any],
     location: str,
-    on_rows: Callable[[Rows], None] | None = None,
+    sink: DriverSink | None = None,
 ) -> StreamingQuery:
-    """Start the streaming query of one write with its checkpoint at ``location``."""
+    """Start the streaming query of one write with its checkpoint at ``location``; ``sink`` takes rows on the driver."""
     if not write.on_driver:
         check_target(frame, write, streaming=True)
         writer = _observed(frame, trigger).writeStream.format(write.format)
@@ -99,12 +109,7 @@ def start_query(
         if write.partitions:
             writer = writer.partitionBy(*write.partitions)
     else:
-        take = driver_sink(frame, write, on_rows)
-
-        def on_batch(batch: DataFrame, _: int) -> None:
-            take(tuple(row) for row in batch.collect())
-
-        writer = frame.writeStream.foreachBatch(on_batch)
+        writer = frame.writeStream.foreachBatch((sink or DriverSink(frame, write)).take_batch)
     writer = writer.outputMode(write.mode).queryName(write.name).option("checkpointLocation", location)
     return writer.trigger(**trigger).start()
 
@@ -122,7 +127,7 @@ def _observed(frame: DataFrame, trigger: Mapping[str, Any]) -> DataFrame:
 def run_write(frame: DataFrame, write: Write, on_rows: Callable[[Rows], None] | None = None) -> None:
     """Run one write of a batch job to its end."""
     if write.on_driver:
-        driver_sink(frame, write, on_rows)(tuple(row) for row in frame.collect())
+        DriverSink(frame, write, on_rows).take(tuple(row) for row in frame.collect())
         return
     check_target(frame, write, streaming=False)
     writer = frame.write.format(write.format).mode("overwrite" if write.overwrite else "append")
