@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.cli.interrupts import unbroken
 from flinkddl.cli.shell.help import HELP
 from flinkddl.cli.shell.split import CLIENT_WORDS
 from flinkddl.cli.tables import Columns, Tableau, answer_lines
@@ -122,10 +123,11 @@ class Engine:
     # ---- jobs ------------------------------------------------------------------------------------------------------
 
     def start(self, action: Start, **run: Any) -> Job:
-        """Start a job as soon as Spark is there, saying meanwhile what is waited for."""
+        """Start a job as soon as Spark is there, saying meanwhile what is waited for; after Ctrl-C there is no job."""
+        options = {**self.run, "notice": self.out.info, **run}
         with self.out.waiting(self._waiting_for):
             self.spark.wait()
-            return self.catalog.start(action, **{**self.run, "notice": self.out.info, **run})
+            return unbroken(lambda: self.catalog.start(action, **options), undo=lambda job: job.stop())
 
     def _waiting_for(self) -> str:
         return "starting the job" if self.spark.ready else self.spark.status()
@@ -161,14 +163,15 @@ class Engine:
     def _tableau(self, action: Start, columns: Columns) -> None:
         began = time.monotonic()
         tableau = Tableau(columns, action.job.streaming, self.out.line)
-        job = self.start(action, on_rows=lambda rows: tableau.add(rows.changes), notice=lambda text: None)
-        cancelled = False
+        job, cancelled = None, False
         try:
+            job = self.start(action, on_rows=lambda rows: tableau.add(rows.changes), notice=lambda text: None)
             while not job.await_termination(0.1):
                 pass
         except KeyboardInterrupt:
             cancelled = True
-            job.stop()
+            if job is not None:
+                job.stop()
         tableau.end(cancelled=cancelled, note=self.time_cost(began))
 
     def time_cost(self, began: float) -> str:

@@ -1,0 +1,34 @@
+"""Ctrl-C while something starts: it is whole, or undone."""
+
+from __future__ import annotations
+
+import _thread
+import time
+
+import pytest
+
+from flinkddl.cli.interrupts import unbroken
+
+
+def test_what_it_gives_and_raises() -> None:
+    assert unbroken(lambda: 7, undo=print) == 7
+    with pytest.raises(TimeoutError, match="mine"):
+        unbroken(lambda: (_ for _ in ()).throw(TimeoutError("mine")), undo=print)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_interrupt_waits_for_the_end_and_undoes_it(fails: bool) -> None:
+    seen: list[str] = []
+
+    def start() -> str:
+        time.sleep(0.2)
+        _thread.interrupt_main()
+        time.sleep(0.5)
+        seen.append("started")
+        if fails:
+            raise ValueError("no job")
+        return "job"
+
+    with pytest.raises(KeyboardInterrupt):
+        unbroken(start, undo=lambda job: seen.append(f"undone {job}"))
+    assert seen == (["started"] if fails else ["started", "undone job"])
