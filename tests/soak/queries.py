@@ -31,7 +31,7 @@ QUERIES = (
     f"SELECT {_kv('tier', 'MAX(credit)')} FROM custs GROUP BY tier",
     f"SELECT {_kv('tier', 'SUM(credit)')} FROM custs GROUP BY tier",
     f"SELECT {_kv('region', 'MIN(n)')} FROM stock GROUP BY region",
-    f"SELECT {_kv('cust', 'COUNT(*)')} FROM orders GROUP BY cust HAVING COUNT(*) < 20",
+    f"SELECT {_kv('cust', 'COUNT(*)')} FROM orders GROUP BY cust HAVING COUNT(*) % 3 = 0",
     f"SELECT {_kv('n', 'COUNT(*)')} FROM (SELECT cust, COUNT(*) AS n FROM orders GROUP BY cust) GROUP BY n",
     f"SELECT {_kv('cust', 'credit')} FROM custs WHERE credit > 500",
     f"SELECT {_kv('c.tier', 'SUM(o.price)')} FROM orders AS o JOIN custs AS c ON o.cust = c.cust GROUP BY c.tier",
