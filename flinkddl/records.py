@@ -1,7 +1,7 @@
 """``dataclass`` that costs a tenth to declare: the standard one compiles six methods per class at import.
 
 A command that reads one script declares a hundred records and makes values of a few. Here ``__init__`` is compiled
-when a class has made some values, and the other methods are shared code over the list of fields. Fields, defaults,
+when a class makes its first value, and the other methods are shared code over the list of fields. Fields, defaults,
 ``fields``, ``match`` and inheritance are those of the standard library; type checkers see the standard decorator and
 the standard ``replace``. A record can only inherit from records.
 """
@@ -88,45 +88,15 @@ def _refuse_del(self: Any, name: str) -> None:
     raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
-_INTERPRETED = 12  # values of a class made before its ``__init__`` is compiled: that costs as much as some twenty
-
-
 def _late_init(cls: type, frozen: bool) -> Callable[..., None]:
-    """Return an ``__init__`` that in time compiles the real one and puts it into its own place."""
-    fields: tuple[Field[Any], ...] = ()
-    made = 0
+    """Return an ``__init__`` that, at the first value, compiles the real one and puts it into its own place."""
 
     def __init__(self: Any, *args: Any, **named: Any) -> None:
-        nonlocal fields, made
-        made += 1
-        fields = fields or dataclasses.fields(cls)
-        if made > _INTERPRETED or not _interpreted(self, fields, args, named):
-            real = _init(cls, frozen)
-            setattr(cls, "__init__", real)  # noqa: B010  # mypy refuses the plain assignment
-            real(self, *args, **named)
+        real = _init(cls, frozen)
+        setattr(cls, "__init__", real)  # noqa: B010  # mypy refuses the plain assignment
+        real(self, *args, **named)
 
     return __init__
-
-
-def _interpreted(self: Any, fields: tuple[Field[Any], ...], args: tuple[Any, ...], named: dict[str, Any]) -> bool:
-    """Fill a new record; False, with nothing done, where the compiled ``__init__`` is needed (for its errors too)."""
-    given = dict(zip((f.name for f in fields if not f.kw_only), args, strict=False))
-    known = [f.name for f in fields]
-    if len(given) < len(args) or not named.keys() <= set(known) or given.keys() & named.keys():
-        return False
-    values = given | named
-    for f in fields:
-        if f.name not in values:
-            if f.default is not MISSING:
-                values[f.name] = f.default
-            elif f.default_factory is not MISSING:
-                values[f.name] = f.default_factory()
-            else:
-                return False
-    if hasattr(self, "__post_init__"):
-        return False
-    self.__dict__.update({name: values[name] for name in known})
-    return True
 
 
 def _init(cls: Any, frozen: bool) -> Callable[..., None]:

@@ -35,12 +35,13 @@ def fingerprint(sinks: Iterable[Sink], steps: Iterable[Step] = ()) -> tuple[tupl
 
 def _walk(node: Node, path: str) -> Iterator[tuple[str, str]]:
     text = describe(node).removeprefix(node.name).removeprefix("(").removesuffix(")")
-    yield node.name, f"{text} #{_digest(path + _describe(node))}"
+    yield node.name, f"{text} #{digest(path + _describe(node))}"
     for i, child in enumerate(node.inputs):
         yield from _walk(child, f"{path}.{i}")
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """Return eight hexadecimal characters that tell a text from others."""
     from hashlib import sha256  # here: ``check`` never comes by, and it is slow to import
 
     return sha256(text.encode()).hexdigest()[:8]
@@ -92,4 +93,4 @@ def _state(step: Step) -> str:
             return f"{step.name}: one a partition{', idle ones left out' if step.idle_ms else ''}"
         case _:
             return ""
-    return f"{step.note or step.name} #{_digest(_TTL.sub('(', what))}"
+    return f"{step.note or step.name} #{digest(_TTL.sub('(', what))}"

@@ -7,6 +7,7 @@ closed set of step kinds is the DataFrame API's own vocabulary.
 from __future__ import annotations
 
 from dataclasses import field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.records import dataclass
@@ -215,7 +216,7 @@ class SparkJob:
     identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
 
-    @property
+    @cached_property
     def fingerprint(self) -> tuple[tuple[str, str], ...]:
         """(operator, description) pairs that a checkpoint must match."""
         return self.identity()

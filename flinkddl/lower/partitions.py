@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.lower.fingerprint import digest
 from flinkddl.lower.job import Read, SparkJob, UnionAll, WithWatermark, below
 from flinkddl.options.values import parse_duration
 from flinkddl.plan.nodes import IntervalJoin, Scan, TemporalJoin, WindowAggregate, WindowJoin, WindowTableFunction
@@ -175,6 +176,4 @@ def share(most: int, count: int) -> str:
 
 def source_name(step: str) -> str:
     """Return the name under which Spark keeps a source's offsets: letters, digits and underscores."""
-    from hashlib import sha256  # here: few jobs come by, and it is slow to import
-
-    return f"{re.sub('[^A-Za-z0-9]', '_', step)[:40]}_{sha256(step.encode()).hexdigest()[:8]}"
+    return f"{re.sub('[^A-Za-z0-9]', '_', step)[:40]}_{digest(step)}"

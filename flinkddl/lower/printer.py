@@ -335,8 +335,12 @@ def print_json(jobs: Iterable[J.SparkJob]) -> str:
 
 
 def _job(job: J.SparkJob) -> dict[str, object]:
-    found = asdict(replace(job, identity=tuple)) | {"steps": _steps(job), "fingerprint": job.fingerprint}
-    return {name: value for name, value in found.items() if name != "identity"}
+    plain = {f.name: getattr(job, f.name) for f in fields(job) if f.name != "identity"}
+    return plain | {
+        "steps": _steps(job),
+        "writes": [asdict(w) for w in job.writes],
+        "fingerprint": job.fingerprint,
+    }
 
 
 def _steps(job: J.SparkJob) -> list[dict[str, object]]:

@@ -8,13 +8,13 @@ import shutil
 import tempfile
 import time
 from dataclasses import dataclass, fields
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
+from flinkddl.lower.fingerprint import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,7 +70,7 @@ def folder_name(name: str) -> str:
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name)
     if plain == name and len(name) <= _LONGEST:
         return name
-    return f"{plain[: _LONGEST - 9]}-{sha256(name.encode()).hexdigest()[:8]}"
+    return f"{plain[: _LONGEST - 9]}-{digest(name)}"
 
 
 def job_folder(root: str, job: J.SparkJob) -> str:

@@ -1,11 +1,11 @@
-"""``python -m tests.bench [NAME ...]``: run benchmarks; without a name all of them."""
+"""``python -m tests.bench [NAME ...]``: run benchmarks; without a name ``pageviews``."""
 
 from __future__ import annotations
 
 import argparse
 from importlib import import_module
 
-# name -> module with main(argv) -> None
+# name -> module with main([records]) -> None
 BENCHMARKS = {
     "pageviews": "tests.bench.pageviews",
     "json-kernels": "tests.bench.json_kernels",
@@ -21,10 +21,11 @@ BENCHMARKS = {
 def main() -> None:
     parser = argparse.ArgumentParser(prog="tests.bench", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], help="which benchmarks")
-    parser.add_argument("--records", type=int, default=4_000_000)
+    parser.add_argument("--records", type=int, help="how many; else what each takes by itself, mostly 4,000,000")
     args = parser.parse_args()
+    given = () if args.records is None else (args.records,)
     for name in args.names or ["pageviews"]:
-        import_module(BENCHMARKS[name]).main(args.records)
+        import_module(BENCHMARKS[name]).main(*given)
 
 
 if __name__ == "__main__":

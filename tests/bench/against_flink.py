@@ -188,7 +188,7 @@ class Bench:
         return ratio
 
 
-def main(records: int, cases: list[str] | None = None, rounds: int = 1, check: bool = True) -> None:
+def main(records: int = 4_000_000, cases: list[str] | None = None, rounds: int = 1, check: bool = True) -> None:
     """Print one line a case."""
     from flinkddl.runtime.broker import Broker, BrokerOptions
     from flinkddl.runtime.kafka_admin import KafkaAdmin

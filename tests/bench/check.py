@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-LINES = 300
+LINES = 305
 RUNS = 15
 
 _SINK = """CREATE TABLE s{n} (user_id BIGINT, n BIGINT, m STRING, PRIMARY KEY (user_id) NOT ENFORCED) WITH (
@@ -48,13 +48,13 @@ _SOURCE = """CREATE TABLE clicks (
 
 
 def samples() -> str:
-    """Return the samples' scripts in a row up to 300 lines, each table's name in one of them only."""
+    """Return the samples' scripts in a row up to some 300 lines, each table's name in one of them only."""
     lines: list[str] = []
     seen: set[str] = set()
     for path in sorted(ROOT.glob("samples/*/job.sql")):
         text = path.read_text(encoding="utf-8")
         names = set(re.findall(r"CREATE (?:TABLE|VIEW) (\w+)", text))
-        if not names & seen and len(lines) + text.count("\n") <= LINES + 5:
+        if not names & seen and len(lines) + text.count("\n") <= LINES:
             seen |= names
             lines += text.splitlines()
     return "\n".join(lines) + "\n"

@@ -81,7 +81,7 @@ def line(name: str, batches: list[Progress]) -> str:
     return f"{name:<17} " + " | ".join(cells)
 
 
-def main(records: int) -> None:
+def main(records: int = 1_000_000) -> None:
     """Print one line a query."""
     from flinkddl.runtime.broker import Broker, BrokerOptions
     from flinkddl.runtime.kafka_admin import KafkaAdmin

@@ -43,7 +43,7 @@ def copy(spark: SparkSession, servers: str, guarantee: str, records: int) -> flo
     return time.perf_counter() - begin
 
 
-def main(records: int) -> None:
+def main(records: int = 4_000_000) -> None:
     """Print each round, the medians and the ratio of the rates."""
     from flinkddl.runtime.broker import Broker, BrokerOptions
     from flinkddl.runtime.kafka_admin import KafkaAdmin

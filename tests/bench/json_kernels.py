@@ -32,7 +32,7 @@ def seconds(frame: DataFrame) -> float:
     return best
 
 
-def main(rows: int) -> None:
+def main(rows: int = 4_000_000) -> None:
     spark = kernel_session()
     fields = [(c.name, c.type) for c in parse(f"CREATE TABLE t ({COLUMNS})").columns if c.type]
     ddl = ", ".join(f"{n} {spark_type(t)}" for n, t in fields)

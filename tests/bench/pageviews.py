@@ -85,7 +85,7 @@ def by_hand(spark: SparkSession, servers: str, source: str, target: str) -> floa
     return time.perf_counter() - begin
 
 
-def main(records: int) -> None:
+def main(records: int = 4_000_000) -> None:
     """Print each round, the medians and the ratio hand-written / ours (above 1: ours is faster)."""
     from flinkddl.runtime.broker import Broker, BrokerOptions
     from flinkddl.runtime.kafka_admin import KafkaAdmin

@@ -1,13 +1,18 @@
-"""``python -m tests.fuzz --cases 3000 --seed 1``: random queries over random changes, against DuckDB."""
+"""``python -m tests.fuzz --cases 3000 --seed 1``: random queries over random changes, against DuckDB.
+
+Groups of cases are spread over ``--processes``, each with a Spark of its own; what a group draws depends on
+the seed and the group's number only.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 
-from tests.fuzz.session import fuzz_session
-from tests.fuzz.trial import Summary, run_group
+from tests.fuzz.trial import Summary, run_apart
 
 
 def main() -> int:
@@ -15,23 +20,22 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--group", type=int, default=25, help="queries that run over one stream")
+    parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--store", choices=("memory", "rocksdb"), default="memory")
     args = parser.parse_args()
     started = time.monotonic()
     total = Summary(args.seed)
-    spark = fuzz_session()
-    try:
-        number = 0
-        while total.cases < args.cases:
-            size = min(args.group, args.cases - total.cases)
-            found = run_group(spark, args.seed * 1_000_000 + number, size, args.store)
+    groups = [
+        (args.seed * 1_000_000 + n, min(args.group, args.cases - first), args.store)
+        for n, first in enumerate(range(0, args.cases, args.group))
+    ]
+    with ProcessPoolExecutor(args.processes, get_context("spawn")) as workers:
+        for done in as_completed([workers.submit(run_apart, *group) for group in groups]):
+            found = done.result()
             total.add(found)
-            number += 1
             for text in found.divergences:
                 print(text, flush=True)
             print(f"{total.cases}/{args.cases} cases, {time.monotonic() - started:.0f} s, {total.line()}", flush=True)
-    finally:
-        spark.stop()
     print(f"{total.line()} in {time.monotonic() - started:.0f} s")
     return 1 if total.divergences else 0
 

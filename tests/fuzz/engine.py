@@ -190,6 +190,7 @@ class Group:
         self.checkpoint = tempfile.mkdtemp(prefix="fuzz")
         self.crash = False
         self._done: set[int] = set()
+        self._united: Any = None
 
     def run(self) -> None:
         """Run everything that is there, from where the last run stopped; with ``crash`` set, die in a batch first."""
@@ -204,6 +205,12 @@ class Group:
                     raise
 
     def _run(self) -> None:
+        if self._united is None:
+            self._united = self._frame()
+        query = self._united.writeStream.outputMode(self.mode).option("checkpointLocation", self.checkpoint)
+        query.foreachBatch(self._take).trigger(availableNow=True).start().awaitTermination()
+
+    def _frame(self) -> Any:
         child = self.spark.newSession()
         ctx = Lowering(streaming=True)
         united = J.UnionAll(name="all_cases", parts=tuple(self._part(n, c, ctx) for n, c in enumerate(self.cases)))
@@ -213,8 +220,7 @@ class Group:
         frames: dict[str, Any] = {}
         for step in (*ctx.steps, united):
             frames[step.name] = frame(child, step, frames)
-        query = frames[united.name].writeStream.outputMode(self.mode).option("checkpointLocation", self.checkpoint)
-        query.foreachBatch(self._take).trigger(availableNow=True).start().awaitTermination()
+        return frames[united.name]
 
     def _part(self, number: int, case: Case, ctx: Lowering) -> str:
         rel = lower_for(case.node, ctx, case.accepts, case.key)

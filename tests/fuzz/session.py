@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -18,7 +19,9 @@ CHEAP = {
 }
 
 
+@cache
 def fuzz_session() -> Any:
+    """Return the session of this process."""
     from flinkddl.runtime.session import SparkOptions, build_session
 
     return build_session(SparkOptions(master="local[2]", conf=CHEAP))

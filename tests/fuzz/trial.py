@@ -18,6 +18,7 @@ from flinkddl.lower.stream import lower_for
 from tests.fuzz import compare
 from tests.fuzz.engine import SETTINGS, Case, Group, Planner, upsert_keys
 from tests.fuzz.queries import Generator, Rel
+from tests.fuzz.session import fuzz_session
 from tests.fuzz.world import World
 
 MEMORY = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
@@ -66,6 +67,11 @@ def run_group(spark: Any, seed: int, size: int, store: str = "memory") -> Summar
         return _run(spark, World(seed, folder), seed, size, store)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_apart(seed: int, size: int, store: str) -> Summary:
+    """Run a group in the session of this process, which is not the caller's."""
+    return run_group(fuzz_session(), seed, size, store)
 
 
 def _run(spark: Any, world: World, seed: int, size: int, store: str) -> Summary:

@@ -231,14 +231,20 @@ def test_the_end_of_a_bounded_stream_closes_every_window(
     assert sorted(rows) == [(0, 3), (10, 2), (20, 1)]
 
 
-def test_a_drain_closes_every_window_and_the_checkpoint_cannot_go_on(
-    spark: SparkSession, broker: Broker, new_topic: Callable[..., str], tmp_path: Path
+@pytest.mark.parametrize("pause", [0, 2], ids=["between batches", "while rows are taken"])
+def test_a_drain_closes_every_window_once_and_the_checkpoint_cannot_go_on(
+    spark: SparkSession, broker: Broker, new_topic: Callable[..., str], tmp_path: Path, pause: float
 ) -> None:
     topic = new_topic("drained")
     produce(broker.bootstrap, topic, SECONDS)
     steps = (read(topic, broker.bootstrap, start={"mode": "earliest-offset"}), decode(), *WINDOW)
     rows: list[Any] = []
-    options = RunOptions(str(tmp_path), on_rows=lambda r: rows.extend(c.row for c in r.changes), **QUIET)
+
+    def take(batch: Any) -> None:
+        rows.extend(c.row for c in batch.changes)
+        time.sleep(pause)
+
+    options = RunOptions(str(tmp_path), on_rows=take, **QUIET)
     endless = job(steps, COLLECT, trigger=("processingTime", "0 seconds"))
     running = start_job(spark, endless, options)
     _until(lambda: len(rows) == 2)
@@ -247,27 +253,6 @@ def test_a_drain_closes_every_window_and_the_checkpoint_cannot_go_on(
     assert sorted(rows) == [(0, 3), (10, 2), (20, 1)]
     with pytest.raises(FlinkDdlError, match="FD821"):
         start_job(spark, endless, options)
-
-
-def test_a_drain_while_rows_are_taken_gives_no_row_twice(
-    spark: SparkSession, broker: Broker, new_topic: Callable[..., str], tmp_path: Path
-) -> None:
-    topic = new_topic("drained")
-    produce(broker.bootstrap, topic, SECONDS)
-    steps = (read(topic, broker.bootstrap, start={"mode": "earliest-offset"}), decode(), *WINDOW)
-    rows: list[Any] = []
-
-    def slow(taken: Any) -> None:  # so that the stop finds the batch open
-        rows.extend(c.row for c in taken.changes)
-        time.sleep(2)
-
-    options = RunOptions(str(tmp_path), on_rows=slow, **QUIET)
-    endless = job(steps, COLLECT, trigger=("processingTime", "0 seconds"))
-    running = start_job(spark, endless, options)
-    _until(lambda: len(rows) == 2)
-    running.stop(drain=True)
-    assert running.status == "stopped"
-    assert sorted(rows) == [(0, 3), (10, 2), (20, 1)]
 
 
 def test_a_stop_comes_between_batches_and_the_next_run_goes_on(

@@ -23,6 +23,7 @@ from flinkddl.lower.stream import Accepts, lower_for
 from flinkddl.lower.stream.base import HANDLERS, Want
 from flinkddl.plan import nodes as N
 from flinkddl.records import dataclass
+from flinkddl.runtime.steps import apply_step
 from flinkddl.sqltypes import quote, spark_type
 
 END = "2199-01-01 00:00:00"
@@ -77,38 +78,11 @@ HANDLERS[Feed] = _lower_feed
 
 
 def frame(spark: Any, step: J.Step, frames: dict[str, Any]) -> Any:
-    """Build the DataFrame of one step."""
-    from pyspark.sql.functions import expr
-
-    def named(columns: tuple[J.Named, ...]) -> list[Any]:
-        return [expr(sql).alias(name) for name, sql in columns]
-
-    match step:
-        case J.Read():
-            reader = spark.readStream.schema(step.schema).option("maxFilesPerTrigger", "1")
-            return reader.format(step.format).load(step.options["path"])
-        case J.Rows():
-            return spark.sql(step.query)
-        case J.Select(generator=(text, names)):
-            return frames[step.input].select(*named(step.columns), expr(text).alias(*names))
-        case J.Select():
-            return frames[step.input].select(*named(step.columns))
-        case J.Where():
-            return frames[step.input].where(step.condition)
-        case J.WithWatermark():
-            return frames[step.input].withWatermark(step.column, step.delay)
-        case J.GroupBy():
-            return frames[step.input].groupBy(*named(step.keys)).agg(*named(step.aggs))
-        case J.DropDuplicates():
-            return frames[step.input].dropDuplicates(list(step.columns))
-        case J.JoinStep():
-            return frames[step.left].join(frames[step.right], expr(step.on), step.how)
-        case J.UnionAll():
-            first, *rest = (frames[p] for p in step.parts)
-            for part in rest:
-                first = first.union(part)
-            return first
-    raise TypeError(step)
+    """Build the DataFrame of one step; a source is a folder of JSON files, one a micro-batch."""
+    if isinstance(step, J.Read):
+        reader = spark.readStream.schema(step.schema).option("maxFilesPerTrigger", "1")
+        return reader.format(step.format).load(step.options["path"])
+    return apply_step(step, spark, frames)
 
 
 def plain(value: Any) -> Any:
