@@ -220,7 +220,7 @@ class Group:
         frames: dict[str, Any] = {}
         for step in (*ctx.steps, united):
             frames[step.name] = frame(child, step, frames)
-        return frames[united.name]
+        return frames[united.name].coalesce(1)  # one task a batch at the end: each reads the plan of all cases
 
     def _part(self, number: int, case: Case, ctx: Lowering) -> str:
         rel = lower_for(case.node, ctx, case.accepts, case.key)

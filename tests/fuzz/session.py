@@ -7,7 +7,10 @@ from typing import Any
 
 CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 CHEAP = {
-    "spark.driver.memory": "2g",
+    "spark.driver.memory": "5g",  # with 2g a fifth of the time goes to garbage
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+    "spark.sql.ui.retainedExecutions": "2",
+    "spark.network.timeout": "2h",  # a run may be stopped for a while where something else needs the machine
     "spark.default.parallelism": "1",
     # Hadoop's local file system forks a process for the mode of each file it makes; its raw one does not
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
