@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,26 @@ def test_of_rows_that_meet_at_a_sink_key_the_one_that_came_last_stands(spark: Sp
         for k in {r[1] for r in ROWS}
     }
     assert running.table == Counter(max(rows) for rows in places.values())  # ids follow the arrival
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("falls", [True, False])
+def test_top_of_many_rows_in_a_batch(spark: SparkSession, tmp_path: Path, falls: bool) -> None:
+    """So many that rows behind the last place are given up on the way; in one order the newest rows lead."""
+    node = feed(tmp_path / "t", FIELDS)
+    r = random.Random(5)
+    rows = [(i, r.choice(["a", "b", None]), r.choice([None, *range(9)])) for i in range(1200)]
+    order = (SortKey(2, descending=falls, nulls_first=not falls), SortKey(0, descending=falls))
+    running = Running(spark, rank(node, *order, end=3))
+    for n in range(3):
+        batch = rows[n * 400 : n * 400 + 400]
+        records = [dict(zip(("id", "k", "v"), row, strict=True)) | {"__seq": row[0]} for row in batch]
+        write(node.folder, n, records)
+        running.go()
+        ordered = sorted(rows[: n * 400 + 400], key=lambda x: (x[2] is not None, x[2] or 0, x[0]), reverse=falls)
+        assert running.table == Counter(x for k in ("a", "b", None) for x in [y for y in ordered if y[1] == k][:3])
+    assert not running.wrong
+    running.close()
 
 
 @pytest.mark.spark

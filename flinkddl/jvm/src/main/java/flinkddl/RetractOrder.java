@@ -6,7 +6,10 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.LongType;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.TimestampNTZType;
+import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.ByteArray;
 
 /**
@@ -17,16 +20,19 @@ final class RetractOrder implements Comparator<InternalRow>, Serializable {
     private final DataType[] types;
     private final boolean[] descending;
     private final boolean[] nullsLast;
+    private final boolean[] longs; // held as a long, which need not be boxed to be compared
 
     RetractOrder(StructType type) {
         int n = type.length();
         types = new DataType[n];
         descending = new boolean[n];
         nullsLast = new boolean[n];
+        longs = new boolean[n];
         for (int i = 0; i < n; i++) {
             types[i] = type.apply(i).dataType();
             descending[i] = type.apply(i).name().startsWith("d");
             nullsLast[i] = type.apply(i).name().endsWith("l");
+            longs[i] = types[i] instanceof LongType || types[i] instanceof TimestampType || types[i] instanceof TimestampNTZType;
         }
     }
 
@@ -50,6 +56,9 @@ final class RetractOrder implements Comparator<InternalRow>, Serializable {
 
     @SuppressWarnings({"unchecked", "rawtypes"})
     private int values(InternalRow a, InternalRow b, int i) {
+        if (longs[i]) {
+            return Long.compare(a.getLong(i), b.getLong(i));
+        }
         DataType t = types[i];
         if (t instanceof BinaryType) {
             return ByteArray.compareBinary(a.getBinary(i), b.getBinary(i));

@@ -45,6 +45,7 @@ final class RetractTop extends Retract<RetractTop.Rows> {
         long last;
         boolean ranked;
         boolean grows;
+        Place bar; // the row at the last place when rows were last trimmed: what is behind it need not be kept
 
         @Override void fold() { rows.fold(); }
 
@@ -88,8 +89,11 @@ final class RetractTop extends Retract<RetractTop.Rows> {
         s.last = in.getLong(3);
         s.ranked = in.getBoolean(4);
         s.grows = in.getBoolean(5);
-        s.rows.add(bytes(in, 6, 2), in.getLong(0), in.isNullAt(1) ? 0 : in.getLong(1));
-        trim(s);
+        long sequence = in.isNullAt(1) ? 0 : in.getLong(1);
+        if (s.bar == null || before(in.getStruct(6, 2).getStruct(0, orders), sequence, s.bar)) {
+            s.rows.add(bytes(in, 6, 2), in.getLong(0), sequence);
+            trim(s);
+        }
         return s;
     }
 
@@ -117,7 +121,15 @@ final class RetractTop extends Retract<RetractTop.Rows> {
             }
             s.rows.entries.clear();
             s.rows.entries.putAll(keep.entries);
+            List<Place> kept = places(s, false);
+            s.bar = s.last > 0 && kept.size() == s.last ? kept.get(kept.size() - 1) : null;
         }
+    }
+
+    /** Whether a row may come before a place; of equal ones each may, for their bytes decide. */
+    private boolean before(InternalRow o, long sequence, Place place) {
+        int c = order.compare(o, place.order());
+        return c < 0 || c == 0 && sequence <= place.sequence();
     }
 
     /** The rows at places 1..last, best first. */
