@@ -53,8 +53,9 @@ docs: setup ## bring the tables of the README up to date
 bench: setup ## throughput against hand-written PySpark
 	$(BIN)/python -m tests.bench
 
-nightly: setup ## everything, the slow tests and the comparison with a real Flink included
+nightly: setup ## everything: slow tests, comparison with a real Flink, fuzz (CASES=3000 SEED=today)
 	$(BIN)/pytest -q
+	$(BIN)/python -m tests.fuzz --cases $(or $(CASES),3000) --seed $(or $(SEED),$(shell date +%Y%m%d))
 
 clean: ## remove what was built, .venv included
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis spark-warehouse

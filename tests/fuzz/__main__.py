@@ -14,6 +14,8 @@ from multiprocessing import get_context
 
 from tests.fuzz.trial import Summary, run_apart
 
+STORES = ("rocksdb", "memory", "memory", "memory")
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
@@ -21,12 +23,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--group", type=int, default=25, help="queries that run over one stream")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--store", choices=("memory", "rocksdb"), default="memory")
+    parser.add_argument("--store", choices=("memory", "rocksdb"), help="default: RocksDB for every fourth group")
     args = parser.parse_args()
     started = time.monotonic()
     total = Summary(args.seed)
     groups = [
-        (args.seed * 1_000_000 + n, min(args.group, args.cases - first), args.store)
+        (args.seed * 1_000_000 + n, min(args.group, args.cases - first), args.store or STORES[n % len(STORES)])
         for n, first in enumerate(range(0, args.cases, args.group))
     ]
     with ProcessPoolExecutor(args.processes, get_context("spawn")) as workers:

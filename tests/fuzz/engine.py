@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.catalog.state import Catalog
@@ -190,7 +191,6 @@ class Group:
         self.checkpoint = tempfile.mkdtemp(prefix="fuzz")
         self.crash = False
         self._done: set[int] = set()
-        self._united: Any = None
 
     def run(self) -> None:
         """Run everything that is there, from where the last run stopped; with ``crash`` set, die in a batch first."""
@@ -205,12 +205,11 @@ class Group:
                     raise
 
     def _run(self) -> None:
-        if self._united is None:
-            self._united = self._frame()
         query = self._united.writeStream.outputMode(self.mode).option("checkpointLocation", self.checkpoint)
         query.foreachBatch(self._take).trigger(availableNow=True).start().awaitTermination()
 
-    def _frame(self) -> Any:
+    @cached_property
+    def _united(self) -> Any:
         child = self.spark.newSession()
         ctx = Lowering(streaming=True)
         united = J.UnionAll(name="all_cases", parts=tuple(self._part(n, c, ctx) for n, c in enumerate(self.cases)))
