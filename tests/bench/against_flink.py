@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import time
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ORACLE = Path(os.environ.get("FLINKDDL_ORACLE", Path(__file__).parents[3] / "shared" / "oracle" / "flink"))
+# a Flink in the middle of a job does not see that its input ended
+DIES_WITH_US = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
 PARTITIONS = 4
 _BOUNDED = "'properties.bootstrap.servers' = '{servers}', 'scan.bounded.mode' = 'latest-offset'"
 VIEWS = (
@@ -84,8 +87,9 @@ class Flink:
 
     def __enter__(self) -> Flink:
         environment = {**os.environ, "FLINK_ORACLE_HEAP": os.environ.get("FLINK_ORACLE_HEAP", "2g")}
+        command = [*DIES_WITH_US, str(ORACLE), "pipe"]
         self._process = subprocess.Popen(
-            [str(ORACLE), "pipe"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
         self.sql("SET 'parallelism.default' = '2'")
         self.sql("SET 'table.exec.sink.require-on-conflict' = 'false'")

@@ -113,16 +113,16 @@ final class RetractTop extends Retract<RetractTop.Rows> {
     private void trim(Rows s) {
         if (s.grows && s.rows.entries.size() > 4 * s.last + 16) {
             RetractMultiset keep = new RetractMultiset(true);
-            for (boolean old : new boolean[] {true, false}) {
-                for (Place p : places(s, old)) {
+            List<Place> now = places(s, false);
+            for (List<Place> kept : List.of(places(s, true), now)) {
+                for (Place p : kept) {
                     RetractMultiset.Key key = new RetractMultiset.Key(p.bytes());
                     keep.entries.put(key, s.rows.entries.get(key));
                 }
             }
             s.rows.entries.clear();
             s.rows.entries.putAll(keep.entries);
-            List<Place> kept = places(s, false);
-            s.bar = s.last > 0 && kept.size() == s.last ? kept.get(kept.size() - 1) : null;
+            s.bar = s.last > 0 && now.size() == s.last ? now.get(now.size() - 1) : null;
         }
     }
 
