@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 
 from flinkddl.cli.interrupts import unbroken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """What a shell starts in the background ignores Ctrl-C, and so would these tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_what_it_gives_and_raises() -> None:
@@ -16,6 +29,7 @@ def test_what_it_gives_and_raises() -> None:
         unbroken(lambda: (_ for _ in ()).throw(TimeoutError("mine")), undo=print)
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("fails", [False, True])
 def test_an_interrupt_waits_for_the_end_and_undoes_it(fails: bool) -> None:
     seen: list[str] = []
