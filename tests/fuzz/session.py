@@ -16,7 +16,6 @@ CHEAP = {
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS,
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
-    "spark.sql.streaming.stateStore.maintenanceInterval": "1h",
     "spark.sql.streaming.stateStore.stateSchemaCheck": "false",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
 }
