@@ -23,8 +23,8 @@ GRACE_SECONDS = 10
 _PR_SET_PDEATHSIG = 1
 
 
-def _die_with_parent() -> None:
-    """In the child: ask Linux for SIGKILL when the guard itself is killed."""
+def die_with_parent() -> None:
+    """In a child before it runs (``preexec_fn``): ask Linux for SIGKILL when its parent is killed."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -51,7 +51,7 @@ def main(argv: list[str]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     owner = sys.stdin.fileno()
     watched = [owner] if mode == "owned" else []
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=_die_with_parent)
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent)
     try:
         while child.poll() is None:
             ready, _, _ = select.select(watched, [], [], 0.2)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import time
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.runtime import watchdog
 from tests.e2e import support
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ORACLE = Path(os.environ.get("FLINKDDL_ORACLE", Path(__file__).parents[3] / "shared" / "oracle" / "flink"))
-# a Flink in the middle of a job does not see that its input ended
-DIES_WITH_US = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
 PARTITIONS = 4
 _BOUNDED = "'properties.bootstrap.servers' = '{servers}', 'scan.bounded.mode' = 'latest-offset'"
 VIEWS = (
@@ -87,9 +85,13 @@ class Flink:
 
     def __enter__(self) -> Flink:
         environment = {**os.environ, "FLINK_ORACLE_HEAP": os.environ.get("FLINK_ORACLE_HEAP", "2g")}
-        command = [*DIES_WITH_US, str(ORACLE), "pipe"]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            [str(ORACLE), "pipe"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+            preexec_fn=watchdog.die_with_parent,  # in the middle of a job it does not see that its input ended
         )
         self.sql("SET 'parallelism.default' = '2'")
         self.sql("SET 'table.exec.sink.require-on-conflict' = 'false'")
