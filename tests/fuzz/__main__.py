@@ -12,7 +12,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 
-from tests.fuzz.trial import Summary, run_apart
+from tests.fuzz.trial import Summary, run_group
 
 STORES = ("rocksdb", "memory", "memory", "memory")
 
@@ -32,7 +32,7 @@ def main() -> int:
         for n, first in enumerate(range(0, args.cases, args.group))
     ]
     with ProcessPoolExecutor(args.processes, get_context("spawn")) as workers:
-        for done in as_completed([workers.submit(run_apart, *group) for group in groups]):
+        for done in as_completed([workers.submit(run_group, *group) for group in groups]):
             found = done.result()
             total.add(found)
             for text in found.divergences:

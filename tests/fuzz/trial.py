@@ -60,18 +60,13 @@ class Drawn:
     case: Case
 
 
-def run_group(spark: Any, seed: int, size: int, store: str = "memory") -> Summary:
+def run_group(seed: int, size: int, store: str) -> Summary:
     """Draw ``size`` queries over one world and run them together. Never raises for what a query does."""
     folder = Path(tempfile.mkdtemp(prefix="fuzz-world"))
     try:
-        return _run(spark, World(seed, folder), seed, size, store)
+        return _run(fuzz_session(), World(seed, folder), seed, size, store)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def run_apart(seed: int, size: int, store: str) -> Summary:
-    """Run a group in the session of this process, which is not the caller's."""
-    return run_group(fuzz_session(), seed, size, store)
 
 
 def _run(spark: Any, world: World, seed: int, size: int, store: str) -> Summary:
