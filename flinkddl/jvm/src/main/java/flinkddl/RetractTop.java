@@ -7,8 +7,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.ArrayType;
@@ -112,16 +114,12 @@ final class RetractTop extends Retract<RetractTop.Rows> {
     /** Only where nothing is taken back: rows beyond the last place, old or new, can never come back in. */
     private void trim(Rows s) {
         if (s.grows && s.rows.entries.size() > 4 * s.last + 16) {
-            RetractMultiset keep = new RetractMultiset(true);
             List<Place> now = places(s, false);
+            Set<RetractMultiset.Key> keep = new HashSet<>();
             for (List<Place> kept : List.of(places(s, true), now)) {
-                for (Place p : kept) {
-                    RetractMultiset.Key key = new RetractMultiset.Key(p.bytes());
-                    keep.entries.put(key, s.rows.entries.get(key));
-                }
+                kept.forEach(p -> keep.add(new RetractMultiset.Key(p.bytes())));
             }
-            s.rows.entries.clear();
-            s.rows.entries.putAll(keep.entries);
+            s.rows.entries.keySet().retainAll(keep);
             s.bar = s.last > 0 && now.size() == s.last ? now.get(now.size() - 1) : null;
         }
     }
