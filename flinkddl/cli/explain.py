@@ -1,7 +1,8 @@
-"""``flinkddl explain``: the plans of a script's queries and INSERTs, as text, data or picture."""
+"""``flinkddl explain``: the plans of a script's queries and INSERTs, EXPLAINed ones too: text, data or picture."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from flinkddl.cli.common import OK, add_script_arguments, exit_code, print_diagnostics, read_source, start_catalog
@@ -9,7 +10,7 @@ from flinkddl.diagnostics import FlinkDdlError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from flinkddl.lower.script import Compiled, Start
 
@@ -24,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the plans of all jobs."""
-    from flinkddl.lower.script import Start, compile_script
+    from flinkddl.lower.script import compile_script
 
     try:
         source = read_source(args.script)
@@ -34,9 +35,22 @@ def run(args: argparse.Namespace) -> int:
     except FlinkDdlError as error:
         print_diagnostics(error.diagnostics)
         return exit_code(error)
-    starts = [a for a in compiled.actions if isinstance(a, Start)]
+    starts = list(_jobs(compiled))
+    if not starts:
+        print(f"{source.name}: no query and no INSERT in it, so there is no plan", file=sys.stderr)
     print(_FORMATS[args.format](starts, compiled, source.name))
     return OK
+
+
+def _jobs(compiled: Compiled) -> Iterator[Start]:
+    from flinkddl.lower.script import Answer, Start
+
+    for action in compiled.actions:
+        match action:
+            case Start():
+                yield action
+            case Answer(of=Start() as explained):
+                yield explained
 
 
 def _text(starts: list[Start], compiled: Compiled, name: str) -> str:

@@ -47,10 +47,11 @@ class Done(Action):
 
 @dataclass(frozen=True)
 class Answer(Action):
-    """Rows that are known without running anything (SHOW, DESCRIBE, EXPLAIN, SET)."""
+    """Rows known without running anything (SHOW, DESCRIBE, EXPLAIN, SET); ``of``: the job that EXPLAIN tells."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
+    of: Start | None = None
 
 
 @dataclass(frozen=True)
@@ -266,7 +267,7 @@ def _explain(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Actio
     inner = _action(_scratch(out), tree.this, span, bag)
     if not isinstance(inner, Start):
         raise FlinkDdlError.of("FD655", "only queries, INSERTs and statement sets have a plan", span)
-    return Answer(span, ("result",), ((explain(inner.job, inner.sinks, out.catalog.settings),),))
+    return Answer(span, ("result",), ((explain(inner.job, inner.sinks, out.catalog.settings),),), inner)
 
 
 def _scratch(out: Compiled) -> Compiled:

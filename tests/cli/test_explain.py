@@ -125,6 +125,23 @@ def test_command(format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert json.loads(printed)[0]["operators"][-1]["changelogMode"] == ["NONE"]
 
 
+def test_command_takes_what_stands_under_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "job.sql"
+    script.write_text(DDL + SET, encoding="utf-8")
+    assert main(["explain", str(script)]) == 0
+    plain = capsys.readouterr().out
+    script.write_text(f"{DDL}EXPLAIN {SET.removeprefix('EXECUTE ')}", encoding="utf-8")
+    assert main(["explain", str(script)]) == 0
+    assert capsys.readouterr().out.split("== Changelog plan ==")[1:] == plain.split("== Changelog plan ==")[1:]
+
+
+def test_command_says_that_a_script_has_no_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "job.sql"
+    script.write_text(DDL, encoding="utf-8")
+    assert main(["explain", str(script)]) == 0
+    assert "job.sql: no query and no INSERT" in capsys.readouterr().err
+
+
 def test_command_says_what_is_wrong(tmp_path: Path) -> None:
     script = tmp_path / "job.sql"
     script.write_text("SELECT * FROM nowhere;", encoding="utf-8")
