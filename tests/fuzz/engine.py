@@ -219,6 +219,8 @@ class Group:
         frames: dict[str, Any] = {}
         for step in (*ctx.steps, united):
             frames[step.name] = frame(child, step, frames)
+        if any(isinstance(step, J.DropDuplicates) for step in ctx.steps):
+            return frames[united.name]  # in one task with an aggregate it takes that one's state store for its own
         return frames[united.name].coalesce(1)  # one task a batch at the end: each reads the plan of all cases
 
     def _part(self, number: int, case: Case, ctx: Lowering) -> str:

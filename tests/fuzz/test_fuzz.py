@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
 
 from tests.fuzz import compare
+from tests.fuzz.engine import Case, Group, Planner
 from tests.fuzz.queries import Generator
 from tests.fuzz.trial import Summary, draw
 from tests.fuzz.world import World
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pyspark.sql import SparkSession
 
 
 @pytest.mark.spark
@@ -31,6 +35,28 @@ def test_three_hundred_cases(capsys: pytest.CaptureFixture[str]) -> None:
                 print("\nfuzz:", line.rstrip(), end="", flush=True)  # it takes minutes: who waits sees how far it is
     assert process.returncode == 0, "".join(output)
     assert "seed 7: 300 cases" in output[-1]
+
+
+@pytest.mark.spark
+def test_a_first_row_by_processing_time_runs_beside_an_aggregate(spark: SparkSession, tmp_path: Path) -> None:
+    """Seed 2, group 72: Spark's dropDuplicates took the store of an aggregate that ran before it in one task."""
+    world = World(2, tmp_path)
+    first = "SELECT *, ROW_NUMBER() OVER (PARTITION BY a0 ORDER BY pt) AS n FROM a"
+    planner = Planner(world)
+    count, dedup = cases = [
+        Case("count", planner.plan("SELECT COUNT(*) FROM a GROUP BY a1"), "changelog"),
+        Case("first", planner.plan(f"SELECT a0, COUNT(*) FROM ({first}) WHERE n = 1 GROUP BY a0"), "changelog"),
+    ]
+    group = Group(spark, cases)
+    try:
+        for _ in range(2):
+            world.batch(30)
+            group.run()
+    finally:
+        group.close()
+    rows = world.tables[0].rows()
+    assert sum(int(n) * times for (n,), times in count.table.items()) == len(rows)
+    assert dedup.table == Counter({(str(key), "1"): 1 for key, *_ in rows})
 
 
 def test_most_drawn_queries_are_taken(tmp_path: Path) -> None:
