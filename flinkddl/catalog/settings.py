@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setting:
-    """One key: kind and default as for options (durations in milliseconds), and what it does here."""
+    """One key: kind and default as for options (durations in milliseconds), and what it does here.
+
+    ``use``: ``mapped``, ``ignored`` (the note says why nothing changes), ``refused`` (any value but the default).
+    """
 
     key: str
     kind: str
@@ -62,9 +65,12 @@ def check(key: str, text: str, key_span: Span | None, value_span: Span | None, b
         bag.note("FD331", f"'{key}' is no setting known here; it is stored and has no effect", key_span, help)
         return True
     try:
-        values.parse(setting.kind, text, setting.choices)
+        given = values.parse(setting.kind, text, setting.choices)
     except ValueError as error:
         bag.error("FD330", f"invalid value '{masking.mask(key, text)}' for '{key}'", value_span, str(error))
+        return False
+    if setting.use == "refused" and given != setting.default:
+        bag.error("FD330", f"'{key}' = '{masking.mask(key, text)}' is not available here", value_span, setting.note)
         return False
     if setting.use == "ignored":
         bag.note("FD332", f"'{key}' has no effect here: {setting.note}", key_span)

@@ -16,7 +16,7 @@ from flinkddl.lower.partitions import NAMED_SOURCES, can_name, timed_tables
 from flinkddl.lower.scan_datagen import is_bounded as datagen_is_bounded
 from flinkddl.lower.sink import lower_sink
 from flinkddl.lower.stream.ttl import note_kept
-from flinkddl.plan.changelog import SinkPlan, plan_sink
+from flinkddl.plan.changelog import PARALLELISM, SinkPlan, plan_sink
 from flinkddl.plan.nodes import Node, Scan, Sink
 from flinkddl.records import replace
 
@@ -105,7 +105,7 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Mapping[str, str], zon
         name=name,
         steps=tuple(ctx.steps),
         writes=_distinct(writes),
-        settings=_ALWAYS | (_STREAMING if streaming else {}) | ctx.settings,
+        settings=_ALWAYS | (_STREAMING if streaming else {}) | _parallelism(config) | ctx.settings,
         streaming=streaming,
         trigger=trigger(sinks, config, streaming),
         udfs={**user_functions(sinks), **ctx.udfs},
@@ -113,6 +113,15 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Mapping[str, str], zon
         owners={step: places[node] for step, node in ctx.owners.items() if node in places},
     )
     return _realtime(job, sinks) if job.trigger[0] == "realTime" else job
+
+
+def _parallelism(config: Mapping[str, str]) -> dict[str, str]:
+    """Return the shuffle partitions that the script asks for; the table setting goes before the cluster's, as in Flink.
+
+    A checkpoint keeps the number that it was begun with.
+    """
+    given = (int(config[key]) for key in PARALLELISM if key in config)
+    return next(({"spark.sql.shuffle.partitions": str(n)} for n in given if n > 0), {})
 
 
 def _realtime(job: SparkJob, sinks: tuple[Sink, ...]) -> SparkJob:
@@ -150,12 +159,13 @@ def _input(sink: Sink, plan: SinkPlan, ctx: Lowering) -> Rel:
 def trigger(sinks: tuple[Sink, ...], config: Mapping[str, str], streaming: bool) -> tuple[str, str]:
     """Choose Spark's trigger: bounded input ends by itself, real-time mode when asked for, else as fast as it can.
 
-    ``table.exec.mini-batch.allow-latency`` and a sink's buffer interval become the micro-batch interval.
+    ``table.exec.mini-batch.allow-latency`` and a sink's buffer interval become the micro-batch interval. Real-time
+    mode writes a checkpoint where its long batches end: each ``execution.checkpointing.interval``.
     """
     if not streaming or all(is_bounded(s) for sink in sinks for s in scans(sink)):
         return ("availableNow", "true")
     if realtime.wanted(config):
-        interval = _milliseconds(config.get("execution.checkpointing.interval", ""))
+        interval = _milliseconds(config.get("execution.checkpointing.interval", "")) or realtime.USUAL_MS
         return ("realTime", f"{max(interval, realtime.SHORTEST_MS)} milliseconds")
     waits = [0]
     if config.get("table.exec.mini-batch.enabled", "").lower() == "true":

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MODE = "flinkddl.execution.mode"
 SINKS = ("kafka", "console")
 SHORTEST_MS = 5000  # spark.sql.streaming.realTimeMode.minBatchDuration
+USUAL_MS = 300_000  # Spark's own Trigger.RealTime: each boundary holds records up for most of a second
 SETTINGS = {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
 
 

@@ -28,7 +28,7 @@ REFRESH_PER_SECOND = 4
 def headline(job: J.SparkJob, checkpoint: str | None) -> list[str]:
     """Return what a job writes and reads, one line each, for the start of a run."""
     mode = run_mode(job)
-    kept = f" · checkpoint: {checkpoint or 'temporary'}" if job.streaming else ""
+    kept = f" · checkpoint: {_kept(job, checkpoint)}" if job.streaming else ""
     lines = [f"{short(w.table or w.name)}  {target(w)}     {mode}{kept}" for w in job.writes]
     lines += [f"reading  {table}  topic '{topic}' · from {start}" for table, topic, start in kafka_sources(job)]
     return lines
@@ -37,6 +37,12 @@ def headline(job: J.SparkJob, checkpoint: str | None) -> list[str]:
 def run_mode(job: J.SparkJob) -> str:
     """Return how a job runs, in words."""
     return _TRIGGERS.get(job.trigger[0], job.trigger[0]) if job.streaming else "batch"
+
+
+def _kept(job: J.SparkJob, checkpoint: str | None) -> str:
+    """Return where checkpoints go; real-time mode writes one, and counts what it did, once an interval only."""
+    how, every = job.trigger
+    return (checkpoint or "temporary") + (f", every {int(every.split()[0]) // 1000} s" if how == "realTime" else "")
 
 
 def kafka_sources(job: J.SparkJob) -> list[tuple[str, str, str]]:
@@ -75,7 +81,7 @@ class Panel:
         seconds = int(meter.clock() - meter.began)
         colour = {"failed": "red", "running": "green"}.get(meter.status, "yellow")
         title = f"[b]{meter.job.name}[/b]  [{colour}]{meter.status}[/{colour}]  {_clock(seconds)}"
-        kept = f"  checkpoint {self.checkpoint or 'temporary'}" if meter.job.streaming else ""
+        kept = f"  checkpoint {_kept(meter.job, self.checkpoint)}" if meter.job.streaming else ""
         parts = [*self._sources(), self._sinks(), *self._states()]
         return Box(
             Group(*parts),

@@ -19,7 +19,7 @@ GOOD = "CREATE TABLE s (a INT) WITH ('connector' = 'datagen');\nCREATE TABLE p (
 def folder(tmp_path: Path) -> Path:
     texts = {
         "fine": f"{GOOD}INSERT INTO p SELECT a FROM s;",
-        "noted": f"SET 'table.exec.mini-batch.enabled' = 'true';\n{GOOD}INSERT INTO p SELECT a FROM s;",
+        "noted": f"SET 'pipeline.object-reuse' = 'true';\n{GOOD}INSERT INTO p SELECT a FROM s;",
         "variable": f"{GOOD}INSERT INTO p SELECT a + ${{STEP}} FROM s;",
         "unknown": f"{GOOD}INSERT INTO p SELECT b FROM s;\nINSERT INTO p SELECT c FROM s;",
         "also_unknown": f"{GOOD}INSERT INTO p SELECT b FROM s;",

@@ -67,7 +67,7 @@ def test_taken(name: str) -> None:
     job, errors = compiled(TAKEN[name])
     assert not errors
     assert job is not None
-    assert job.trigger == ("realTime", "5000 milliseconds")
+    assert job.trigger == ("realTime", "300000 milliseconds")
     assert [w.mode for w in job.writes] == ["update"]
 
 
@@ -80,10 +80,12 @@ def test_blocked(name: str) -> None:
     assert words in errors[0]
 
 
-def test_the_checkpoint_interval_is_the_length_of_a_batch() -> None:
-    job, _ = compiled("SET 'execution.checkpointing.interval' = '30 s';" + TAKEN["filter"])
+@pytest.mark.parametrize(("interval", "batch"), [("30 s", 30_000), ("1 s", 5000)])
+def test_the_checkpoint_interval_is_the_length_of_a_batch(interval: str, batch: int) -> None:
+    """Spark takes no batch below five seconds."""
+    job, _ = compiled(f"SET 'execution.checkpointing.interval' = '{interval}';" + TAKEN["filter"])
     assert job is not None
-    assert job.trigger == ("realTime", "30000 milliseconds")
+    assert job.trigger == ("realTime", f"{batch} milliseconds")
 
 
 @pytest.mark.parametrize(("name", "needed"), [("filter", 4), ("count per key", 7), ("upserts pass", 4)])

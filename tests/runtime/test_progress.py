@@ -96,6 +96,11 @@ def test_without_a_terminal_lines_are_plain_and_idle_batches_are_silent() -> Non
     assert lines[2:] == [progress_line(batch())]
 
 
+def test_a_real_time_job_says_how_often_it_writes_a_checkpoint() -> None:
+    job = replace(JOB, trigger=("realTime", "300000 milliseconds"))
+    assert headline(job, "/c")[0].endswith("real-time · checkpoint: /c, every 300 s")
+
+
 def test_a_second_job_makes_lines_name_their_table() -> None:
     out = io.StringIO()
     with display(stream=out) as shown:
