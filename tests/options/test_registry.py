@@ -1,11 +1,14 @@
 """The registry documents are JSON Schema, and our own keywords are used as the loader reads them."""
 
 import json
+import re
 from importlib.resources import files
+from pathlib import Path
 
 import jsonschema
 import pytest
 
+import flinkddl
 from flinkddl.diagnostics import codes
 from flinkddl.options import registry, values
 
@@ -83,3 +86,18 @@ def test_defaults_fit_their_schema_and_rules_name_known_options(document):
         for key in rule.at:
             assert document.spec(key), f"{rule.id} points at unknown option {key}"
     assert set(document.required) <= set(document.options)
+
+
+# read by a composed name: scan.<startup or bounded>.<mode>, scan.partition.<side>-bound, properties.<of the client>
+COMPOSED = re.compile(
+    r"scan\.(startup|bounded)\.(specific-offsets|timestamp-millis)|scan\.partition\.(lower|upper)-bound|properties\..+"
+)
+CODE = "".join(p.read_text() for s in ("*.py", "*.java") for p in Path(flinkddl.__file__).parent.rglob(s))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: f"{d.kind}.{d.name}")
+def test_every_mapped_option_is_read(document):
+    """By a module that names it: an option that nothing reads is ignored with a note, or refused."""
+    mapped = [key for key, spec in document.options.items() if spec.use == "mapped" and len(spec.choices) != 1]
+    read = {key for key in mapped if re.search(f"[\"']{re.escape(key)}[\"']", CODE) or COMPOSED.fullmatch(key)}
+    assert read == set(mapped)

@@ -28,6 +28,7 @@ BASE = {
     "filesystem": {"connector": "filesystem", "path": "/data", "format": "json"},
     "jdbc": {"connector": "jdbc", "url": "jdbc:sqlite:x", "table-name": "t"},
 }
+REGISTRY = {"format": "avro-confluent", "avro-confluent.url": "http://registry:8081"}
 ROLES = {"print": ("sink",), "blackhole": ("sink",), "datagen": ("source",)}
 
 
@@ -108,6 +109,10 @@ REFUSED = [
     ("json-both-flags", "kafka", "source", {"json.fail-on-missing-field": "true", "json.ignore-parse-errors": "true"}, ("FD217", "ignore-parse-errors")),
     ("json-standard", "kafka", "source", {"json.timestamp-format.standard": "iso-8601"}, ("FD211", "SQL, ISO-8601")),
     ("csv-delimiter", "kafka", "source", {"format": "csv", "csv.field-delimiter": "ab"}, ("FD211", "'csv.field-delimiter' must be a single character")),
+    ("raw-lines", "kafka", "source", {"format": "raw", "raw.line-delimiter": ";"}, ("FD224", "a message is one row here")),
+    ("client-map", "kafka", "source", {**REGISTRY, "avro-confluent.properties": "proxy.host:h"}, ("FD224", "'properties.<key>'")),
+    ("basic-auth", "kafka", "source", {**REGISTRY, "avro-confluent.basic-auth.credentials-source": "SASL_INHERIT"}, ("FD211", "USER_INFO, URL")),
+    ("bearer-auth", "kafka", "sink", {**REGISTRY, "avro-confluent.bearer-auth.credentials-source": "CUSTOM"}, ("FD211", "STATIC_TOKEN")),
 ]  # fmt: skip
 
 
@@ -196,6 +201,7 @@ WARNED = [
     ("reset", "source", {"properties.auto.offset.reset": "latest"}, "FD223"),
     ("semantic", "sink", {"sink.semantic": "none"}, "FD226"),
     ("alignment", "source", {"scan.watermark.emit.strategy": "on-event"}, "FD225"),
+    ("client", "source", {**REGISTRY, "avro-confluent.properties.proxy.host": "h"}, "FD225"),
 ]
 
 
