@@ -24,8 +24,7 @@ def test_every_mapped_key_is_read() -> None:
 @pytest.mark.parametrize(
     ("key", "text", "codes"),
     [
-        ("table.exec.sink.type-length-enforcer", "IGNORE", []),
-        ("table.exec.sink.type-length-enforcer", "TRIM_PAD", ["FD330"]),
+        ("table.exec.sink.type-length-enforcer", "TRIM_PAD", ["FD332"]),
         ("table.column-expansion-strategy", "EXCLUDE_DEFAULT_VIRTUAL_METADATA_COLUMNS", ["FD330"]),
         ("table.sql-dialect", "hive", ["FD330"]),
         ("table.exec.emit.allow-lateness", "1 min", ["FD330"]),

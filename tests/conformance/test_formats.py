@@ -12,6 +12,7 @@ SOME = (
     "dec-upsert-sequence-except", "dec-upsert-key-missing-field-except", "dec-span-start-specific-p99",
     "dec-meta-timestamp-string", "dec-json-count", "enc-json-nullkey-literal-clash", "enc-avro-multiset",
     "enc-meta-headers-string", "enc-upsert-having-json", "enc-sink-debezium-json-cdc", "enc-key-prefix-whole-name",
+    "enc-json-trim-pad", "enc-json-length-error", "enc-json-count-window",
 )  # fmt: skip
 
 
