@@ -12,194 +12,53 @@ job.stop()
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
-from dataclasses import field
-from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.catalog.state import Catalog as CatalogState
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText
 from flinkddl.lower.explain import explain
 from flinkddl.lower.planfile import store
+from flinkddl.lower.print_views import views_of_jobs
 from flinkddl.lower.printer import print_pyspark
 from flinkddl.lower.script import Action, Answer, Command, Compiled, Done, Start, WritePlan, compile_script
-from flinkddl.plan.changelog import sink_mode
-from flinkddl.records import dataclass
+from flinkddl.results import Job, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
-    from flinkddl.plan.nodes import Field
-    from flinkddl.runtime.interpreter import RunningJob, RunOptions
-    from flinkddl.runtime.progress import Progress
+    from flinkddl.lower.frames import Mode
+    from flinkddl.runtime.bridge import Bridge
+    from flinkddl.runtime.interpreter import RunOptions
     from flinkddl.runtime.session import SparkOptions
-    from flinkddl.runtime.writers import Rows
+    from flinkddl.runtime.tables import TableInfo
 
 __all__ = ["Catalog", "Diagnostic", "FlinkDdlError", "Job", "Result"]
-
-
-class Job:
-    """A running INSERT, statement set or SELECT; all methods may be called from any thread."""
-
-    def __init__(self, running: RunningJob, id: str = "0") -> None:
-        self._running = running
-        self.id = id
-        self.started = datetime.now(UTC)
-
-    @property
-    def name(self) -> str:
-        """The job's name: ``pipeline.name``, or ``insert-into_`` and the sink's path."""
-        return self._running.job.name
-
-    @property
-    def status(self) -> str:
-        """``starting``, ``running``, ``finished``, ``stopped`` or ``failed``."""
-        return self._running.status
-
-    @property
-    def error(self) -> FlinkDdlError | None:
-        """Why the job failed, or None."""
-        return self._running.error
-
-    @property
-    def checkpoint(self) -> str | None:
-        """The folder that keeps the job's state beyond this run, or None."""
-        return self._running.options.checkpoint
-
-    @property
-    def lag(self) -> dict[str, int]:
-        """Records not yet read, per topic, as of the last finished batch."""
-        return self._running.lag
-
-    @property
-    def progress(self) -> tuple[Progress, ...]:
-        """The last finished batch of each sink."""
-        return self._running.progress
-
-    def stop(self, *, drain: bool = False) -> None:
-        """End the job after its running batch; ``drain`` first closes every window, as STOP JOB ... WITH DRAIN."""
-        self._running.stop(drain=drain)
-
-    def await_input(self, timeout: float | None = None) -> bool:
-        """Wait (seconds) until the job has taken all that its topics hold now, and return whether that came in time."""
-        return self._running.await_input(timeout)
-
-    def request_stop(self) -> None:
-        """Ask the job to end after its running batch and return at once; safe in a signal handler."""
-        self._running.request_stop()
-
-    def await_termination(self, timeout: float | None = None) -> bool:
-        """Wait (seconds) for the end and return whether it came. Raises FlinkDdlError when the job failed."""
-        return self._running.await_termination(timeout)
-
-    def __repr__(self) -> str:
-        return f"<Job {self.name}: {self.status}>"
-
-
-@dataclass
-class Result:
-    """What one statement gave: rows that are known (SHOW, EXPLAIN), a job (INSERT), or a query to be run (SELECT)."""
-
-    action: Action
-    columns: tuple[str, ...] = ()
-    rows: Sequence[tuple[Any, ...]] = ()
-    job: Job | None = None
-    fields: tuple[Field, ...] = ()
-    _owner: Catalog | None = field(default=None, repr=False)
-
-    @property
-    def is_query(self) -> bool:
-        """Whether this is a SELECT, which runs when its rows are asked for."""
-        return isinstance(self.action, Start) and self.action.is_query
-
-    @property
-    def streaming(self) -> bool:
-        """Whether the query runs until it is stopped; otherwise it ends with its bounded sources."""
-        return self._start().job.streaming
-
-    @property
-    def settings(self) -> dict[str, str]:
-        """What the session has SET."""
-        return dict(self._config)
-
-    @property
-    def changelog(self) -> str:
-        """``append`` when a query's or INSERT's changes are inserts only, else ``updating``."""
-        start = self._start()
-        modes = (sink_mode(s, self._config) for s in start.sinks)
-        return "append" if all(m.inputs[0].append for m in modes) else "updating"
-
-    @property
-    def dataframe(self) -> DataFrame:
-        """The SELECT as a DataFrame of the job's own session: batch, or streaming with our reserved columns."""
-        from flinkddl.runtime.interpreter import job_frames
-
-        start = self._start()
-        return job_frames(self._catalog.spark, start.job)[start.job.writes[0].input]
-
-    def collect(self) -> list[tuple[Any, ...]]:
-        """Run the SELECT to its end and return the table that its changes leave, in no particular order.
-
-        An unbounded query never ends: use ``changes`` with a callback, or bound its sources.
-        """
-        net: Counter[str] = Counter()
-        seen: dict[str, tuple[Any, ...]] = {}
-
-        def take(rows: Rows) -> None:
-            for change in rows.changes:
-                name = repr(change.row)
-                seen[name] = change.row
-                net[name] += 1 if change.kind in ("+I", "+U") else -1
-
-        self.changes(take).await_termination()
-        return [seen[name] for name, count in net.items() for _ in range(count)]
-
-    def changes(self, on_rows: Callable[[Rows], None]) -> Job:
-        """Start the SELECT and hand every batch of changes (with Flink's row kinds) to a function."""
-        return self._catalog.start(self._start(), on_rows=on_rows)
-
-    def show(self, limit: int = 20) -> None:
-        """Print the rows: known ones, or those of a bounded SELECT."""
-        from rich.console import Console
-        from rich.table import Table
-
-        rows = self.collect() if self.is_query else list(self.rows)
-        names = [f.name for f in self.fields] if self.is_query else list(self.columns)
-        table = Table(*names)
-        for row in rows[:limit]:
-            table.add_row(*("<NULL>" if v is None else str(v) for v in row))
-        Console().print(table)
-
-    def await_termination(self, timeout: float | None = None) -> bool:
-        """Wait for the statement's job, if it has one."""
-        return True if self.job is None else self.job.await_termination(timeout)
-
-    def _start(self) -> Start:
-        if not isinstance(self.action, Start):
-            raise TypeError("this statement runs no query")
-        return self.action
-
-    @property
-    def _catalog(self) -> Catalog:
-        assert self._owner is not None
-        return self._owner
-
-    @property
-    def _config(self) -> Mapping[str, str]:
-        return self._catalog.state.settings
 
 
 class Catalog:
     """A Flink session: catalogs, tables, settings and jobs, over one SparkSession that starts when it is needed.
 
     ``spark`` is a session of your own (a Spark Connect session too); without it one is built from ``options``.
+    Tables and views are temp views of that session (``views=False``: they are not); ``notice`` takes a line about one
+    that could not be made, and writes to stderr by default.
     """
 
-    def __init__(self, spark: SparkSession | None = None, options: SparkOptions | None = None) -> None:
+    def __init__(
+        self,
+        spark: SparkSession | None = None,
+        options: SparkOptions | None = None,
+        *,
+        views: bool = True,
+        notice: Callable[[str], None] | None = None,
+    ) -> None:
         self.state = CatalogState()
+        self._views = views
+        self._notice = notice
         self.jobs: list[Job] = []
         self._spark = spark
         self._own = spark is None
@@ -234,11 +93,14 @@ class Catalog:
     def perform(self, compiled: Compiled, run: Mapping[str, Any] | None = None) -> list[Result]:
         """Carry out a compiled script: jobs are started in order; with ``table.dml-sync`` each is awaited."""
         results = []
-        for action, self.state in zip(compiled.actions, compiled.states, strict=True):
-            result = self._perform(action, run or {})
-            results.append(result)
-            if result.job is not None and self.state.setting("table.dml-sync"):
-                result.job.await_termination()
+        try:
+            for action, self.state in zip(compiled.actions, compiled.states, strict=True):
+                result = self._perform(action, run or {})
+                results.append(result)
+                if result.job is not None and self.state.setting("table.dml-sync"):
+                    result.job.await_termination()
+        finally:
+            self._show_views()
         return results
 
     def check(self, sql: str, *, variables: Mapping[str, str] | None = None, name: str = "<sql>") -> list[Diagnostic]:
@@ -252,7 +114,8 @@ class Catalog:
 
     def compile(self, sql: str, *, variables: Mapping[str, str] | None = None, name: str = "<sql>") -> str:
         """Return the script's jobs as a PySpark program."""
-        return print_pyspark(a.job for a in _starts(self._compiled(sql, variables, name)))
+        compiled = self._compiled(sql, variables, name)
+        return print_pyspark((a.job for a in _starts(compiled)), views_of_jobs(compiled))
 
     def _compiled(self, sql: str, variables: Mapping[str, str] | None, name: str) -> Compiled:
         compiled = compile_script(SourceText(name, sql), self.state, variables)
@@ -262,14 +125,17 @@ class Catalog:
 
     def perform_one(self, action: Action, **run: Any) -> Result:
         """Carry out one action of a compiled script. ``run`` are fields of RunOptions for its job."""
-        return self._perform(action, run)
+        try:
+            return self._perform(action, run)
+        finally:
+            self._show_views()
 
     def _perform(self, action: Action, run: Mapping[str, Any]) -> Result:
         match action:
             case Answer():
                 return Result(action, action.columns, action.rows, _owner=self)
             case Start() if action.is_query:
-                return Result(action, fields=action.sinks[0].fields, _owner=self)
+                return Result(action, fields=action.sinks[0].fields, _owner=self, _state=self.state)
             case Start():
                 return Result(action, job=self.start(action, **run), _owner=self)
             case Command():
@@ -322,6 +188,7 @@ class Catalog:
         if self._spark is None:
             self._spark = build_session(self._options or SparkOptions())
             self._adopted = True
+            self._show_views()
         elif not self._adopted:
             self._spark = adopt_session(self._spark)
             self._adopted = True
@@ -339,7 +206,8 @@ class Catalog:
     def _run_options(self, action: Start, run: Mapping[str, Any]) -> RunOptions:
         from flinkddl.runtime.interpreter import RunOptions
 
-        return RunOptions(**{**run, "checkpoint": self.checkpoint_folder(action, run.get("checkpoint"))})
+        own = {"checkpoint": self.checkpoint_folder(action, run.get("checkpoint")), "frames": dict(self.bridge.frames)}
+        return RunOptions(**{**run, **own})
 
     def checkpoint_folder(self, action: Start, given: str | None = None) -> str | None:
         """Return where a job keeps its checkpoint: below ``given``, else what the script has SET, else nowhere."""
@@ -351,18 +219,90 @@ class Catalog:
 
     def fork(self) -> Catalog:
         """Return a catalog of its own (tables, settings) over the same Spark session."""
-        other = Catalog(self.spark)
+        other = Catalog(self.spark, views=False)
         other.state, other._own, other._adopted = self.state, False, True
         return other
 
     def stop(self) -> None:
-        """Stop all jobs, and the Spark session when it was built here."""
+        """Stop all jobs, take our temp views away, and stop the Spark session when it was built here."""
         for job in self.jobs:
             with contextlib.suppress(FlinkDdlError):
                 job.stop()
+        if self._adopted and self._spark is not None and not self._own:
+            self.bridge.close(self._spark)
         if self._own and self._spark is not None:
             self._spark.stop()
             self._spark = None
+
+    # ---- Spark's own session ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def bridge(self) -> Bridge:
+        """What keeps Spark's temp views in step with the catalog, and the DataFrames that it was given."""
+        from flinkddl.runtime.bridge import Bridge
+        from flinkddl.runtime.interpreter import to_stderr
+
+        return Bridge(self._notice or to_stderr)
+
+    def _show_views(self) -> None:
+        """Bring the temp views in step; where no session runs they come with it."""
+        if self._views and self._spark is not None:
+            self.bridge.sync(self.spark, self.state)
+
+    def table(self, name: str, mode: Mode | None = None) -> DataFrame:
+        """Return a table or view as a DataFrame of your session: ``mode`` "batch", "streaming", or what is SET.
+
+        Batch is what the topic holds when the frame is read; streaming of what is updated are its changes, with
+        ``_row_kind``. Raises FlinkDdlError for an unknown table and with what keeps one from being read.
+        """
+        from flinkddl.runtime.tables import find
+
+        return self.bridge.table(self.spark, self.state, find(self.state, name), mode)
+
+    def tables(self) -> tuple[TableInfo, ...]:
+        """Return every table and view of the catalog, with the temp view that shows it."""
+        from flinkddl.runtime.tables import table_infos
+
+        return table_infos(self.state, self.bridge)
+
+    def schema(self, name: str) -> StructType:
+        """Return the columns of a table or view as Spark's types; starts nothing. Raises FlinkDdlError as ``table``."""
+        from flinkddl.runtime.tables import schema_of
+
+        return schema_of(self.state, name)
+
+    def create_view(
+        self,
+        name: str,
+        df: DataFrame,
+        watermark: str | None = None,
+        primary_key: str | Sequence[str] = (),
+        changelog: str | None = None,
+    ) -> None:
+        """Make a DataFrame a temporary table for Flink SQL, in place of an older one of that name.
+
+        ``watermark``: such as ``ts - INTERVAL '5' SECOND``; ``primary_key``: columns that the rows are known to be
+        unique by; ``changelog``: the column that holds the row kind ('+I', '-U', '+U', '-D'), which is no column then.
+        Raises FD665 for a column without a Flink type and for names that are no columns.
+        """
+        from flinkddl.runtime.tables import declare
+
+        keys = (primary_key,) if isinstance(primary_key, str) else tuple(primary_key)
+        self.state = declare(self.state, name, df, watermark, keys, changelog)
+        self.bridge.take(self.spark, name, df)
+        self._show_views()
+
+    def write(self, df: DataFrame, table: str, **run: Any) -> Job:
+        """Write a DataFrame into a table, its columns by name, and return the job, as INSERT INTO does.
+
+        A column ``_row_kind`` that the table does not have says what change each row is. ``run`` are fields of
+        RunOptions. Raises FD666 for columns that the table lacks or wants, and what an INSERT would say.
+        """
+        from flinkddl.runtime.tables import written
+
+        start, source = written(self.state, df, table)
+        self.bridge.take(self.spark, source, df)
+        return self.start(start, **run)
 
     def __enter__(self) -> Catalog:
         return self

@@ -87,7 +87,7 @@ def open_catalog(args: argparse.Namespace) -> Catalog:
     """Return a catalog over the Spark that the arguments name; it is not started yet."""
     from flinkddl.api import Catalog
 
-    return Catalog(options=spark_options(args))
+    return Catalog(options=spark_options(args), views=False)  # nobody could use them
 
 
 def run_options(args: argparse.Namespace) -> dict[str, Any]:

@@ -15,10 +15,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_script_arguments(parser)
     parser.add_argument("--format", choices=("pyspark", "json"), default="pyspark", help="what to print")
+    parser.add_argument("--views", action="store_true", help="print only tables and views, as registered temp views")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the program."""
+    from flinkddl.lower.print_views import print_views, views_of_jobs
     from flinkddl.lower.printer import print_json, print_pyspark
     from flinkddl.lower.script import Start, compile_script
 
@@ -30,5 +32,8 @@ def run(args: argparse.Namespace) -> int:
         print_diagnostics(error.diagnostics)
         return exit_code(error)
     jobs = [a.job for a in compiled.actions if isinstance(a, Start)]
-    print(print_json(jobs) if args.format == "json" else print_pyspark(jobs))
+    if args.views:
+        print(print_views(compiled.catalog), end="")
+    else:
+        print(print_json(jobs) if args.format == "json" else print_pyspark(jobs, views_of_jobs(compiled)))
     return OK

@@ -27,6 +27,7 @@ _MODULES = {
     "datagen": "datagen",
     "filesystem": "filesystem",
     "jdbc": "jdbc",
+    "dataframe": "dataframe",
 }
 
 

@@ -249,9 +249,9 @@ def _constructed(value: str, source: DataType, target: DataType, zone: str, try_
             return f"if({failed}, NULL, {text})"
         case Root.MAP:
             key, item = part("x", source.key, target.key), part("x", source.value, target.value)
-            if key == "x":  # also where a key may be NULL, which map_from_arrays refuses
+            if key == "x":  # also where a key may be NULL, which map_last refuses
                 return value if item == "x" else f"transform_values({value}, (k, x) -> {item})"
-            make = "flinkddl.map_of" if target.key.nullable else "map_from_arrays"
+            make = "flinkddl.map_of" if target.key.nullable else "flinkddl.map_last"
             return f"{make}(transform(map_keys({value}), x -> {key}), transform(map_values({value}), x -> {item}))"
         case Root.ROW:
             pairs = (
@@ -260,7 +260,7 @@ def _constructed(value: str, source: DataType, target: DataType, zone: str, try_
             )
             return f"if({value} IS NULL, NULL, named_struct({', '.join(pairs)}))"
     keys = f"transform(map_keys({value}), x -> {part('x', source.element, target.element)})"
-    return f"map_from_arrays({keys}, map_values({value}))"
+    return f"flinkddl.map_last({keys}, map_values({value}))"
 
 
 __all__ = ["cast_sql", "is_utc", "to_text"]

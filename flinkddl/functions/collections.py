@@ -48,10 +48,13 @@ def _map_result(args: Operands, _: Options) -> DataType:
 
 
 def _map_text(call: Lowered) -> str:
-    """Spark's map takes no NULL for a key; ours does, as Flink's."""
-    if not any(t.nullable for t in call.t[::2]):
-        return f"map({', '.join(call.a)})"
-    return f"flinkddl.map_of(array({', '.join(call.a[::2])}), array({', '.join(call.a[1::2])}))"
+    """Spark's map takes no NULL for a key, ours does, as Flink's; and of equal keys Spark's asks the session."""
+    make = "map_of" if any(t.nullable for t in call.t[::2]) else "map_last"
+    return f"flinkddl.{make}(array({', '.join(call.a[::2])}), array({', '.join(call.a[1::2])}))"
+
+
+def _map_union(call: Lowered) -> str:
+    return f"flinkddl.map_last(concat({', '.join(f'map_entries({a})' for a in call.a)}))"
 
 
 def _row_result(args: Operands, _: Options) -> DataType:
@@ -243,7 +246,7 @@ FUNCTIONS = (
         "MAP_FROM_ARRAYS",
         "array array",
         lambda a, _: T.MAP(a[0].type.element, a[1].type.element),
-        "map_from_arrays({0}, {1})",
+        "flinkddl.map_last({0}, {1})",
     ),
-    Function("MAP_UNION", "map map*", _first_of("the maps"), "map_concat({all})", check=_same_arrays),
+    Function("MAP_UNION", "map map*", _first_of("the maps"), _map_union, check=_same_arrays),
 )

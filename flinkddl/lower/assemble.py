@@ -52,6 +52,7 @@ _BOUNDED: Mapping[str, Callable[[ResolvedOptions, tuple[str, ...]], bool]] = {
     "datagen": datagen_is_bounded,
     "filesystem": lambda options, _: options["source.monitor-interval"] is None,
     "jdbc": lambda *_: True,
+    "dataframe": lambda options, _: bool(options["bounded"]),
 }
 
 
@@ -105,7 +106,7 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Mapping[str, str], zon
         name=name,
         steps=tuple(ctx.steps),
         writes=_distinct(writes),
-        settings=_ALWAYS | (_STREAMING if streaming else {}) | _parallelism(config) | ctx.settings,
+        settings=session_settings(streaming) | _parallelism(config) | ctx.settings,
         streaming=streaming,
         trigger=trigger(sinks, config, streaming),
         udfs={**user_functions(sinks), **ctx.udfs},
@@ -113,6 +114,11 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Mapping[str, str], zon
         owners={step: places[node] for step, node in ctx.owners.items() if node in places},
     )
     return _realtime(job, sinks) if job.trigger[0] == "realTime" else job
+
+
+def session_settings(streaming: bool) -> dict[str, str]:
+    """Return what a session is told for a run: what our expressions mean depends on it."""
+    return _ALWAYS | (_STREAMING if streaming else {})
 
 
 def _parallelism(config: Mapping[str, str]) -> dict[str, str]:

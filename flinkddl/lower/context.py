@@ -24,6 +24,8 @@ SEQUENCE_STEP = 4096  # ``__seq`` of a Kafka record is its offset times this, pl
 WATERMARK = "__wm"  # bounded runs: the watermark (ms) a row met on arrival, only where an operator asked for it
 OLD, NEW = "__old", "__new"  # pair: whether the row was there before this batch, and is there now
 TICK = "__tick"  # true on a row that only moves the watermark of a silent partition
+KIND = "__kind"  # Flink's row kind of a CDC record's row, only where it was asked for
+ROW_KIND = "_row_kind"  # of frames for the user's own code: Flink's row kind, '+I', '-U', '+U' or '-D'
 WINDOW = "__window"  # Spark's window struct, which carries the watermark, beside window_start and window_end
 
 KIND_COLUMNS: Mapping[Kind, tuple[str, ...]] = {
@@ -45,7 +47,8 @@ class Rel:
     ``append``: a finished table.
 
     A ``pair`` row is one change of one key: ``columns`` hold the row as it is now, ``old_columns`` as it was before
-    this batch; each key comes at most once a batch. ``windowed`` says that ``__window`` is there.
+    this batch; each key comes at most once a batch. ``windowed`` says that ``__window`` is there, ``kinds`` that
+    ``__kind`` is.
     """
 
     step: str
@@ -56,11 +59,13 @@ class Rel:
     sequence: bool = False
     watermark: bool = False
     windowed: bool = False
+    kinds: bool = False
 
     @property
     def reserved(self) -> tuple[str, ...]:
         """Names of the reserved columns that this relation carries, without ``old_columns``."""
         extra = (SEQUENCE,) * self.sequence + (WATERMARK,) * self.watermark + (WINDOW,) * self.windowed
+        extra += (KIND,) * self.kinds
         return KIND_COLUMNS[self.kind] + extra
 
     @property
@@ -82,6 +87,7 @@ class Lowering:
     """The growing job. One per SparkJob; the only mutable thing in this room.
 
     ``zone`` is ``table.local-time-zone``; ``streaming`` the execution mode; ``config`` the session's SET values;
+    ``row_kinds`` asks a scan of CDC records for ``__kind``;
     ``bounded`` says of a streaming run that its sources end; ``timed`` are the tables below operators on event time;
     ``owners`` notes the plan node (its identity) that each step was made for;
     ``output_mode`` is Spark's, which the streaming lowering decides for the query it lowers.
@@ -95,6 +101,7 @@ class Lowering:
     udfs: dict[str, str] = field(default_factory=dict)
     output_mode: Literal["append", "update"] = "append"
     bounded: bool = False
+    row_kinds: bool = False
     timed: frozenset[str] = frozenset()
     owners: dict[str, int] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
@@ -116,7 +123,7 @@ class Lowering:
 
 def unique_names(names: Iterable[str], taken: Iterable[str] = ()) -> tuple[str, ...]:
     """Return Spark column names for plan fields: the user's own, made distinct by ``_2``, ``_3`` where they clash."""
-    seen = {*taken, WEIGHT, VERSION, DELETED, SEQUENCE, WATERMARK, OLD, NEW, WINDOW, TICK}
+    seen = {*taken, WEIGHT, VERSION, DELETED, SEQUENCE, WATERMARK, OLD, NEW, WINDOW, TICK, KIND}
     out = []
     for name in names:
         candidate, n = name, 1

@@ -20,6 +20,15 @@ Named = tuple[str, str]  # (column name, Spark SQL expression)
 
 KAFKA_SINK = "flinkddl.KafkaSink"
 """Our Kafka sink in flinkddl/jvm: transactions, a timestamp column, the partitioner ``fixed``, a number of writers."""
+KAFKA_SOURCE = "flinkddl.KafkaSource"
+"""Spark's Kafka source with positions that are looked up when it is read (flinkddl/jvm), not when it is opened."""
+FRAME = "flinkddl.frame"
+"""A DataFrame of the user's own, by the name in ``options["frame"]``."""
+WATERMARKED: Mapping[str, int] = {"spark.watermarkDelayMs": 0}
+"""Column metadata by which Spark's stateful operators know event time: a cast loses what ``withWatermark`` noted.
+
+They ask only whether it is there; the delay is kept by the operator ``withWatermark`` itself.
+"""
 JDBC_SINK = "flinkddl.JdbcSink"
 """Our JDBC sink in flinkddl/jvm: rows put and deleted by key."""
 
@@ -110,6 +119,13 @@ class WithWatermark(_One):
     partitions: int = 0
     idle_ms: int = 0
     observed: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithMetadata(_One):
+    """``df.withMetadata``: each column with what Spark is to know of it (``WATERMARKED``)."""
+
+    columns: Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,17 +23,18 @@ _WIDTH = 110
 _OFFSETS = "__import__('flinkddl.runtime.offsets', fromlist=[''])"
 
 
-def print_pyspark(jobs: Iterable[J.SparkJob]) -> str:
+def print_pyspark(jobs: Iterable[J.SparkJob], views: str = "") -> str:
     """Return a program that runs the jobs one after the other; secrets become environment look-ups.
 
+    ``views`` is the text of ``lower.print_views``: the tables that the jobs read, as temp views of the session.
     The program needs pyspark, the jars of ``flinkddl jars`` (or a folder of them in ``FLINKDDL_JARS``) and nothing else
     of flinkddl, except where partitions or positions must be asked of the broker or a writer of the runtime is used.
     """
     jobs = tuple(jobs)
-    return _PROLOGUE + "\n\n".join(_print_job(job, _variables(job)) for job in jobs) + _EPILOGUE
+    return PROLOGUE + views + "\n\n".join(_print_job(job, variables(job)) for job in jobs) + _EPILOGUE
 
 
-_PROLOGUE = '''\
+PROLOGUE = '''\
 """Printed by `flinkddl compile`."""
 
 import json
@@ -77,6 +78,13 @@ def union(branch, places):
     return first
 
 
+def stream_of(frame, folder):
+    """Write a batch DataFrame down, once, and read it as a stream that ends."""
+    if not os.path.isdir(folder):
+        frame.write.parquet(folder)
+    return frame.sparkSession.readStream.schema(frame.schema).parquet(folder)
+
+
 def finish(start, ends):
     """Run a job's queries to their end; one far-future row in each control folder closes the last windows."""
     for query in start():
@@ -94,11 +102,11 @@ _EPILOGUE = "\n"
 
 _OWN_NAMES = frozenset(
     {"spark", "root", "query", "jars", "os", "sys", "glob", "expr", "json", "tempfile", "Path", "work"}
-    | {"finish", "start", "ends", "union", "tag", "place"}
+    | {"finish", "start", "ends", "union", "tag", "place", "stream_of"}
 )
 
 
-def _variables(job: J.SparkJob) -> dict[str, str]:
+def variables(job: J.SparkJob) -> dict[str, str]:
     """Map step names to Python names: distinct, no keywords, none of the program's own."""
     taken = set(_OWN_NAMES)
     names = {}
@@ -115,7 +123,12 @@ def _variables(job: J.SparkJob) -> dict[str, str]:
 
 
 def _print_job(job: J.SparkJob, names: Mapping[str, str]) -> str:
-    parts = [f"# ---- {job.name}", "spark = root.newSession()"]
+    return f"# ---- {job.name}\n" + print_steps(job, names) + _print_writes(job, names)
+
+
+def print_steps(job: J.SparkJob, names: Mapping[str, str]) -> str:
+    """Return the lines that open a session for a job and make its DataFrames; ``names`` are ``variables(job)``."""
+    parts = ["spark = root.newSession()"]
     parts += [f"spark.conf.set({_text(k)}, {_text(v)})" for k, v in sorted(job.settings.items())]
     for name, target in sorted(job.udfs.items()):
         parts.append(f"from flinkddl.runtime.udf import register\n\nregister(spark, {_text(name)}, {_text(target)})")
@@ -128,7 +141,7 @@ def _print_job(job: J.SparkJob, names: Mapping[str, str]) -> str:
             parts.append(_print_branches(*chains[step.name], names, named))
         elif step.name not in inside:
             parts.append(_assignment(step, names, f'"{source_name(step.name)}"' if named else ""))
-    return "\n".join(parts) + _print_writes(job, names)
+    return "\n".join(parts)
 
 
 def _assignment(step: J.Step, names: Mapping[str, str], source: str = "") -> str:
@@ -182,13 +195,25 @@ def _(step: J.Read, names: Mapping[str, str]) -> str:
         folder = _folder(step.name)
         source = f"os.makedirs({folder}, exist_ok=True) or spark.readStream"
         return _chain(f"({source})", [f".schema({_text(step.schema or '')})", f".json({folder})"])
+    if step.format == J.FRAME:
+        return _own_frame(step)
     calls = [f".format({_text(step.format)})"]
     if step.schema is not None:
         calls.append(f".schema({_text(step.schema)})")
     calls += [f".option({_text(k)}, {_value(k, v)})" for k, v in sorted(step.options.items())]
-    if step.start or step.stop:
+    if (step.start or step.stop) and step.format != J.KAFKA_SOURCE:
         calls.append(f".options(**{_positions(step)})")
     return _chain("spark.readStream" if step.streaming else "spark.read", [*calls, ".load()"])
+
+
+def _own_frame(step: J.Read) -> str:
+    """Return the place of the user's own DataFrame: a temp view that the caller makes before this line."""
+    name = step.options["frame"]
+    table = f"root.table({_text(f'`{name}`')})"
+    if step.options["written"] != "true":
+        return f"{table}  # yours: df.createOrReplaceTempView({_text(name)}) before this line"
+    place = f"os.path.join(work, {_text('frame-' + step.name)})"
+    return f"stream_of({table}, {place})  # yours: df.createOrReplaceTempView({_text(name)}) before this line"
 
 
 def _positions(step: J.Read) -> str:
@@ -220,6 +245,12 @@ def _(step: J.Where, names: Mapping[str, str]) -> str:
 @_print_step.register
 def _(step: J.WithWatermark, names: Mapping[str, str]) -> str:
     return _chain(names[step.input], [f".withWatermark({_text(step.column)}, {_text(step.delay)})"])
+
+
+@_print_step.register
+def _(step: J.WithMetadata, names: Mapping[str, str]) -> str:
+    calls = [f".withMetadata({_text(c)}, {json.dumps(m)})" for c, m in step.columns.items()]
+    return _chain(names[step.input], calls)
 
 
 @_print_step.register

@@ -16,6 +16,7 @@ from flinkddl.lower.jdbc import jdbc_rows
 from flinkddl.lower.partitions import NAMED_SOURCES, idle_ms, is_timed, most_partitions
 from flinkddl.lower.scan_datagen import datagen_rows
 from flinkddl.lower.scan_files import filesystem_rows
+from flinkddl.lower.scan_frames import dataframe_rows
 from flinkddl.lower.scan_kafka import kafka_rows
 from flinkddl.plan.rex import InputRef
 from flinkddl.sqltypes import Root, quote, spark_type
@@ -32,6 +33,7 @@ _ROWS: dict[str, Callable[[Scan, Lowering, bool], Rel]] = {
     "datagen": datagen_rows,
     "filesystem": filesystem_rows,
     "jdbc": jdbc_rows,
+    "dataframe": dataframe_rows,
 }
 
 

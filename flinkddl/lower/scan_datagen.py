@@ -137,8 +137,8 @@ def _random(t: DataType, option: Callable[[str], str | None]) -> str:
         case Root.MAP | Root.MULTISET:
             n = int(option("length") or _COLLECTION)
             value = t.value if t.root is Root.MAP else DataType(Root.INT)
-            pairs = (f"{_random(t.key, lambda _: None)}, {_random(value, lambda _: None)}" for _ in range(n))
-            return f"map({', '.join(pairs)})"
+            keys, values = (", ".join(_random(part, lambda _: None) for _ in range(n)) for part in (t.key, value))
+            return f"flinkddl.map_last(array({keys}), array({values}))"
         case Root.ROW:
             parts = (f"'{f.name}', {_random(f.type, lambda _: None)}" for f in t.fields)
             return f"named_struct({', '.join(parts)})"

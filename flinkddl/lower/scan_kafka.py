@@ -11,7 +11,7 @@ from flinkddl.connectors import connector
 from flinkddl.formats import decoder
 from flinkddl.functions.core import string
 from flinkddl.lower import job as J
-from flinkddl.lower.context import DELETED, SEQUENCE, SEQUENCE_STEP, VERSION, WEIGHT, Lowering, Rel, unique_names
+from flinkddl.lower.context import DELETED, KIND, SEQUENCE, SEQUENCE_STEP, VERSION, WEIGHT, Lowering, Rel, unique_names
 from flinkddl.lower.kafka_client import client_options, written_property
 from flinkddl.sqltypes import quote, spark_type
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 METADATA: Mapping[str, str] = {
     "topic": "`topic`",
     "partition": "`partition`",
-    "headers": "coalesce(map_from_entries(`headers`), CAST(map() AS MAP<STRING,BINARY>))",
+    "headers": "coalesce(flinkddl.map_last(`headers`), CAST(map() AS MAP<STRING,BINARY>))",
     "header-list": "coalesce(`headers`, CAST(array() AS ARRAY<STRUCT<key:STRING,value:BINARY>>))",
     "leader-epoch": "CAST(NULL AS INT)",
     "offset": "`offset`",
@@ -43,6 +43,8 @@ POLLS = {"kafka.max.poll.records": "100000", "kafka.max.partition.fetch.bytes": 
 _SEQUENCE = f"`offset` * {SEQUENCE_STEP} + `partition`"
 _RECORD = ("topic", "partition", "offset", "timestamp", "timestampType")
 _KEY, _VALUE = "__key", "__value"
+_ROWS, _UPDATE = "__rows", "__update"
+_KINDS = f"IF({_VALUE}.{WEIGHT} > 0, IF({_UPDATE}, '+U', '+I'), IF({_UPDATE}, '-U', '-D'))"
 
 
 def kafka_rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
@@ -64,6 +66,8 @@ def kafka_rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
         absent = f"array(CAST(NULL AS {_row_type(value)}))"
         text = f"CASE WHEN `value` IS NULL THEN {absent} ELSE {value.expression} END"
         step = _explode(step, f"{node.table.path.name}_value", text, _VALUE, [*record, "value"], ctx)
+    elif ctx.row_kinds and value.changelog == "delta":
+        step = _with_updates(step, node, value, record, ctx)
     else:
         step = _explode(step, f"{node.table.path.name}_value", value.expression, _VALUE, record, ctx)
     return _columns(node, shape, value, step, ctx, sequence)
@@ -95,6 +99,24 @@ def _explode(step: str, prefix: str, expression: str, name: str, kept: list[str]
         input=step,
         columns=tuple((c, quote(c)) for c in kept),
         generator=(f"explode({expression})", (name,)),
+    )
+    return ctx.add(select).name
+
+
+def _with_updates(step: str, node: Scan, value: DecodeSpec, kept: list[str], ctx: Lowering) -> str:
+    """Explode a CDC message and say of each row whether it is half of an update: rows of both signs came with it."""
+    name = node.table.path.name
+    rows = J.Select(
+        name=ctx.fresh(f"{name}_message"),
+        input=step,
+        columns=(*((c, quote(c)) for c in kept), (_ROWS, value.expression)),
+    )
+    both = " AND ".join(f"exists({_ROWS}, r -> r.{WEIGHT} {sign} 0)" for sign in "<>")
+    select = J.Select(
+        name=ctx.fresh(f"{name}_value"),
+        input=ctx.add(rows).name,
+        columns=(*((c, quote(c)) for c in kept), (_UPDATE, both)),
+        generator=(f"explode({_ROWS})", (_VALUE,)),
     )
     return ctx.add(select).name
 
@@ -183,6 +205,9 @@ def _columns(node: Scan, shape: Projection, value: DecodeSpec, step: str, ctx: L
         columns.append((WEIGHT, f"{_VALUE}.{quote(WEIGHT)}"))
     if sequence:
         columns.append((SEQUENCE, _SEQUENCE))
+    kinds = delta and ctx.row_kinds
+    if kinds:
+        columns.append((KIND, _KINDS))
     select: J.Step = J.Select(name=ctx.fresh(f"{node.table.path.name}_columns"), input=step, columns=tuple(columns))
     if upsert and ctx.config.get("table.exec.sink.not-null-enforcer", "").upper() == "DROP":
         complete = " AND ".join(f"{quote(p.column)} IS NOT NULL" for p in shape.key)
@@ -196,4 +221,5 @@ def _columns(node: Scan, shape: Projection, value: DecodeSpec, step: str, ctx: L
         kind="upsert" if upsert else "delta" if delta else "append",
         key=tuple(index[p.column] for p in shape.key) if upsert else (),
         sequence=sequence,
+        kinds=kinds,
     )

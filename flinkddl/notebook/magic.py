@@ -74,7 +74,7 @@ class FlinkMagics(Magics):
         names = self.shell.user_ns
         found = names.get(NAME)
         if not isinstance(found, Catalog):
-            found = names[NAME] = Catalog(_session(names.get("spark")))
+            found = names[NAME] = Catalog(_session(names.get("spark")), notice=_say)
         return found
 
     def _variables(self, args: argparse.Namespace) -> dict[str, str]:

@@ -48,6 +48,10 @@ class Checkpoint:
         """Return the folder of a control stream (see changelog.md, "End of input")."""
         return f"{self.root}/control/{step}"
 
+    def frame(self, step: str) -> str:
+        """Return the folder into which a batch DataFrame of a streaming job is written."""
+        return f"{self.root}/frames/{step}"
+
     def started(self, write: str) -> bool:
         """Whether a query of that name has planned a batch here before: then its offsets win over any start mode."""
         folder = self.local

@@ -52,8 +52,13 @@ def new_session(spark: SparkSession, jars: Iterable[Path]) -> SparkSession:
     if not _open:
         atexit.register(_close_all)
     _open.add(child)
-    child.addArtifacts(*map(str, jars))
+    add_jars(child, jars)
     return child
+
+
+def add_jars(spark: SparkSession, jars: Iterable[Path]) -> None:
+    """Put jars on a session's class path; one that it has already is left as it is."""
+    spark.addArtifacts(*map(str, jars))
 
 
 def check_kafka(spark: SparkSession) -> None:

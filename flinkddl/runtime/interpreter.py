@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -43,7 +43,7 @@ COMMIT_SECONDS = 1.0
 PARTITIONS = "spark.flinkddl.partitions."  # ScalarWatermark.java asks for it
 
 
-def _to_stderr(text: str) -> None:
+def to_stderr(text: str) -> None:
     sys.stderr.write(f"flinkddl: {text}\n")
 
 
@@ -53,15 +53,17 @@ class RunOptions:
 
     ``checkpoint``: folder that outlives the run (a path or URI), None for a temporary one; ``fresh`` sets an old one
     aside. ``on_rows`` takes the changes of ``flinkddl.collect`` writes, ``on_progress`` each finished batch, ``notice``
-    a line for the user. ``max_offsets_per_trigger`` bounds a batch of each Kafka source.
+    a line for the user. ``max_offsets_per_trigger`` bounds a batch of each Kafka source. ``frames`` are the views that
+    hold DataFrames of the user's own, by the name that the job reads them under.
     """
 
     checkpoint: str | None = None
     fresh: bool = False
     on_rows: Callable[[Rows], None] | None = None
     on_progress: Callable[[Progress], None] | None = None
-    notice: Callable[[str], None] = _to_stderr
+    notice: Callable[[str], None] = to_stderr
     max_offsets_per_trigger: int | None = None
+    frames: Mapping[str, str] = field(default_factory=dict)
 
 
 class RunningJob:
@@ -157,7 +159,10 @@ class RunningJob:
         if self.job.streaming:
             self._open_checkpoint()
         self._sources = Sources(
-            self.job, self._checkpoint, max_offsets_per_trigger=self.options.max_offsets_per_trigger
+            self.job,
+            self._checkpoint,
+            max_offsets_per_trigger=self.options.max_offsets_per_trigger,
+            frames=self.options.frames,
         )
         try:
             self._look_from_server()
@@ -280,7 +285,8 @@ class RunningJob:
     def _interrupt_on_stop(self, tag: str) -> None:
         while self.status in {"starting", "running"}:
             if self._stop.wait(POLL_SECONDS):
-                self._spark.interruptTag(tag)
+                if self.status in {"starting", "running"}:  # else the session may be gone
+                    self._spark.interruptTag(tag)
                 return
 
     def _supervise(self) -> None:
@@ -494,14 +500,3 @@ def stop_on_signals(*jobs: RunningJob) -> Iterator[None]:
 
 
 __all__ = ["JobFailed", "RunOptions", "RunningJob", "start_job", "stop_on_signals"]
-
-
-def job_frames(spark: SparkSession, job: SparkJob) -> Mapping[str, DataFrame]:
-    """Return the DataFrames of a job's steps in a session of its own, without starting anything.
-
-    Raises FD811 to FD815 when a source cannot be opened, FD831 for a step that Spark refuses.
-    """
-    sources = Sources(job, None)
-    sources.preflight()
-    sources.split(_to_stderr)
-    return build_frames(job_session(spark, job.settings), sources.run, sources.open)

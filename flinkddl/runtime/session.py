@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.cache import new_log
-from flinkddl.runtime.connect import KAFKA_JARS, is_connect, new_session
+from flinkddl.runtime.connect import KAFKA_JARS, add_jars, is_connect, new_session
 from flinkddl.runtime.jars import spark_jars
 from flinkddl.runtime.java import find_java
 
@@ -151,6 +151,19 @@ def adopt_session(spark: SparkSession, jars: str | None = None) -> SparkSession:
     return spark
 
 
+def extend_session(spark: SparkSession) -> None:
+    """Give the user's own session what plans of ours need where they run: functions, and over Connect jars."""
+    if is_connect(spark):
+        add_jars(spark, _own_jars(spark))
+    spark.conf.set("spark.sql.catalog.flinkddl", JOB_SETTINGS["spark.sql.catalog.flinkddl"])
+
+
+def _own_jars(spark: SparkSession) -> list[Path]:
+    if spark.conf.get(_JARS, None) is None:
+        adopt_session(spark)
+    return [Path(p) for p in (spark.conf.get(_JARS, "") or "").split(os.pathsep) if p]
+
+
 def _missing(spark: SparkSession, jars: str | None) -> tuple[Path, ...]:
     present = spark.conf.get("spark.jars", "") or ""
     return tuple(path for path in spark_jars(jars) if path.stem.rpartition("-")[0] not in present)
@@ -159,10 +172,7 @@ def _missing(spark: SparkSession, jars: str | None) -> tuple[Path, ...]:
 def job_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
     """Return a child session with JOB_SETTINGS and the job's own settings; the parent's are untouched."""
     if is_connect(spark):
-        if spark.conf.get(_JARS, None) is None:
-            adopt_session(spark)
-        jars = spark.conf.get(_JARS, "") or ""
-        child = new_session(spark, map(Path, filter(None, jars.split(os.pathsep))))
+        child = new_session(spark, _own_jars(spark))
     else:
         child = spark.newSession()
     for key, value in {**JOB_SETTINGS, **settings}.items():

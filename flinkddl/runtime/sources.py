@@ -40,20 +40,25 @@ END_OF_TIME = "2200-01-01T00:00:00.000Z"  # behind the filter `rowtime < TIMESTA
 class Sources:
     """Opens the reads of one job.
 
-    ``resumes``: every query goes on from its checkpoint, so start modes are not looked up. ``stops`` are exclusive ends
-    per read name, fixed when the job starts; a drain narrows them to what was read. ``places`` are the partitions per
-    read name, known after ``preflight``; ``run`` is the job with a branch for each partition where that is asked for.
+    ``frames``: the views that hold the user's own DataFrames, by name; ``spool``: where batch ones of a stream are
+    written down that has no checkpoint. ``resumes``: every query goes on from its
+    checkpoint, so start modes are not looked up. ``stops`` are exclusive ends per read name, fixed when the job starts;
+    a drain narrows them to what was read. ``places`` are the partitions per read name, known after ``preflight``;
+    ``run`` is the job with a branch for each partition where that is asked for.
     """
 
     job: J.SparkJob
     checkpoint: Checkpoint | None
     resumes: bool = False
     max_offsets_per_trigger: int | None = None
+    frames: Mapping[str, str] = field(default_factory=dict)
+    spool: str = ""
     stops: dict[str, Offsets] = field(default_factory=dict)
     places: dict[str, Places] = field(default_factory=dict)
     run: J.SparkJob = field(init=False)
     _starts: dict[str, dict[str, str]] = field(default_factory=dict)
     _late: set[tuple[str, str]] = field(default_factory=set)
+    _written: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.run = self.job
@@ -152,6 +157,8 @@ class Sources:
         """Return the DataFrame of a read."""
         if step.format == CONTROL:
             return self._open_control(spark, step)
+        if step.format == J.FRAME:
+            return self._open_frame(spark, step)
         reader: Any = spark.readStream if step.streaming else spark.read
         reader = self._named(step, reader.format(step.format))
         if step.schema is not None:
@@ -209,6 +216,28 @@ class Sources:
         reader = self._named(step, spark.readStream).option("ignoreMissingFiles", "true")
         return reader.schema(step.schema).json(folder)
 
+    def _open_frame(self, spark: SparkSession, step: J.Read) -> DataFrame:
+        """Return the user's own DataFrame; a batch one in a stream is what was written of it when the job began."""
+        name = step.options["frame"]
+        if name not in self.frames:
+            help = "catalog.create_view(name, df) in this process makes it known"
+            raise FlinkDdlError.of("FD838", f"the DataFrame of table '{name}' is not here", help=help)
+        frame = spark.table(self.frames[name])
+        if step.options["written"] != "true":
+            return frame
+        if self.checkpoint is None:
+            folder, kept = f"{self.spool}/{self.frames[name].strip('`')}", True
+        else:
+            folder = self.checkpoint.frame(step.name)
+            # a folder elsewhere is not looked into for offsets: what lies there is what this checkpoint began with
+            kept = step.name in self._written or self.resumes or self.checkpoint.local is None
+        if not (kept and frame_is_there(spark, folder)):
+            frame.write.mode("overwrite").parquet(folder)
+        self._written.add(step.name)
+        reader: Any = self._named(step, spark.readStream)
+        streamed: DataFrame = reader.schema(frame.schema).parquet(folder)
+        return streamed
+
     def end_input(self) -> None:
         """Put the far-future row into every control stream: the next batch closes all windows."""
         assert self.checkpoint is not None
@@ -228,6 +257,14 @@ class Sources:
 
 def _by_read(job: J.SparkJob) -> Iterator[tuple[str, J.WithWatermark]]:
     return ((read.name, mark) for read, mark in apart(job))
+
+
+def frame_is_there(spark: SparkSession, folder: str) -> bool:
+    """Return whether a DataFrame was written down into a folder, as far as Spark can see it."""
+    try:
+        return bool(spark.read.parquet(folder).columns)
+    except Exception:  # noqa: BLE001 - whatever Spark says, it does not read it
+        return False
 
 
 def other_partitions(new: Iterable[str]) -> FlinkDdlError:

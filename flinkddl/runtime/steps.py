@@ -68,6 +68,14 @@ def _(step: J.WithWatermark, spark: SparkSession, frames: Mapping[str, Any]) -> 
     return frame.observe(step.observed, expr(f"max(unix_micros({quote(step.column)}))").alias(LATEST))
 
 
+@apply_step.register(J.WithMetadata)
+def _(step: J.WithMetadata, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
+    frame = frames[step.input]
+    for column, metadata in step.columns.items():
+        frame = frame.withMetadata(column, dict(metadata))
+    return frame
+
+
 @apply_step.register(J.GroupBy)
 def _(step: J.GroupBy, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
     from pyspark.sql.functions import expr

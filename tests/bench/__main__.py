@@ -15,6 +15,7 @@ BENCHMARKS = {
     "flatness": "tests.bench.flatness",
     "first-row": "tests.bench.first_row",
     "check": "tests.bench.check",
+    "views": "tests.bench.views",
 }
 
 

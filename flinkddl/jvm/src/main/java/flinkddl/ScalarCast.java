@@ -3,19 +3,31 @@ package flinkddl;
 import java.time.DateTimeException;
 import java.time.LocalDate;
 import java.time.LocalTime;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.catalyst.util.MapData;
+import org.apache.spark.sql.catalyst.util.TypeUtils;
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
+import org.apache.spark.sql.errors.QueryExecutionErrors;
 import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** CAST of text. {@code strict} says whether text that is no value fails the job (CAST) or is NULL (TRY_CAST). */
@@ -112,6 +124,85 @@ final class ScalarCast {
         @Override public DataType resultType() {
             return DataTypes.createMapType(((ArrayType) arguments.apply(0).dataType()).elementType(),
                 ((ArrayType) arguments.apply(1).dataType()).elementType(), true);
+        }
+    }
+
+    /**
+     * {@code map_last(entries)} and {@code map_last(keys, values)}: Spark's map_from_entries and map_from_arrays where
+     * the last of equal keys wins, at the place of the first, without a look at spark.sql.mapKeyDedupPolicy.
+     */
+    public static final class MapLast extends Scalar {
+        private transient MapType type;
+        private transient Comparator<Object> order;
+
+        public MapData invoke(ArrayData entries) {
+            if (entries == null || IntStream.range(0, entries.numElements()).anyMatch(entries::isNullAt)) {
+                return null;
+            }
+            open();
+            Object[] keys = new Object[entries.numElements()], values = new Object[keys.length];
+            for (int i = 0; i < keys.length; i++) {
+                InternalRow entry = entries.getStruct(i, 2);
+                keys[i] = entry.isNullAt(0) ? null : entry.get(0, type.keyType());
+                values[i] = entry.isNullAt(1) ? null : entry.get(1, type.valueType());
+            }
+            return last(keys, values);
+        }
+
+        public MapData invoke(ArrayData keys, ArrayData values) {
+            if (keys == null || values == null) {
+                return null;
+            }
+            if (keys.numElements() != values.numElements()) {
+                throw QueryExecutionErrors.mapDataKeyArrayLengthDiffersFromValueArrayLengthError();
+            }
+            open();
+            MapData found = last(keys.toObjectArray(type.keyType()), values.toObjectArray(type.valueType()));
+            return found.numElements() == keys.numElements() ? new ArrayBasedMapData(keys, values) : found;
+        }
+
+        /** Keys that Java does not compare by value are compared by Spark's order, which a plan cannot carry along. */
+        private void open() {
+            if (type == null) {
+                MapType result = (MapType) resultType();
+                DataType key = result.keyType();
+                boolean plain = key instanceof StringType s ? s.supportsBinaryEquality()
+                    : !(key instanceof BinaryType || key instanceof ArrayType || key instanceof StructType);
+                order = plain ? null : TypeUtils.getInterpretedOrdering(key);
+                type = result;
+            }
+        }
+
+        private MapData last(Object[] keys, Object[] values) {
+            Map<Object, Integer> places = order == null ? new HashMap<>() : new TreeMap<>(order);
+            for (int i = 0; i < keys.length; i++) {
+                if (keys[i] == null) {
+                    throw QueryExecutionErrors.nullAsMapKeyNotAllowedError();
+                }
+                Object key = normal(keys[i]);
+                int next = places.size();
+                Integer known = places.putIfAbsent(key, next);
+                keys[known == null ? next : known] = known == null ? key : keys[known];
+                values[known == null ? next : known] = values[i];
+            }
+            return new ArrayBasedMapData(new GenericArrayData(Arrays.copyOf(keys, places.size())),
+                new GenericArrayData(Arrays.copyOf(values, places.size())));
+        }
+
+        /** One zero and one NaN, as in Spark's maps. */
+        private static Object normal(Object key) {
+            return key instanceof Double d ? Double.valueOf(d.isNaN() ? Double.NaN : d + 0.0)
+                : key instanceof Float f ? Float.valueOf(f.isNaN() ? Float.NaN : f + 0.0f) : key;
+        }
+
+        @Override public DataType resultType() {
+            ArrayType first = (ArrayType) arguments.apply(0).dataType();
+            if (arguments.length() == 2) {
+                ArrayType second = (ArrayType) arguments.apply(1).dataType();
+                return DataTypes.createMapType(first.elementType(), second.elementType(), second.containsNull());
+            }
+            StructField[] entry = ((StructType) first.elementType()).fields();
+            return DataTypes.createMapType(entry[0].dataType(), entry[1].dataType(), entry[1].nullable());
         }
     }
 

@@ -1,0 +1,73 @@
+"""Tables and views printed as registered views: what ``compile --views`` gives, and the head of a printed program."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower.assemble import scans
+from flinkddl.lower.frames import frame_of
+from flinkddl.lower.printer import PROLOGUE, print_steps, variables
+from flinkddl.lower.script import Start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from flinkddl.catalog.model import ObjectPath
+    from flinkddl.catalog.state import Catalog
+    from flinkddl.lower.script import Compiled
+
+READ_ONLY_BY_SINKS = ("FD204", "FD651")
+_OWN = "dataframe"
+
+
+def print_views(catalog: Catalog) -> str:
+    """Return a program that registers every table and view of the current catalog as a temp view, and nothing else."""
+    databases = catalog.catalogs[catalog.current_catalog].databases
+    paths = [item.path for d in databases for item in catalog.objects_in(catalog.current_catalog, d)]
+    parts = [text for path in paths if (text := _registered(catalog, path)) is not None]
+    return PROLOGUE + "\n\n".join(parts) + "\n"
+
+
+def views_of_jobs(compiled: Compiled) -> str:
+    """Return the lines that register the tables which the script's jobs read, each once."""
+    parts: dict[str, str] = {}
+    for action, catalog in zip(compiled.actions, compiled.states, strict=True):
+        if isinstance(action, Start):
+            for path in _read_by(action):
+                text = None if str(path) in parts else _registered(catalog, path)
+                if text is not None:
+                    parts[str(path)] = text
+    return "".join(text + "\n\n" for text in parts.values())
+
+
+def _read_by(start: Start) -> Iterator[ObjectPath]:
+    for sink in start.sinks:
+        for scan in scans(sink):
+            if scan.options.connector != _OWN:
+                yield scan.table.path
+
+
+def _registered(catalog: Catalog, path: ObjectPath) -> str | None:
+    here = path.database == catalog.current_database
+    name = path.name if here else f"{path.database}.{path.name}"
+    try:
+        frame = frame_of(catalog, path)
+    except FlinkDdlError as error:
+        first = error.diagnostics[0]
+        return None if first.code in READ_ONLY_BY_SINKS else f"# no temp view {name}: {first.code} {first.message}"
+    names = variables(frame.job)
+    store = "flinkddl_" + re.sub(r"\W", "_", name)
+    kind = "a stream" if frame.streaming else "read anew at each use"
+    changes = ", its changes with their _row_kind" if frame.updating else ""
+    quoted = json.dumps("`" + name.replace("`", "``") + "`", ensure_ascii=False)
+    return "\n".join(
+        [
+            f"# ---- temp view {name}: {kind}{changes}",
+            print_steps(frame.job, names),
+            f"{names[frame.step]}.createOrReplaceGlobalTempView({json.dumps(store)})  # keeps what this session means",
+            f"root.table({json.dumps('global_temp.' + store)}).createOrReplaceTempView({quoted})",
+        ]
+    )

@@ -1,0 +1,200 @@
+"""What statements give: a Job that runs, a Result with rows, a job or a query. ``flinkddl.api`` makes them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from flinkddl.lower.frames import frame_of_query
+from flinkddl.lower.script import Action, Start
+from flinkddl.plan.changelog import sink_mode
+from flinkddl.records import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from flinkddl.catalog.state import Catalog as CatalogState
+    from flinkddl.diagnostics import FlinkDdlError
+    from flinkddl.plan.nodes import Field
+    from flinkddl.runtime.bridge import Bridge
+    from flinkddl.runtime.interpreter import RunningJob
+    from flinkddl.runtime.progress import Progress
+    from flinkddl.runtime.writers import Rows
+
+
+class Job:
+    """A running INSERT, statement set or SELECT; all methods may be called from any thread."""
+
+    def __init__(self, running: RunningJob, id: str = "0") -> None:
+        self._running = running
+        self.id = id
+        self.started = datetime.now(UTC)
+
+    @property
+    def name(self) -> str:
+        """The job's name: ``pipeline.name``, or ``insert-into_`` and the sink's path."""
+        return self._running.job.name
+
+    @property
+    def status(self) -> str:
+        """``starting``, ``running``, ``finished``, ``stopped`` or ``failed``."""
+        return self._running.status
+
+    @property
+    def error(self) -> FlinkDdlError | None:
+        """Why the job failed, or None."""
+        return self._running.error
+
+    @property
+    def checkpoint(self) -> str | None:
+        """The folder that keeps the job's state beyond this run, or None."""
+        return self._running.options.checkpoint
+
+    @property
+    def lag(self) -> dict[str, int]:
+        """Records not yet read, per topic, as of the last finished batch."""
+        return self._running.lag
+
+    @property
+    def progress(self) -> tuple[Progress, ...]:
+        """The last finished batch of each sink."""
+        return self._running.progress
+
+    def stop(self, *, drain: bool = False) -> None:
+        """End the job after its running batch; ``drain`` first closes every window, as STOP JOB ... WITH DRAIN."""
+        self._running.stop(drain=drain)
+
+    def await_input(self, timeout: float | None = None) -> bool:
+        """Wait (seconds) until the job has taken all that its topics hold now, and return whether that came in time."""
+        return self._running.await_input(timeout)
+
+    def request_stop(self) -> None:
+        """Ask the job to end after its running batch and return at once; safe in a signal handler."""
+        self._running.request_stop()
+
+    def await_termination(self, timeout: float | None = None) -> bool:
+        """Wait (seconds) for the end and return whether it came. Raises FlinkDdlError when the job failed."""
+        return self._running.await_termination(timeout)
+
+    def __repr__(self) -> str:
+        return f"<Job {self.name}: {self.status}>"
+
+
+class Owner(Protocol):
+    """What a result needs of the catalog that it came from."""
+
+    state: CatalogState
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session."""
+        ...
+
+    @property
+    def bridge(self) -> Bridge:
+        """What hands frames over to Spark."""
+        ...
+
+    def start(self, action: Start, **run: Any) -> Job:
+        """Start a job."""
+        ...
+
+
+@dataclass
+class Result:
+    """What one statement gave: rows that are known (SHOW, EXPLAIN), a job (INSERT), or a query to be run (SELECT)."""
+
+    action: Action
+    columns: tuple[str, ...] = ()
+    rows: Sequence[tuple[Any, ...]] = ()
+    job: Job | None = None
+    fields: tuple[Field, ...] = ()
+    _owner: Owner | None = field(default=None, repr=False)
+    _state: CatalogState | None = field(default=None, repr=False)
+
+    @property
+    def is_query(self) -> bool:
+        """Whether this is a SELECT, which runs when its rows are asked for."""
+        return isinstance(self.action, Start) and self.action.is_query
+
+    @property
+    def streaming(self) -> bool:
+        """Whether the query runs until it is stopped; otherwise it ends with its bounded sources."""
+        return self._start().job.streaming
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What the session has SET."""
+        return dict(self._config)
+
+    @property
+    def changelog(self) -> str:
+        """``append`` when a query's or INSERT's changes are inserts only, else ``updating``."""
+        start = self._start()
+        modes = (sink_mode(s, self._config) for s in start.sinks)
+        return "append" if all(m.inputs[0].append for m in modes) else "updating"
+
+    @property
+    def dataframe(self) -> DataFrame:
+        """The SELECT as a DataFrame: batch where its sources end, else streaming; updating ones with ``_row_kind``.
+
+        It belongs to a session of its own, which has the settings that a streaming query over it needs.
+        """
+        (sink,) = self._start().sinks
+        frame = frame_of_query(sink.input, sink.fields, self._state or self._catalog.state, "query")
+        return self._catalog.bridge.open(self._catalog.spark, frame)
+
+    def collect(self) -> list[tuple[Any, ...]]:
+        """Run the SELECT to its end and return the table that its changes leave, in no particular order.
+
+        An unbounded query never ends: use ``changes`` with a callback, or bound its sources.
+        """
+        net: Counter[str] = Counter()
+        seen: dict[str, tuple[Any, ...]] = {}
+
+        def take(rows: Rows) -> None:
+            for change in rows.changes:
+                name = repr(change.row)
+                seen[name] = change.row
+                net[name] += 1 if change.kind in ("+I", "+U") else -1
+
+        self.changes(take).await_termination()
+        return [seen[name] for name, count in net.items() for _ in range(count)]
+
+    def changes(self, on_rows: Callable[[Rows], None]) -> Job:
+        """Start the SELECT and hand every batch of changes (with Flink's row kinds) to a function."""
+        return self._catalog.start(self._start(), on_rows=on_rows)
+
+    def show(self, limit: int = 20) -> None:
+        """Print the rows: known ones, or those of a bounded SELECT."""
+        from rich.console import Console
+        from rich.table import Table
+
+        rows = self.collect() if self.is_query else list(self.rows)
+        names = [f.name for f in self.fields] if self.is_query else list(self.columns)
+        table = Table(*names)
+        for row in rows[:limit]:
+            table.add_row(*("<NULL>" if v is None else str(v) for v in row))
+        Console().print(table)
+
+    def await_termination(self, timeout: float | None = None) -> bool:
+        """Wait for the statement's job, if it has one."""
+        return True if self.job is None else self.job.await_termination(timeout)
+
+    def _start(self) -> Start:
+        if not isinstance(self.action, Start):
+            raise TypeError("this statement runs no query")
+        return self.action
+
+    @property
+    def _catalog(self) -> Owner:
+        assert self._owner is not None
+        return self._owner
+
+    @property
+    def _config(self) -> Mapping[str, str]:
+        return self._catalog.state.settings
