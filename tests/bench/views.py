@@ -1,6 +1,6 @@
 """The batch view of an upsert topic against hand-written PySpark that reads and deduplicates the same topic.
 
-``python -m tests.bench views``. Both count the table as it stands and sum over it, in one session and in turn; the first
+``python -m tests.bench views``. Both count the table as it stands and sum over it, in one session in turn; the first
 round warms up. The numbers are recounted from the records that were written. A ratio of 0.95 is wanted.
 """
 

@@ -18,6 +18,7 @@ from tests.conformance.differences import reason
 AREAS: dict[str, str] = {
     "validate": "tests.conformance.validate",
     "formats": "tests.conformance.formats",
+    "views": "tests.conformance.views",
     "expressions": "tests.conformance.expressions",
     "queries": "tests.conformance.queries",
     "queries-batch": "tests.conformance.queries",

@@ -20,7 +20,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from tests.conformance.outcome import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tests.support.registry import Registry
 
 GOLDENS = Path(__file__).parents[1] / "data" / "goldens" / "kafka"
-FILES = ("decode", "encode")
 # observed.md: Flink 2 refuses what Flink 1 accepted unless this is off; ours is the other way round.
 STRICT = "SET 'table.exec.sink.require-on-conflict' = 'true'"
 ONE = "SET 'parallelism.default' = '1'"  # as the oracle's; with more, the order of a sink's records is open
@@ -83,10 +82,12 @@ def run(
     *,
     spark: SparkSession | None = None,
     bootstrap: str | None = None,
+    attempts: Mapping[str, Callable[[Case], None]] | None = None,
 ) -> Iterator[Outcome]:
     """Run the cases of both files whose id begins with one of ``only``, ``jobs`` at once.
 
-    ``spark`` and ``bootstrap`` are a session and a broker that are there already; others are started.
+    ``spark`` and ``bootstrap`` are a session and a broker that are there already; others are started. ``attempts`` are
+    what is done with the cases of each file, here read them and write them.
     """
     from flinkddl.runtime.broker import Broker, BrokerOptions
     from tests.conformance.decoding import decode
@@ -96,8 +97,8 @@ def run(
 
     os.environ["TZ"] = "UTC"
     time.tzset()
-    attempts: dict[str, Callable[[Case], None]] = {"decode": decode, "encode": encode}
-    lines = [(attempts[name], line) for name in FILES for line in cases((data or GOLDENS) / f"{name}.jsonl")]
+    attempts = attempts or {"decode": decode, "encode": encode}
+    lines = [(attempts[name], line) for name in attempts for line in cases((data or GOLDENS) / f"{name}.jsonl")]
     chosen = [(a, line) for a, line in lines if not only or json.loads(line)["id"].startswith(only)]
     with ExitStack() as stack:
         if bootstrap is None:

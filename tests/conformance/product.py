@@ -49,7 +49,7 @@ class Product:
         """Return a fresh catalog."""
         from flinkddl.api import Catalog
 
-        return Catalog(spark=self.spark)
+        return Catalog(spark=self.spark, views=False)  # cases name their tables alike, and several run at once
 
     def execute(self, catalog: Any, sql: str) -> Any:
         """Execute a statement; an INSERT is awaited."""

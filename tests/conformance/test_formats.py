@@ -6,6 +6,7 @@ import pytest
 
 from tests.conformance.differences import FORMATS
 from tests.conformance.formats import run
+from tests.conformance.views import run as run_views
 
 LISTED = {name for names in FORMATS.values() for name in names}
 SOME = (
@@ -20,6 +21,14 @@ SOME = (
 def test_some_cases_of_each_kind(spark, broker):
     outcomes = list(run("formats", None, SOME, 1, spark=spark, bootstrap=broker.bootstrap))
     assert len(outcomes) >= len(SOME)
+    assert [o.line() for o in outcomes if o.status != "passed"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.kafka
+def test_every_table_that_is_read_is_the_same_as_a_view(spark, broker):
+    outcomes = list(run_views("views", None, (), 2, spark=spark, bootstrap=broker.bootstrap))
+    assert len(outcomes) > 500
     assert [o.line() for o in outcomes if o.status != "passed"] == []
 
 
