@@ -61,3 +61,34 @@ def test_notebook(broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "did you mean 'user_region'?" in text
     assert "Traceback" not in text
     assert "stopped" in html(notebook.cells[-1])
+
+
+BRIDGE = NOTEBOOK.with_name("bridge.ipynb")
+
+
+@pytest.mark.kafka
+def test_bridge_notebook(broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flink's tables in Spark's session, in ten cells; its numbers are recounted here."""
+    monkeypatch.setenv("KAFKA_SERVERS", broker.bootstrap)
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    notebook = nbformat.read(BRIDGE, as_version=4)
+    execute(notebook, tmp_path)
+    cells = [c for c in notebook.cells if c.cell_type == "code"]
+    assert len(cells) == 10
+    orders = [(i % 5, i % 20 * 100 + 50, i // 40) for i in range(120)]
+    names = {0: "Anna", 1: "Bob", 2: "Cy", 4: "Eve"}
+    closed = {f"10:0{m}:00": sum(cents for _, cents, minute in orders if minute == m) for m in (0, 1)}
+    assert [row[1:] for row in words(cells[3])] == [[minute, str(cents)] for minute, cents in closed.items()]
+    assert words(cells[4]) == [[str(key), name] for key, name in names.items()]
+    in_oslo = sum(customer in (0, 2) for customer, _, _ in orders)
+    in_rome = sum(customer in (1, 4) for customer, _, _ in orders)
+    assert sorted(rows(cells[6])) == [["Oslo", str(in_oslo)], ["Rome", str(in_rome)]]
+    revenue = {name: sum(cents for c, cents, _ in orders if c == customer) for customer, name in names.items()}
+    assert words(cells[9]) == [[name, str(cents)] for name, cents in revenue.items()]
+
+
+def words(cell: Any) -> list[list[str]]:
+    """Return the words of each row of a table that pandas shows, its index left out."""
+    text = "".join(o.get("text") or o.get("data", {}).get("text/plain", "") for o in cell.outputs)
+    return [re.sub(r"^\d+ ", "", line).split() for line in text.splitlines()[1:]]
