@@ -140,6 +140,8 @@ def _as_sink(node: Node, columns: tuple[Field, ...]) -> Sink:
 
 
 def _row_by_row(node: Node) -> bool:
+    if isinstance(node, Scan) and node.normalised:
+        return False
     return isinstance(node, (Filter, Project, Scan)) and all(map(_row_by_row, node.inputs))
 
 

@@ -44,6 +44,7 @@ _SEQUENCE = f"`offset` * {SEQUENCE_STEP} + `partition`"
 _RECORD = ("topic", "partition", "offset", "timestamp", "timestampType")
 _KEY, _VALUE = "__key", "__value"
 _ROWS, _UPDATE = "__rows", "__update"
+_AFTER = f"NOT ({_UPDATE} AND {_VALUE}.{WEIGHT} < 0)"  # Flink's DropUpdateBefore
 _KINDS = f"IF({_VALUE}.{WEIGHT} > 0, IF({_UPDATE}, '+U', '+I'), IF({_UPDATE}, '-U', '-D'))"
 
 
@@ -66,7 +67,7 @@ def kafka_rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
         absent = f"array(CAST(NULL AS {_row_type(value)}))"
         text = f"CASE WHEN `value` IS NULL THEN {absent} ELSE {value.expression} END"
         step = _explode(step, f"{node.table.path.name}_value", text, _VALUE, [*record, "value"], ctx)
-    elif ctx.row_kinds and value.changelog == "delta":
+    elif (ctx.row_kinds or node.normalised) and value.changelog == "delta":
         step = _with_updates(step, node, value, record, ctx)
     else:
         step = _explode(step, f"{node.table.path.name}_value", value.expression, _VALUE, record, ctx)
@@ -178,12 +179,19 @@ def _present(node: Scan, key: PayloadField, text: str, ctx: Lowering) -> str:
     return f"CASE WHEN {text} IS NULL AND `value` IS NOT NULL THEN {failure} ELSE {text} END"
 
 
+def _key_columns(node: Scan, shape: Projection) -> tuple[str, ...]:
+    """Return the columns by which an upsert table's rows replace each other, none for other tables."""
+    if node.options.connector == "upsert-kafka":
+        return tuple(p.column for p in shape.key)
+    return node.table.primary_key.columns if node.normalised and node.table.primary_key else ()
+
+
 def _columns(node: Scan, shape: Projection, value: DecodeSpec, step: str, ctx: Lowering, sequence: bool) -> Rel:
     """Put physical and raw metadata columns in declared order; a column in key and value is the value's (4.2)."""
     options: ResolvedOptions = node.options
     upsert = options.connector == "upsert-kafka"
+    keys = set(_key_columns(node, shape))
     places = {p.column: f"{_KEY}.{quote(p.name)}" for p in shape.key}
-    keys = set(places)
     for p in shape.value:
         text = f"{_VALUE}.{quote(p.name)}"
         if upsert and p.column in keys:  # a tombstone has its key only
@@ -198,8 +206,10 @@ def _columns(node: Scan, shape: Projection, value: DecodeSpec, step: str, ctx: L
         (n, places[c.name] if c.kind == "physical" else METADATA.get(k := c.metadata_key or c.name) or meta[k])
         for n, (c, _) in zip(names, kept, strict=True)
     ]
-    delta = value.changelog == "delta"
-    if upsert:
+    delta = value.changelog == "delta" and not node.normalised
+    if node.normalised:
+        columns += [(VERSION, "`offset`"), (DELETED, f"{_VALUE}.{quote(WEIGHT)} < 0")]
+    elif upsert:
         columns += [(VERSION, "`offset`"), (DELETED, "`value` IS NULL")]
     elif delta:
         columns.append((WEIGHT, f"{_VALUE}.{quote(WEIGHT)}"))
@@ -208,6 +218,8 @@ def _columns(node: Scan, shape: Projection, value: DecodeSpec, step: str, ctx: L
     kinds = delta and ctx.row_kinds
     if kinds:
         columns.append((KIND, _KINDS))
+    if node.normalised:
+        step = ctx.add(J.Where(name=ctx.fresh(f"{node.table.path.name}_after"), input=step, condition=_AFTER)).name
     select: J.Step = J.Select(name=ctx.fresh(f"{node.table.path.name}_columns"), input=step, columns=tuple(columns))
     if upsert and ctx.config.get("table.exec.sink.not-null-enforcer", "").upper() == "DROP":
         complete = " AND ".join(f"{quote(p.column)} IS NOT NULL" for p in shape.key)
@@ -218,8 +230,8 @@ def _columns(node: Scan, shape: Projection, value: DecodeSpec, step: str, ctx: L
         step=ctx.add(select).name,
         columns=names,
         fields=tuple(f for _, f in kept),
-        kind="upsert" if upsert else "delta" if delta else "append",
-        key=tuple(index[p.column] for p in shape.key) if upsert else (),
+        kind="upsert" if keys else "delta" if delta else "append",
+        key=tuple(index[c] for c in _key_columns(node, shape)),
         sequence=sequence,
         kinds=kinds,
     )

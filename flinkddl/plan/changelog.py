@@ -77,6 +77,8 @@ def scan_kind(node: N.Scan) -> Literal["append", "upsert", "delta"]:
     kinds = mode(node.options) if mode is not None else frozenset("I")
     if kinds == {"I"}:
         return "append"
+    if node.normalised:
+        return "upsert"
     return "delta" if "UB" in kinds else "upsert"
 
 

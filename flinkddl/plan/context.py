@@ -81,14 +81,18 @@ class Context:
             help = "SET 'table.dynamic-table-options.enabled' = 'true'"
             raise FlinkDdlError.of("FD240", "OPTIONS hints are switched off", span, help)
         found = Bag()
-        duplicates = self.option("table.exec.source.cdc-events-duplicate", "false").lower() == "true"
-        use = Use(span, not self.session.streaming, overwrite, duplicates, conflict)
+        use = Use(span, not self.session.streaming, overwrite, self.duplicates, conflict)
         options = use_table(table, role, hints, found, use)
         found.raise_if_errors()
         self.bag.extend(found)
         if options is None:
             raise FlinkDdlError.of("FD900", f"the options of '{table.path}' gave neither values nor an error", span)
         return options
+
+    @property
+    def duplicates(self) -> bool:
+        """Whether a CDC table's changes may come more than once."""
+        return self.option("table.exec.source.cdc-events-duplicate", "false").lower() == "true"
 
     def option(self, key: str, default: str) -> str:
         """Return a SET value of the session."""

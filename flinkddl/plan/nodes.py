@@ -89,7 +89,9 @@ class Scan(Node):
     ``metadata`` maps the index of each metadata column to its expression over the connector's raw value: an
     ``InputRef`` of the same index typed as the raw value, cast to the declared type where they differ. ``computed``
     maps a field index to its expression over the physical and (cast) metadata fields, same indices as ``fields``;
-    ``options`` are the validated options after hints (``flinkddl.options.ResolvedOptions``).
+    ``options`` are the validated options after hints (``flinkddl.options.ResolvedOptions``). ``normalised``: a CDC
+    table whose changes may come twice (table.exec.source.cdc-events-duplicate), read as upserts by its primary key, as
+    Flink's ChangelogNormalize over it does (DynamicSourceUtils.isSourceChangeEventsDuplicate).
     """
 
     table: Table
@@ -97,6 +99,7 @@ class Scan(Node):
     metadata: tuple[tuple[int, Rex], ...] = ()
     computed: tuple[tuple[int, Rex], ...] = ()
     watermark: WatermarkSpec | None = None
+    normalised: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,6 +43,7 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "win-session-cube": "refused: Spark builds no sessions in a query that also updates what it gave out",
     },
     "formats": {name: why for why, names in FORMATS.items() for name in names},
+    "views": {"dec-span-stop-timestamp-9001": "the recorder ran out of memory"},
     "validate": {
         "val-meta-16-header-list": "header-list is newer than the recorded connector; it is harmless",
         "val-meta-17-header-list": "header-list is newer than the recorded connector; it is harmless",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.differences import FORMATS
+from tests.conformance.differences import FORMATS, reason
 from tests.conformance.formats import run
 from tests.conformance.views import run as run_views
 
@@ -29,7 +29,7 @@ def test_some_cases_of_each_kind(spark, broker):
 def test_every_table_that_is_read_is_the_same_as_a_view(spark, broker):
     outcomes = list(run_views("views", None, (), 2, spark=spark, bootstrap=broker.bootstrap))
     assert len(outcomes) > 500
-    assert [o.line() for o in outcomes if o.status != "passed"] == []
+    assert [o.line() for o in outcomes if o.status != "passed" and reason("views", o.id) is None] == []
 
 
 @pytest.mark.slow

@@ -132,6 +132,11 @@ class Topics:
         with self._lock:
             self._admin.commit(group, offsets)
 
+    def forget(self, group: str) -> None:
+        """Delete a consumer group with what it has committed."""
+        with self._lock:
+            self._admin._ask(lambda: self._admin._client.delete_groups([group]))
+
     def read(self, topic: str) -> list[dict[str, Any]]:
         """Return all records of a topic, partition by partition, in hex, with all that they carry."""
         from kafka import KafkaConsumer, TopicPartition

@@ -270,10 +270,12 @@ def test_a_view_of_the_users_own_is_left_alone(catalog: Catalog, session: Any, n
 
 def test_stop_takes_ours_away(catalog: Catalog, session: Any) -> None:
     session.range(1).createOrReplaceTempView("theirs")
-    catalog.table("orders", mode="batch")
+    ours = f"flinkddl_{catalog.bridge._id}_"
+    assert catalog.table("orders", mode="batch").columns
+    assert [t for t in session.catalog.listTables("global_temp") if t.name.startswith(ours)]
     catalog.stop()
     assert views(session) == {"theirs"}
-    assert not [t for t in session.catalog.listTables("global_temp") if t.name.startswith("flinkddl_")]
+    assert not [t for t in session.catalog.listTables("global_temp") if t.name.startswith(ours)]
     session.catalog.dropTempView("theirs")
 
 

@@ -256,6 +256,27 @@ def test_e15_temporal_join_with_a_changelog_by_its_own_time(db: Tables) -> None:
     ]
 
 
+def test_changes_that_come_twice_count_once(db: Tables) -> None:
+    topic = db.create(
+        "users", "id INT, city STRING, n INT, PRIMARY KEY (id) NOT ENFORCED", db.topic(), value_format="debezium-json"
+    )
+    rows = [({"id": i, "city": "Oslo", "n": i}, {"id": i, "city": "Rome", "n": i}) for i in range(4)]
+    events = [{"before": None, "after": old, "op": "c"} for old, _ in rows]
+    events += [{"before": old, "after": new, "op": "u"} for old, new in rows[:3]]
+    events += [{"before": new, "after": None, "op": "d"} for _, new in rows[:1]]
+    db.send(topic, [e for event in events for e in (event, event)])
+    query = "SELECT city, COUNT(*), SUM(n) FROM users GROUP BY city"
+    db.run("SET 'table.exec.source.cdc-events-duplicate' = 'true'")
+    once = [("Oslo", 1, 3), ("Rome", 2, 3)]
+    assert db.rows(query) == once
+    db.run("SET 'execution.runtime-mode' = 'streaming'")
+    assert db.rows(query) == once
+    assert sorted(db.rows("SELECT id, city FROM users")) == [(1, "Rome"), (2, "Rome"), (3, "Oslo")]
+    assert "ChangelogNormalize" in db.catalog.execute("EXPLAIN " + query).rows[0][0]
+    db.run("RESET 'table.exec.source.cdc-events-duplicate'")
+    assert db.rows(query) != once
+
+
 WINDOWS = (
     "SELECT part, window_start, COUNT(*) FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR) "
     "GROUP BY part, window_start, window_end"

@@ -99,7 +99,7 @@ def resolve(text):
         ("arr[1]", "INT", "get(`arr`, 1 - 1)"),
         ("m['x']", "INT", "try_element_at(`m`, 'x')"),
         ("ROW(n, s)", "ROW<`EXPR$0` INT NOT NULL, `EXPR$1` STRING> NOT NULL", None),
-        ("MAP['a', 1]", "MAP<CHAR(1) NOT NULL, INT NOT NULL> NOT NULL", "map('a', 1)"),
+        ("MAP['a', 1]", "MAP<CHAR(1) NOT NULL, INT NOT NULL> NOT NULL", "flinkddl.map_last(array('a'), array(1))"),
         ("CAST(s AS INT)", "INT", "CAST(flinkddl.cast_long(`s`, 32, true) AS INT)"),
         ("TRY_CAST(n AS STRING)", "STRING", "CAST(`n` AS STRING)"),
         ("CAST(d AS DECIMAL(5, 2))", "DECIMAL(5, 2) NOT NULL", "try_cast(`d` AS DECIMAL(5,2))"),

@@ -88,7 +88,9 @@ def _row_by_row(node: Project | Filter, rel: Rel, ctx: Lowering) -> Rel:
 def _is_changes(node: Node) -> bool:
     if isinstance(node, Project | Filter):
         return _is_changes(node.input)
-    chosen = getattr(node.options, "value_format", None) if isinstance(node, Scan) else None
+    if not isinstance(node, Scan) or node.normalised:
+        return False
+    chosen = getattr(node.options, "value_format", None)
     return chosen is not None and not chosen.insert_only
 
 
