@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PARTITIONS, ROUNDS, KEYS = 4, 6, 200_000
 TOPIC = "customers"
-COLUMNS = "id BIGINT, name STRING, city STRING, visits INT, at TIMESTAMP(3)"
+COLUMNS = "id BIGINT, name STRING, city STRING, visits INT, `at` TIMESTAMP(3)"
 SPARK_COLUMNS = "id BIGINT, name STRING, city STRING, visits INT, at TIMESTAMP"
 AS_WRITTEN = "map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSS')"
 COUNTED = ("count(*)", "sum(id)", "sum(visits)", "sum(length(name))")
