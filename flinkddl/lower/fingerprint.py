@@ -44,7 +44,7 @@ def digest(text: str) -> str:
     """Return eight hexadecimal characters that tell a text from others."""
     from hashlib import sha256  # here: ``check`` never comes by, and it is slow to import
 
-    return sha256(text.encode()).hexdigest()[:8]
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
 
 
 def _describe(node: Node) -> str:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 PLAN_FILE = "flinkddl-plan.json"
 PARTITIONS_FILE = "flinkddl-partitions.json"
+_NO_FOLDERS = ("", ".", "..")
+_NO_PATH = re.compile(r"[\x00-\x1f\x7f\\]")  # Hadoop reads a backslash as a slash, and NUL ends a path
 _LONGEST = 200  # bytes of a folder's name; file systems take 255, and a folder set aside gets a date
 Fingerprint = tuple[tuple[str, str], ...]
 
@@ -42,22 +44,22 @@ class Checkpoint:
 
     def location(self, write: str) -> str:
         """Return ``checkpointLocation`` of one write's query."""
-        return f"{self.root}/{write}"
+        return f"{self.root}/{_inside(write)}"
 
     def control(self, step: str) -> str:
         """Return the folder of a control stream (see changelog.md, "End of input")."""
-        return f"{self.root}/control/{step}"
+        return f"{self.root}/control/{_inside(step)}"
 
     def frame(self, step: str) -> str:
         """Return the folder into which a batch DataFrame of a streaming job is written."""
-        return f"{self.root}/frames/{step}"
+        return f"{self.root}/frames/{_inside(step)}"
 
     def started(self, write: str) -> bool:
         """Whether a query of that name has planned a batch here before: then its offsets win over any start mode."""
         folder = self.local
         if folder is None:
             return False
-        offsets = folder / write / "offsets"
+        offsets = folder / _inside(write) / "offsets"
         return offsets.is_dir() and any(p.name.isdigit() for p in offsets.iterdir())
 
     def remove(self) -> None:
@@ -72,9 +74,22 @@ def folder_name(name: str) -> str:
     A statement set is named by all of its sinks, which may be too long; the end is then a hash of the whole name.
     """
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name)
-    if plain == name and len(name) <= _LONGEST:
+    if plain == name and len(name) <= _LONGEST and name not in _NO_FOLDERS:
         return name
     return f"{plain[: _LONGEST - 9]}-{digest(name)}"
+
+
+def _inside(name: str) -> str:
+    """Return the folder of a write or a step in its job's: its name, unless that leads elsewhere or is no path.
+
+    Other names stay as they are, whatever they hold: checkpoints were written under them.
+    """
+    leads_out = any(part in _NO_FOLDERS for part in name.split("/"))
+    return (
+        folder_name(name)
+        if leads_out or _NO_PATH.search(name) or len(name.encode(errors="surrogatepass")) > 255
+        else name
+    )
 
 
 def job_folder(root: str, job: J.SparkJob) -> str:
