@@ -150,6 +150,8 @@ class Catalog:
         Names of functions ignore case. Order as in Flink: temporary system, temporary catalog, catalog function.
         """
         parts = tuple(part.strip("`").lower() for part in name.split("."))
+        if len(parts) > 3:
+            return None
         if len(parts) == 1 and (found := self.system_functions.get(parts[0])):
             return found
         path = self.path(parts)

@@ -36,6 +36,7 @@ _ALWAYS = {
     "spark.sql.chunkBase64String.enabled": "false",
     "spark.sql.jsonGenerator.ignoreNullFields": "false",
     "spark.sql.legacy.allowHashOnMapType": "true",
+    "spark.sql.variable.substitute": "false",  # '${env:HOME}' in a literal or a name is text
 }
 _STREAMING = {
     "spark.sql.streaming.multipleWatermarkPolicy": "min",

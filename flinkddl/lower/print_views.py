@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.assemble import scans
+from flinkddl.lower.folders import view_store
 from flinkddl.lower.frames import frame_of
 from flinkddl.lower.printer import PROLOGUE, print_steps, variables
+from flinkddl.lower.pytext import comment, literal
 from flinkddl.lower.script import Start
+from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,17 +58,19 @@ def _registered(catalog: Catalog, path: ObjectPath) -> str | None:
         frame = frame_of(catalog, path)
     except FlinkDdlError as error:
         first = error.diagnostics[0]
-        return None if first.code in READ_ONLY_BY_SINKS else f"# no temp view {name}: {first.code} {first.message}"
+        if first.code in READ_ONLY_BY_SINKS:
+            return None
+        return comment(f"no temp view {name}: {first.code} {first.message}")
     names = variables(frame.job)
-    store = "flinkddl_" + re.sub(r"\W", "_", name)
+    store = view_store(name)
     kind = "a stream" if frame.streaming else "read anew at each use"
     changes = ", its changes with their _row_kind" if frame.updating else ""
-    quoted = json.dumps("`" + name.replace("`", "``") + "`", ensure_ascii=False)
+    quoted = literal(quote(name))
     return "\n".join(
         [
-            f"# ---- temp view {name}: {kind}{changes}",
+            comment(f"---- temp view {name}: {kind}{changes}"),
             print_steps(frame.job, names),
-            f"{names[frame.step]}.createOrReplaceGlobalTempView({json.dumps(store)})  # keeps what this session means",
-            f"root.table({json.dumps('global_temp.' + store)}).createOrReplaceTempView({quoted})",
+            f"{names[frame.step]}.createOrReplaceGlobalTempView({literal(store)})  # keeps what this session means",
+            f"root.table({literal('global_temp.' + store)}).createOrReplaceTempView({quoted})",
         ]
     )

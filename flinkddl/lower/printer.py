@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import keyword
 import re
 from collections.abc import Mapping  # singledispatch reads the annotations at run time
 from dataclasses import asdict, fields
@@ -12,9 +11,14 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from flinkddl.lower import job as J
+from flinkddl.lower import pytext
+from flinkddl.lower.folders import folder_inside, folder_name
 from flinkddl.lower.partitions import NAMED_SOURCES, SUBSCRIPTION, apart, source_name
+from flinkddl.lower.pytext import comment
+from flinkddl.lower.pytext import literal as _text
 from flinkddl.options.masking import is_secret, mask
 from flinkddl.records import replace
+from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -61,6 +65,7 @@ root = (
     .config("spark.jars", ",".join(jars))
     .config("spark.driver.extraClassPath", os.pathsep.join(jars))
     .config("spark.sql.catalog.flinkddl", "flinkddl.Functions")
+    .config("spark.sql.variable.substitute", "false")
     .config("spark.ui.enabled", "false")
     .getOrCreate()
 )
@@ -102,28 +107,17 @@ _EPILOGUE = "\n"
 
 _OWN_NAMES = frozenset(
     {"spark", "root", "query", "jars", "os", "sys", "glob", "expr", "json", "tempfile", "Path", "work"}
-    | {"finish", "start", "ends", "union", "tag", "place", "stream_of"}
+    | {"finish", "start", "ends", "union", "tag", "place", "stream_of", "register", "sorted", "SparkSession"}
 )
 
 
 def variables(job: J.SparkJob) -> dict[str, str]:
     """Map step names to Python names: distinct, no keywords, none of the program's own."""
-    taken = set(_OWN_NAMES)
-    names = {}
-    for step in job.steps:
-        base = re.sub(r"\W", "_", step.name)
-        base = f"t_{base}" if not base or base[0].isdigit() or keyword.iskeyword(base) else base
-        name, n = base, 1
-        while name in taken:
-            n += 1
-            name = f"{base}_{n}"
-        taken.add(name)
-        names[step.name] = name
-    return names
+    return pytext.variables((s.name for s in job.steps), _OWN_NAMES)
 
 
 def _print_job(job: J.SparkJob, names: Mapping[str, str]) -> str:
-    return f"# ---- {job.name}\n" + print_steps(job, names) + _print_writes(job, names)
+    return f"{comment(f'---- {job.name}')}\n" + print_steps(job, names) + _print_writes(job, names)
 
 
 def print_steps(job: J.SparkJob, names: Mapping[str, str]) -> str:
@@ -144,13 +138,11 @@ def print_steps(job: J.SparkJob, names: Mapping[str, str]) -> str:
     return "\n".join(parts)
 
 
-def _assignment(step: J.Step, names: Mapping[str, str], source: str = "") -> str:
+def _assignment(step: J.Step, names: Mapping[str, str], source: str = "", load: str = ".load()") -> str:
     """Return ``name = ...``; ``source`` is the text of a streaming source's name, where sources have names."""
-    comment = f"# {step.note}\n" if step.note else ""
-    text = _print_step(step, names)
-    if source and isinstance(step, J.Read):
-        text = text.replace("spark.readStream", f"spark.readStream.name({source})", 1)
-    return f"{comment}{names[step.name]} = {text}"
+    note = f"{comment(step.note)}\n" if step.note else ""
+    text = _print_read(step, source, load) if isinstance(step, J.Read) else _print_step(step, names)
+    return f"{note}{names[step.name]} = {text}"
 
 
 def _print_branches(read: J.Read, chain: Sequence[J.Step], names: Mapping[str, str], named: bool) -> str:
@@ -159,8 +151,10 @@ def _print_branches(read: J.Read, chain: Sequence[J.Step], names: Mapping[str, s
     lines = []
     for step in chain:
         source = f'"{source_name(step.name)}_" + tag' if named else ""
-        text = _assignment(rest if step is read else step, names, source)
-        lines.append(text.replace(".load()", ".options(**place).load()") if step is read else text)
+        if step is read:
+            lines.append(_assignment(rest, names, source, ".options(**place).load()"))
+        else:
+            lines.append(_assignment(step, names, source))
     name = names[chain[-1].name]
     body = indent("\n".join(lines), "    ")
     places = f"{_OFFSETS}.branches({_dict(read.options)}, {dict(read.start)!r}, {dict(read.stop)!r})"
@@ -181,7 +175,7 @@ def _controls(job: J.SparkJob) -> list[J.Read]:
 
 
 def _folder(step: str) -> str:
-    return f"os.path.join(work, {_text('control-' + step)})"
+    return f"os.path.join(work, {_text('control-' + folder_inside(step))})"
 
 
 @singledispatch
@@ -189,12 +183,12 @@ def _print_step(step: J.Step, names: Mapping[str, str]) -> str:
     raise TypeError(type(step).__name__)
 
 
-@_print_step.register
-def _(step: J.Read, names: Mapping[str, str]) -> str:
+def _print_read(step: J.Read, source: str, load: str) -> str:
+    stream = f"spark.readStream.name({source})" if source else "spark.readStream"
     if step.format == "flinkddl.control":
         folder = _folder(step.name)
-        source = f"os.makedirs({folder}, exist_ok=True) or spark.readStream"
-        return _chain(f"({source})", [f".schema({_text(step.schema or '')})", f".json({folder})"])
+        opened = f"os.makedirs({folder}, exist_ok=True) or {stream}"
+        return _chain(f"({opened})", [f".schema({_text(step.schema or '')})", f".json({folder})"])
     if step.format == J.FRAME:
         return _own_frame(step)
     calls = [f".format({_text(step.format)})"]
@@ -203,17 +197,17 @@ def _(step: J.Read, names: Mapping[str, str]) -> str:
     calls += [f".option({_text(k)}, {_value(k, v)})" for k, v in sorted(step.options.items())]
     if (step.start or step.stop) and step.format != J.KAFKA_SOURCE:
         calls.append(f".options(**{_positions(step)})")
-    return _chain("spark.readStream" if step.streaming else "spark.read", [*calls, ".load()"])
+    return _chain(stream if step.streaming else "spark.read", [*calls, load])
 
 
 def _own_frame(step: J.Read) -> str:
     """Return the place of the user's own DataFrame: a temp view that the caller makes before this line."""
     name = step.options["frame"]
-    table = f"root.table({_text(f'`{name}`')})"
+    table = f"root.table({_text(quote(name))})"
     if step.options["written"] != "true":
-        return f"{table}  # yours: df.createOrReplaceTempView({_text(name)}) before this line"
-    place = f"os.path.join(work, {_text('frame-' + step.name)})"
-    return f"stream_of({table}, {place})  # yours: df.createOrReplaceTempView({_text(name)}) before this line"
+        return f"{table}  # yours: df.createOrReplaceTempView({_text(quote(name))}) before this line"
+    place = f"os.path.join(work, {_text('frame-' + folder_inside(step.name))})"
+    return f"stream_of({table}, {place})  # yours: df.createOrReplaceTempView({_text(quote(name))}) before this line"
 
 
 def _positions(step: J.Read) -> str:
@@ -261,7 +255,7 @@ def _(step: J.GroupBy, names: Mapping[str, str]) -> str:
 
 @_print_step.register
 def _(step: J.DropDuplicates, names: Mapping[str, str]) -> str:
-    return _chain(names[step.input], [f".dropDuplicates({list(step.columns)!r})"])
+    return _chain(names[step.input], [f".dropDuplicates([{_list(step.columns)}])"])
 
 
 @_print_step.register
@@ -291,8 +285,6 @@ def _(step: J.UnionAll, names: Mapping[str, str]) -> str:
 
 def select_texts(step: J.Select) -> tuple[str, ...]:
     """Return the arguments of ``selectExpr`` for a Select step."""
-    from flinkddl.sqltypes import quote
-
     texts = [sql if sql == quote(name) else f"{sql} AS {quote(name)}" for name, sql in step.columns]
     if step.generator is not None:
         sql, as_names = step.generator
@@ -316,7 +308,7 @@ def _print_write(job: J.SparkJob, write: J.Write, names: Mapping[str, str]) -> s
     trigger, value = job.trigger
     argument = value.capitalize() if value in ("true", "false") else _text(value)
     calls = [".writeStream", f".format({_text(write.format)})", *options, f".outputMode({_text(write.mode)})"]
-    location = f"os.path.join(work, {_text(re.sub(r'[^A-Za-z0-9._-]+', '_', write.name))})"
+    location = f"os.path.join(work, {_text(folder_name(write.name))})"
     calls += [f'.option("checkpointLocation", {location})', f".queryName({_text(write.name)})"]
     return _chain(source, [*calls, f".trigger({trigger}={argument})", ".start()"])
 
@@ -354,10 +346,6 @@ def _dict(options: Mapping[str, str]) -> str:
 
 def _environment_name(key: str) -> str:
     return "FLINKDDL_" + re.sub(r"\W", "_", key).upper()
-
-
-def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def print_json(jobs: Iterable[J.SparkJob]) -> str:

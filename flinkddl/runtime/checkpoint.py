@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import tempfile
 import time
@@ -14,16 +13,13 @@ from urllib.parse import unquote, urlparse
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
-from flinkddl.lower.fingerprint import digest
+from flinkddl.lower.folders import folder_inside, folder_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 PLAN_FILE = "flinkddl-plan.json"
 PARTITIONS_FILE = "flinkddl-partitions.json"
-_NO_FOLDERS = ("", ".", "..")
-_NO_PATH = re.compile(r"[\x00-\x1f\x7f\\]")  # Hadoop reads a backslash as a slash, and NUL ends a path
-_LONGEST = 200  # bytes of a folder's name; file systems take 255, and a folder set aside gets a date
 Fingerprint = tuple[tuple[str, str], ...]
 
 
@@ -44,52 +40,28 @@ class Checkpoint:
 
     def location(self, write: str) -> str:
         """Return ``checkpointLocation`` of one write's query."""
-        return f"{self.root}/{_inside(write)}"
+        return f"{self.root}/{folder_inside(write)}"
 
     def control(self, step: str) -> str:
         """Return the folder of a control stream (see changelog.md, "End of input")."""
-        return f"{self.root}/control/{_inside(step)}"
+        return f"{self.root}/control/{folder_inside(step)}"
 
     def frame(self, step: str) -> str:
         """Return the folder into which a batch DataFrame of a streaming job is written."""
-        return f"{self.root}/frames/{_inside(step)}"
+        return f"{self.root}/frames/{folder_inside(step)}"
 
     def started(self, write: str) -> bool:
         """Whether a query of that name has planned a batch here before: then its offsets win over any start mode."""
         folder = self.local
         if folder is None:
             return False
-        offsets = folder / _inside(write) / "offsets"
+        offsets = folder / folder_inside(write) / "offsets"
         return offsets.is_dir() and any(p.name.isdigit() for p in offsets.iterdir())
 
     def remove(self) -> None:
         """Remove a temporary checkpoint; a lasting one stays."""
         if self.temporary:
             shutil.rmtree(self.root, ignore_errors=True)
-
-
-def folder_name(name: str) -> str:
-    """Return the folder of a job: its name, where a file system takes it.
-
-    A statement set is named by all of its sinks, which may be too long; the end is then a hash of the whole name.
-    """
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name)
-    if plain == name and len(name) <= _LONGEST and name not in _NO_FOLDERS:
-        return name
-    return f"{plain[: _LONGEST - 9]}-{digest(name)}"
-
-
-def _inside(name: str) -> str:
-    """Return the folder of a write or a step in its job's: its name, unless that leads elsewhere or is no path.
-
-    Other names stay as they are, whatever they hold: checkpoints were written under them.
-    """
-    leads_out = any(part in _NO_FOLDERS for part in name.split("/"))
-    return (
-        folder_name(name)
-        if leads_out or _NO_PATH.search(name) or len(name.encode(errors="surrogatepass")) > 255
-        else name
-    )
 
 
 def job_folder(root: str, job: J.SparkJob) -> str:
