@@ -72,9 +72,9 @@ class Job:
         """Wait (seconds) until the job has taken all that its topics hold now, and return whether that came in time."""
         return self._running.await_input(timeout)
 
-    def request_stop(self) -> None:
-        """Ask the job to end after its running batch and return at once; safe in a signal handler."""
-        self._running.request_stop()
+    def request_stop(self, *, now: bool = False) -> None:
+        """Ask the job to end after its running batch, or ``now``, and return at once; safe in a signal handler."""
+        self._running.request_stop(now=now)
 
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait (seconds) for the end and return whether it came. Raises FlinkDdlError when the job failed."""

@@ -100,40 +100,56 @@ def _report(args: argparse.Namespace, error: FlinkDdlError) -> None:
 
 
 class _Stops:
-    """The jobs that a signal must stop; ``asked`` says that one came."""
+    """The jobs that a signal must stop; ``asked`` says that one came.
+
+    The first signal lets the running batches end, the second cuts them off, a third does what it did before this run.
+    """
 
     def __init__(self) -> None:
         self.jobs: list[Job] = []
         self.asked = False
+        self.before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)}
+
+    def add(self, job: Job) -> None:
+        """Take a started job; a signal that came meanwhile holds for it too."""
+        self.jobs.append(job)
+        if self.asked:
+            job.request_stop()
 
     def ask(self, *_: object) -> None:
-        self.asked = True
+        if self.asked:
+            self.leave()
         for job in self.jobs:
-            job.request_stop()
+            job.request_stop(now=self.asked)
+        self.asked = True
 
     def listen(self) -> None:
         """Take the signals; PySpark takes SIGINT for itself when a session starts, so this is said again then."""
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in self.before:
             signal.signal(number, self.ask)
+
+    def leave(self) -> None:
+        """Give the signals back."""
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
 def _stopping() -> Iterator[_Stops]:
     stops = _Stops()
-    before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)}
     stops.listen()
     try:
         yield stops
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        stops.leave()
 
 
 class _Run:
     """The actions of a script, one after the other, on one catalog."""
 
     def __init__(self, catalog: Catalog, stops: _Stops, shown: Display, options: dict[str, Any]) -> None:
-        self.catalog, self.stops, self.shown, self.options = catalog, stops, shown, options
+        self.catalog, self.stops, self.shown = catalog, stops, shown
+        self.options = {**options, "asked": lambda: stops.asked}
 
     def perform(self, compiled: Compiled) -> None:
         """Carry out all actions, then wait for the jobs."""
@@ -162,7 +178,7 @@ class _Run:
         show = {"on_progress": self.shown.on_progress(meter), "notice": self.shown.notice}
         job = self.catalog.start(action, **self.options, **show)
         meter.attach(job)
-        self.stops.jobs.append(job)
+        self.stops.add(job)
         if self.catalog.state.setting("table.dml-sync"):
             self._await([job])
 
@@ -180,7 +196,7 @@ class _Run:
         tableau = Tableau(columns, action.job.streaming, lambda text: print(text, flush=True))
         show = {"on_rows": lambda rows: tableau.add(rows.changes), "notice": self.shown.notice}
         job = self.catalog.start(action, **self.options, **show)
-        self.stops.jobs.append(job)
+        self.stops.add(job)
         self._await([job])
         tableau.end(cancelled=self.stops.asked)
 

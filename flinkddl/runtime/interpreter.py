@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +15,7 @@ from flinkddl.records import replace
 from flinkddl.runtime.checkpoint import Checkpoint, changed_partitions, mark_drained, open_checkpoint
 from flinkddl.runtime.connect import MemoryRows, check_kafka, close_session, is_connect, sees_folder, server_gone
 from flinkddl.runtime.cores import check_cores
+from flinkddl.runtime.ending import end_between_batches, end_now, stop_on_signals
 from flinkddl.runtime.failures import JobFailed, job_failed
 from flinkddl.runtime.idle import IdlePartitions
 from flinkddl.runtime.kafka_admin import KafkaAdmin, Offsets
@@ -28,7 +28,7 @@ from flinkddl.runtime.udf import register
 from flinkddl.runtime.writers import DriverSink, run_write, start_query, trigger_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 Status = Literal["starting", "running", "finished", "stopped", "failed"]
 POLL_SECONDS = 0.1
-STOP_SECONDS = 60.0
 COMMIT_SECONDS = 1.0
 PARTITIONS = "spark.flinkddl.partitions."  # ScalarWatermark.java asks for it
 
@@ -54,7 +53,8 @@ class RunOptions:
     ``checkpoint``: folder that outlives the run (a path or URI), None for a temporary one; ``fresh`` sets an old one
     aside. ``on_rows`` takes the changes of ``flinkddl.collect`` writes, ``on_progress`` each finished batch, ``notice``
     a line for the user. ``max_offsets_per_trigger`` bounds a batch of each Kafka source. ``frames`` are the views that
-    hold DataFrames of the user's own, by the name that the job reads them under.
+    hold DataFrames of the user's own, by the name that the job reads them under. ``asked`` ends the waiting of a job
+    that is being started.
     """
 
     checkpoint: str | None = None
@@ -64,6 +64,7 @@ class RunOptions:
     notice: Callable[[str], None] = to_stderr
     max_offsets_per_trigger: int | None = None
     frames: Mapping[str, str] = field(default_factory=dict)
+    asked: Callable[[], bool] = lambda: False
 
 
 class RunningJob:
@@ -84,6 +85,7 @@ class RunningJob:
         self._tables = count()
         self._latest: dict[str, Progress] = {}
         self._stop = threading.Event()
+        self._cut = threading.Event()
         self._drain = False
         self._thread = threading.Thread(target=self._run, name=f"flinkddl {job.name}", daemon=True)
         self._committed_at = 0.0
@@ -132,8 +134,10 @@ class RunningJob:
         if threading.current_thread() is not self._thread:
             self._join(timeout)
 
-    def request_stop(self) -> None:
-        """Ask the job to end after the running batch; returns at once (for signal handlers)."""
+    def request_stop(self, *, now: bool = False) -> None:
+        """Ask the job to end after the running batch, or ``now``; returns at once (for signal handlers)."""
+        if now:
+            self._cut.set()
         self._stop.set()
 
     def await_termination(self, timeout: float | None = None) -> bool:
@@ -222,7 +226,13 @@ class RunningJob:
             if step.name in self._sources.stops:
                 with KafkaAdmin(client_properties(step.options)) as admin:
                     stops = self._sources.stops[step.name]
-                    await_stops(stops, admin, self.options.notice, self._stop.is_set)
+                    await_stops(stops, admin, self.options.notice, self._asked)
+
+    def _asked(self) -> bool:
+        """Whether the end was asked for; who waits for ``start`` has no handle yet, and says so by its options."""
+        if self.options.asked():
+            self._stop.set()
+        return self._stop.is_set()
 
     def _start_queries(self, frames: Mapping[str, DataFrame], trigger: Mapping[str, Any] | None = None) -> None:
         if not self.job.streaming:
@@ -300,12 +310,12 @@ class RunningJob:
         while True:
             active = [name for name, query in self._queries.items() if query.isActive]
             self._collect()
+            if self._stop.is_set() and active:
+                self._stop_after_batch()
+                return
             self._raise_failure()
             if not active:
                 self._commit(force=True)
-                return
-            if self._stop.is_set():
-                self._stop_after_batch()
                 return
             self._commit()
             if self._idle:
@@ -415,40 +425,33 @@ class RunningJob:
         A SELECT has no next run, unless it is drained, and is cut off at once.
         """
         if not self._drain and all(write.format == "flinkddl.collect" for write in self.job.writes):
-            self._end_queries()
-            self._collect()
-            self._commit(force=True)
-            return
-        self._end_between_batches()
+            end_now(self._queries)
+        else:
+            self._end_between_batches()
         self._collect()
         self._commit(force=True)
+        try:
+            self._raise_failure()
+        except FlinkDdlError as error:  # such as a Python worker that was sent the same signal
+            self.options.notice(f"the last batch is run again by the next run: {error.diagnostics[0].message}")
 
     def _end_between_batches(self) -> None:
-        first = {name: query.lastProgress for name, query in self._queries.items()}
-        end = time.monotonic() + STOP_SECONDS
-        open_queries = dict(self._queries)
-        while open_queries and time.monotonic() < end:
-            for name, query in list(open_queries.items()):
-                batch_over = _batch_of(query.lastProgress) != _batch_of(first[name])
-                if not query.isActive or not query.status["isTriggerActive"] or batch_over:
-                    query.stop()
-                    del open_queries[name]
-            time.sleep(POLL_SECONDS / 5)
-        self._end_queries()
-
-    def _end_queries(self) -> None:
-        for query in self._queries.values():
-            if query.isActive:
-                query.stop()
+        """A real-time batch lasts for minutes and is not waited for: what it read is read again by the next run."""
+        if self.job.trigger[0] != "realTime":
+            end_between_batches(self._queries, self._cut.is_set, self.options.notice)
+            return
+        if self._checkpoint is not None and not self._checkpoint.temporary:
+            self.options.notice("stopping: what was read since the last checkpoint is read again by the next run")
+        end_now(self._queries)
 
     def _leave(self) -> None:
         """Leave nothing behind: no query, no temporary folder, no session on a Connect server."""
         if is_connect(self._spark):
             with suppress(Exception):  # the server may be gone, and its queries with it
-                self._end_queries()
+                end_now(self._queries)
             self._queries = {}
             close_session(self._spark)
-        self._end_queries()
+        end_now(self._queries)
         if self._checkpoint is not None:
             self._checkpoint.remove()
 
@@ -467,36 +470,12 @@ def _quiet(query: StreamingQuery) -> bool:
     return not status["isTriggerActive"] and not status["isDataAvailable"]
 
 
-def _batch_of(progress: Any) -> int | None:
-    return None if progress is None else int(progress["batchId"])
-
-
 def start_job(spark: SparkSession, job: SparkJob, options: RunOptions = RunOptions()) -> RunningJob:
     """Start a job on a session; return its handle.
 
     Raises FD811-FD815 (Kafka), FD820/FD821 (checkpoint), FD830 (Spark refuses a query), FD831 (it refuses a step).
     """
     return RunningJob(spark, job, options).start()
-
-
-@contextmanager
-def stop_on_signals(*jobs: RunningJob) -> Iterator[None]:
-    """Within the body, SIGINT and SIGTERM end the jobs after their running batch; a second one raises as usual."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def handle(number: int, frame: Any) -> None:
-        for job in jobs:
-            job.request_stop()
-        for signum, old in before.items():
-            signal.signal(signum, old)
-
-    for number in before:
-        signal.signal(number, handle)
-    try:
-        yield
-    finally:
-        for number, old in before.items():
-            signal.signal(number, old)
 
 
 __all__ = ["JobFailed", "RunOptions", "RunningJob", "start_job", "stop_on_signals"]

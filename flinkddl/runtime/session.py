@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -96,7 +97,7 @@ def build_session(options: SparkOptions = SparkOptions()) -> SparkSession:
     for key, value in _start_conf(options, log).items():
         builder = builder.config(key, value)
     try:
-        with _stderr_to(log):
+        with _stderr_to(log), _deaf_to_sigterm(log):
             return builder.getOrCreate()
     except Exception as error:
         raise FlinkDdlError.of(
@@ -178,6 +179,29 @@ def job_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSessio
     for key, value in {**JOB_SETTINGS, **settings}.items():
         child.conf.set(key, value)
     return child
+
+
+@contextmanager
+def _deaf_to_sigterm(log: Path) -> Iterator[None]:
+    """Let the JVM that is launched ignore SIGTERM, as PySpark lets it ignore SIGINT: Python ends it, after its jobs.
+
+    systemd and ``timeout`` send SIGTERM to every process there is, not to Python alone. ``spark-submit`` is a bash
+    script, which reads ``BASH_ENV`` first; what a shell ignores is ignored by what it becomes, and by a JVM too. It
+    goes when Python does, however that ends: its stdin closes.
+    """
+    before = os.environ.get("BASH_ENV")
+    start = log.with_suffix(".bash")
+    lines = ["trap '' TERM", f"export BASH_ENV={shlex.quote(before)}" if before else "unset BASH_ENV"]
+    start.write_text("\n".join([*lines, *([f". {shlex.quote(before)}"] if before else []), ""]), encoding="utf-8")
+    os.environ["BASH_ENV"] = str(start)
+    try:
+        yield
+    finally:
+        start.unlink(missing_ok=True)
+        if before is None:
+            os.environ.pop("BASH_ENV", None)
+        else:
+            os.environ["BASH_ENV"] = before
 
 
 @contextmanager

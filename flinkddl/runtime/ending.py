@@ -1,0 +1,78 @@
+"""Ending the queries of a job: between two batches where that can be waited for, else at once."""
+
+from __future__ import annotations
+
+import signal
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pyspark.sql.streaming.query import StreamingQuery
+
+POLL_SECONDS = 0.02
+STOP_SECONDS = 60.0
+QUIET_SECONDS = 1.0  # a wait that is shorter needs no words
+
+
+class Stoppable(Protocol):
+    """A job that a signal ends."""
+
+    def request_stop(self, *, now: bool = False) -> None:
+        """End after the running batch, or ``now`` within it."""
+
+
+def end_between_batches(
+    queries: Mapping[str, StreamingQuery], cut: Callable[[], bool], say: Callable[[str], None]
+) -> None:
+    """Stop each query when its running batch is over; all that are left when ``cut`` says so, or after STOP_SECONDS.
+
+    A batch that is cut off is written again by the next run.
+    """
+    first = {name: query.lastProgress for name, query in queries.items()}
+    began, told = time.monotonic(), False
+    open_queries = dict(queries)
+    while open_queries and not cut() and time.monotonic() < began + STOP_SECONDS:
+        for name, query in list(open_queries.items()):
+            batch_over = _batch_of(query.lastProgress) != _batch_of(first[name])
+            if not query.isActive or not query.status["isTriggerActive"] or batch_over:
+                query.stop()
+                del open_queries[name]
+        if open_queries and not told and time.monotonic() > began + QUIET_SECONDS:
+            say(f"stopping after the running batch, within {STOP_SECONDS:.0f} s; a second signal cuts it off")
+            told = True
+        time.sleep(POLL_SECONDS)
+    end_now(queries)
+
+
+def end_now(queries: Mapping[str, StreamingQuery]) -> None:
+    """Stop all queries, within a batch or not."""
+    for query in queries.values():
+        if query.isActive:
+            query.stop()
+
+
+def _batch_of(progress: Any) -> int | None:
+    return None if progress is None else int(progress["batchId"])
+
+
+@contextmanager
+def stop_on_signals(*jobs: Stoppable) -> Iterator[None]:
+    """Within the body, SIGINT and SIGTERM end the jobs after their running batch; a second one raises as usual."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def handle(number: int, frame: Any) -> None:
+        for job in jobs:
+            job.request_stop()
+        for signum, old in before.items():
+            signal.signal(signum, old)
+
+    for number in before:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
