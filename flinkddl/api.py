@@ -207,7 +207,8 @@ class Catalog:
         from flinkddl.runtime.interpreter import RunOptions
 
         own = {"checkpoint": self.checkpoint_folder(action, run.get("checkpoint")), "frames": dict(self.bridge.frames)}
-        return RunOptions(**{**run, **own})
+        ended = {job.name for job in self.jobs if job.status == "finished"}
+        return RunOptions(**{**run, **own, "script_jobs": ended | action.script_jobs})
 
     def checkpoint_folder(self, action: Start, given: str | None = None) -> str | None:
         """Return where a job keeps its checkpoint: below ``given``, else what the script has SET, else nowhere."""

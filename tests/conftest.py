@@ -9,7 +9,7 @@ import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.java import find_java
-from tests.support.spark import SHORT_LIVED
+from tests.support.spark import SHORT_LIVED, VIEWFS, viewfs_conf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,10 +46,16 @@ def spark() -> Iterator[SparkSession]:
     """Start a local session with small memory; jobs run in ``job_session(spark, ...)`` children of it."""
     from flinkddl.runtime.session import SparkOptions, build_session
 
-    conf = SHORT_LIVED | {"spark.sql.shuffle.partitions": "2"}
+    conf = SHORT_LIVED | viewfs_conf() | {"spark.sql.shuffle.partitions": "2"}
     session = build_session(SparkOptions(master="local[2]", conf=conf))
     yield session
     session.stop()
+
+
+@pytest.fixture
+def viewfs() -> str:
+    """Return a folder of its own in a file system that Spark opens and Python cannot."""
+    return f"{VIEWFS}/{uuid.uuid4().hex[:8]}"
 
 
 @pytest.fixture(scope="session")

@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from flinkddl.cli import run as run_command
-from flinkddl.cli.common import OK, exit_code, print_diagnostics
+from flinkddl.cli.common import OK, exit_code, open_catalog, print_diagnostics
 from flinkddl.diagnostics import FlinkDdlError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from flinkddl.lower.job import SparkJob
     from flinkddl.lower.script import Compiled
     from flinkddl.runtime.handover import From, Taken
 
@@ -67,7 +68,6 @@ def _where(args: argparse.Namespace) -> From:
 def _take(compiled: Compiled, args: argparse.Namespace) -> list[Taken]:
     from flinkddl.api import Catalog
     from flinkddl.lower.script import Start
-    from flinkddl.runtime.checkpoint import holds_positions
     from flinkddl.runtime.handover import take_over
 
     taken: list[Taken] = []
@@ -76,7 +76,7 @@ def _take(compiled: Compiled, args: argparse.Namespace) -> list[Taken]:
     for i, action in enumerate(compiled.actions):
         if isinstance(action, Start):
             folder = catalog.checkpoint_folder(action, args.checkpoint)
-            if folder and not args.fresh and holds_positions(action.job, folder):
+            if folder and not args.fresh and _is_held(args, action.job, folder):
                 message = f"the checkpoint '{folder}' holds positions of '{action.job.name}' already"
                 help = "`flinkddl run` goes on from them; --fresh sets them aside"
                 raise FlinkDdlError.of("FD846", message, help=help)
@@ -85,6 +85,20 @@ def _take(compiled: Compiled, args: argparse.Namespace) -> list[Taken]:
     if not taken:
         raise FlinkDdlError.of("FD846", "the script starts no job")
     return taken
+
+
+def _is_held(args: argparse.Namespace, job: SparkJob, folder: str) -> bool:
+    """Whether a checkpoint holds positions of a job; Spark is started where the folder is not this machine's."""
+    from flinkddl.runtime.checkpoint import holds_positions
+    from flinkddl.runtime.session import job_session
+    from flinkddl.runtime.storage import local_path, storage_of
+
+    path = local_path(folder)
+    if path is not None and args.remote is None:
+        return holds_positions(job, str(path))
+    with open_catalog(args) as catalog:
+        storage, whole = storage_of(job_session(catalog.spark, {}), folder)
+        return holds_positions(job, whole, storage)
 
 
 def _report(compiled: Compiled, taken: list[Taken]) -> None:

@@ -9,7 +9,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import realtime
 from flinkddl.lower.context import Lowering
 from flinkddl.lower.expressions import user_functions
-from flinkddl.lower.fingerprint import fingerprint
+from flinkddl.lower.fingerprint import fingerprint, queries
 from flinkddl.lower.job import SparkJob
 from flinkddl.lower.operators import paths
 from flinkddl.lower.partitions import NAMED_SOURCES, can_name, timed_tables
@@ -112,6 +112,7 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Mapping[str, str], zon
         trigger=trigger(sinks, config, streaming),
         udfs={**user_functions(sinks), **ctx.udfs},
         identity=partial(fingerprint, sinks, tuple(ctx.steps)),
+        queries=partial(queries, sinks),
         owners={step: places[node] for step, node in ctx.owners.items() if node in places},
     )
     return _realtime(job, sinks) if job.trigger[0] == "realTime" else job

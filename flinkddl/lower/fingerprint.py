@@ -33,6 +33,11 @@ def fingerprint(sinks: Iterable[Sink], steps: Iterable[Step] = ()) -> tuple[tupl
     return (*plan, *(("state", text) for step in steps if (text := _state(step))))
 
 
+def queries(sinks: Iterable[Sink]) -> tuple[tuple[str, str], ...]:
+    """Return (sink's table, digest of what is written into it) pairs: the same under any name of job and sink."""
+    return tuple((str(s.table.path), digest(repr(list(_walk(s.input, ""))))) for s in sinks if s.table is not None)
+
+
 def _walk(node: Node, path: str) -> Iterator[tuple[str, str]]:
     text = describe(node).removeprefix(node.name).removeprefix("(").removesuffix(")")
     yield node.name, f"{text} #{digest(path + _describe(node))}"

@@ -219,6 +219,7 @@ class SparkJob:
     ``streaming`` False means one bounded batch run. ``settings`` go to ``spark.newSession().conf``; ``trigger`` is
     Spark's trigger as keyword and value (``("processingTime", "0 seconds")``, ``("availableNow", "true")``,
     ``("realTime", "10 seconds")``). ``identity`` makes ``fingerprint`` when that is asked for: only a checkpoint does.
+    ``queries`` makes one (sink table, digest of sources and query) pair a sink, by which a job is known under any name.
     ``owners`` maps a step to the path of the plan node that it serves (``lower/operators.py``).
     """
 
@@ -231,6 +232,7 @@ class SparkJob:
     udfs: Mapping[str, str] = field(default_factory=dict)
     identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
+    queries: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
 
     @cached_property
     def fingerprint(self) -> tuple[tuple[str, str], ...]:

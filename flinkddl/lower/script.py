@@ -56,11 +56,15 @@ class Answer(Action):
 
 @dataclass(frozen=True)
 class Start(Action):
-    """A job: an INSERT, a statement set (several sinks), or a SELECT (one sink without a table)."""
+    """A job: an INSERT, a statement set (several sinks), or a SELECT (one sink without a table).
+
+    ``script_jobs`` are the names of all jobs of its script.
+    """
 
     job: SparkJob
     sinks: tuple[Sink, ...]
     is_query: bool = False
+    script_jobs: frozenset[str] = field(default=frozenset(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,8 @@ def compile_script(
     for statement in script.statements:
         out.statements += 1
         _fold(out, statement.tree, statement.span, broken)
+    names = frozenset(a.job.name for a in out.actions if isinstance(a, Start))
+    out.actions = [replace(a, script_jobs=names) if isinstance(a, Start) else a for a in out.actions]
     out.diagnostics.sort(key=lambda d: (d.span.start, d.span.end) if d.span else (-1, -1))
     return out
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlparse
+from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
 from flinkddl.lower.folders import folder_inside, folder_name
+from flinkddl.runtime.storage import LOCAL, local_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from flinkddl.runtime.storage import Storage
 
 PLAN_FILE = "flinkddl-plan.json"
 PARTITIONS_FILE = "flinkddl-partitions.json"
@@ -25,18 +27,16 @@ Fingerprint = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The checkpoint of one job: its folder (a path or URI), and whether it goes when the run ends."""
+    """The checkpoint of one job: its folder, whether it goes when the run ends, and the file system it lies in."""
 
     root: str
     temporary: bool
+    storage: Storage = LOCAL
 
     @property
     def local(self) -> Path | None:
         """The folder as a local path, None where it lies in another file system."""
-        parsed = urlparse(self.root)
-        if parsed.scheme == "file":
-            return Path(unquote(parsed.path))
-        return Path(self.root) if not parsed.scheme else None
+        return local_path(self.root)
 
     def location(self, write: str) -> str:
         """Return ``checkpointLocation`` of one write's query."""
@@ -52,16 +52,13 @@ class Checkpoint:
 
     def started(self, write: str) -> bool:
         """Whether a query of that name has planned a batch here before: then its offsets win over any start mode."""
-        folder = self.local
-        if folder is None:
-            return False
-        offsets = folder / folder_inside(write) / "offsets"
-        return offsets.is_dir() and any(p.name.isdigit() for p in offsets.iterdir())
+        return any(name.isdigit() for name in self.storage.names(f"{self.location(write)}/offsets"))
 
     def remove(self) -> None:
         """Remove a temporary checkpoint; a lasting one stays."""
         if self.temporary:
-            shutil.rmtree(self.root, ignore_errors=True)
+            with suppress(FlinkDdlError):
+                self.storage.remove(self.root)
 
 
 def job_folder(root: str, job: J.SparkJob) -> str:
@@ -69,32 +66,57 @@ def job_folder(root: str, job: J.SparkJob) -> str:
     return f"{root.rstrip('/')}/{folder_name(job.name)}"
 
 
-def open_checkpoint(job: J.SparkJob, folder: str | None, *, fresh: bool = False) -> Checkpoint:
+def open_checkpoint(
+    job: J.SparkJob, folder: str | None, *, fresh: bool = False, storage: Storage = LOCAL
+) -> Checkpoint:
     """Return the checkpoint of a job below ``folder``, or a temporary one.
 
-    Raises FD820 when it was written by another plan and FD821 when that run was drained to its end; ``fresh`` sets an
-    old one aside (``NAME.old-<time>``) instead.
+    Raises FD820 when it was written by another plan, FD821 when that run was drained to its end and FD822 when its file
+    system refuses; ``fresh`` sets an old one aside (``NAME.old-<time>``) instead.
     """
     if folder is None:
-        return Checkpoint(tempfile.mkdtemp(prefix=f"flinkddl-{folder_name(job.name)[:40]}-"), temporary=True)
-    checkpoint = Checkpoint(job_folder(folder, job), temporary=False)
-    path = checkpoint.local
-    if path is None:
-        return checkpoint
-    if fresh and path.exists():
-        path.rename(path.with_name(f"{path.name}.old-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 1000:03d}"))
-    file = path / PLAN_FILE
-    if file.is_file():
-        stored = json.loads(file.read_text(encoding="utf-8"))
+        return Checkpoint(temporary_folder(job), temporary=True)
+    if storage is LOCAL:
+        folder = str(local_path(folder) or folder)
+    checkpoint = Checkpoint(job_folder(folder, job), temporary=False, storage=storage)
+    if fresh and storage.names(checkpoint.root):
+        set_aside(storage, checkpoint.root)
+    stored = stored_plan(storage, checkpoint.root)
+    if stored is not None:
         _check(checkpoint, stored, fingerprint(job))
-    path.mkdir(parents=True, exist_ok=True)
     _store(checkpoint, job, drained=False)
     return checkpoint
 
 
-def holds_positions(job: J.SparkJob, folder: str) -> bool:
+def set_aside(storage: Storage, folder: str) -> None:
+    """Give a job's folder a name with the time, under which nobody looks for it."""
+    storage.move(folder, f"{folder}.old-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 1000:03d}")
+
+
+def temporary_folder(job: J.SparkJob) -> str:
+    """Make a folder of this machine that only this user reads."""
+    return tempfile.mkdtemp(prefix=f"flinkddl-{folder_name(job.name)[:40]}-")
+
+
+def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
+    """Return what a job's folder says about the run that wrote it; None where none did. Raises FD822."""
+    text = storage.read(f"{folder}/{PLAN_FILE}")
+    if text is None:
+        return None
+    try:
+        stored: dict[str, Any] = json.loads(text)
+        return {"drained": stored["drained"], "plan": [(str(name), str(words)) for name, words in stored["plan"]]} | {
+            "job": stored.get("job", folder.rpartition("/")[2]),
+            "queries": [(str(sink), str(query)) for sink, query in stored.get("queries", ())],
+        }
+    except (ValueError, KeyError, TypeError) as error:
+        message = f"'{folder}/{PLAN_FILE}' is no plan of ours: {error}"
+        raise FlinkDdlError.of("FD822", message, help="start anew with --fresh, or with another folder") from error
+
+
+def holds_positions(job: J.SparkJob, folder: str, storage: Storage = LOCAL) -> bool:
     """Whether a checkpoint below ``folder`` has planned a batch of this job before."""
-    checkpoint = Checkpoint(job_folder(folder, job), temporary=False)
+    checkpoint = Checkpoint(job_folder(folder, job), temporary=False, storage=storage)
     return any(checkpoint.started(w.name) for w in job.writes)
 
 
@@ -105,38 +127,32 @@ def changed_partitions(
 
     ``known`` says that the run before has planned a batch. Sources without names are known to Spark by their order.
     """
-    if checkpoint.local is None:
-        return set()
-    file = checkpoint.local / PARTITIONS_FILE
+    file = f"{checkpoint.root}/{PARTITIONS_FILE}"
     now = {f"{topic}-{p}" for read in places.values() for topic, numbers in read.items() for p in numbers}
-    if known and file.is_file():
-        return now ^ set(json.loads(file.read_text(encoding="utf-8")))
-    file.write_text(json.dumps(sorted(now)), encoding="utf-8")
+    before = checkpoint.storage.read(file) if known else None
+    if before is not None:
+        return now ^ set(json.loads(before))
+    checkpoint.storage.write(file, json.dumps(sorted(now)))
     return set()
 
 
 def mark_drained(checkpoint: Checkpoint, job: J.SparkJob) -> None:
     """Note that the run ended with a last watermark, after which it cannot go on."""
-    if checkpoint.local is not None and not checkpoint.temporary:
+    if not checkpoint.temporary:
         _store(checkpoint, job, drained=True)
 
 
 def _store(checkpoint: Checkpoint, job: J.SparkJob, *, drained: bool) -> None:
-    assert checkpoint.local is not None
-    text = json.dumps({"drained": drained, "plan": fingerprint(job)}, indent=1, ensure_ascii=False)
-    part = checkpoint.local / f"{PLAN_FILE}.part"
-    part.write_text(text, encoding="utf-8")
-    part.replace(checkpoint.local / PLAN_FILE)
+    what = {"job": job.name, "drained": drained, "plan": fingerprint(job), "queries": job.queries()}
+    checkpoint.storage.write(f"{checkpoint.root}/{PLAN_FILE}", json.dumps(what, indent=1, ensure_ascii=False))
 
 
-def _check(checkpoint: Checkpoint, stored: dict[str, object], now: Fingerprint) -> None:
+def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], now: Fingerprint) -> None:
     again = "start anew with --fresh (the old checkpoint is set aside, not deleted)"
     if stored["drained"]:
         message = f"the run of checkpoint '{checkpoint.root}' was drained: all its windows were closed, it cannot go on"
         raise FlinkDdlError.of("FD821", message, help=again)
-    plan = stored["plan"]
-    assert isinstance(plan, list)
-    before: Fingerprint = tuple((str(name), str(text)) for name, text in plan)
+    before: Fingerprint = tuple(stored["plan"])
     if before != now:
         raise FlinkDdlError.of(
             "FD820",

@@ -2,7 +2,8 @@
 
 A new Connect session knows nothing of its parent, jars included; functions of a batch (``foreachBatch``) run on the
 server, where this process cannot be called; and the server may stand on a machine with files of its own. So each job's
-session gets the jars, rows for the driver are read out of a memory sink, and a folder is looked for on the server.
+session gets the jars, rows for the driver are read out of a memory sink, and files of a checkpoint go through the
+server.
 
 One thing cannot be brought along: Spark's Kafka connector registers its settings once a JVM, so a second session that
 loads it out of a jar of its own fails. The server must have it.
@@ -11,20 +12,20 @@ loads it out of a jar of its own fails. The server must have it.
 from __future__ import annotations
 
 import atexit
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower.partitions import NAMED_SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
@@ -64,8 +65,11 @@ def add_jars(spark: SparkSession, jars: Iterable[Path]) -> None:
 def check_kafka(spark: SparkSession) -> None:
     """Raise FD837 when the server has no Kafka connector. Nothing is read."""
     options = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "any"}
+    reader = spark.readStream.format("kafka").options(**options)
+    if spark.conf.get(NAMED_SOURCES, "false") == "true":
+        reader = reader.name("any")
     try:
-        _ = spark.readStream.format("kafka").options(**options).load().columns
+        _ = reader.load().columns
     except Exception as error:
         if "KAFKA_DATA_SOURCE_NOT_ENABLED" not in str(error):
             raise
@@ -76,21 +80,24 @@ def check_kafka(spark: SparkSession) -> None:
         ) from error
 
 
-def close_session(spark: SparkSession) -> None:
-    """Release a session that ``new_session`` made.
+def close_session(spark: SparkSession, first: Iterable[Callable[[], None]] = ()) -> None:
+    """Release a session that ``new_session`` made, after the calls of ``first``.
 
     Not by ``stop()``: with ``remote("local")`` that ends the whole server. A session left open is asked for its machine
     learning models when Python exits, which takes half a minute each.
     """
     _open.discard(spark)
-    release = Thread(target=_release, args=(spark,), daemon=True)
+    release = Thread(target=_release, args=(spark, tuple(first)), daemon=True)
     release.start()
     release.join(RELEASE_SECONDS)  # a server that is gone is tried for ten minutes
     with suppress(Exception):
         spark.client.close()
 
 
-def _release(spark: SparkSession) -> None:
+def _release(spark: SparkSession, first: tuple[Callable[[], None], ...]) -> None:
+    for call in first:
+        with suppress(Exception):
+            call()
     with suppress(Exception):
         spark.client.release_session()
 
@@ -110,18 +117,6 @@ def server_gone(error: Exception) -> FlinkDdlError | None:
 def _close_all() -> None:
     for session in list(_open):
         close_session(session)
-
-
-def sees_folder(spark: SparkSession, folder: Path) -> bool:
-    """Return whether the server reads what this process writes into a local folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", prefix="seen-", suffix=".txt", dir=folder) as file:
-        file.write("seen")
-        file.flush()
-        try:
-            return [row[0] for row in spark.read.text(Path(file.name).as_uri()).collect()] == ["seen"]
-        except Exception:  # noqa: BLE001 - whatever the server says, it did not read the file
-            return False
 
 
 @dataclass

@@ -42,6 +42,7 @@ class _Branch:
     latest: dict[str, int] = field(default_factory=dict)
     pushed: int | None = None
     pushed_at: float = 0.0
+    files: list[str] = field(default_factory=list)
 
     @property
     def reached(self) -> int | None:
@@ -99,10 +100,16 @@ class IdlePartitions:
 
     def _push(self, branch: _Branch, micros: int, now: float) -> None:
         text = (_EPOCH + timedelta(microseconds=micros)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        folder = self._sources.push(branch.control, f"tick-{time.time_ns()}", text)
+        name = f"tick-{time.time_ns()}"
+        folder = self._sources.push(branch.control, name, text)
         branch.pushed, branch.pushed_at = micros, now
-        for old in sorted(folder.glob("tick-*.json"), key=lambda p: p.name)[:-KEPT_FILES]:
-            old.unlink(missing_ok=True)
+        storage = self._sources.storage
+        branch.files.append(f"{name}.json")
+        if len(branch.files) == 1:  # runs before this one have left theirs
+            branch.files = sorted(n for n in storage.names(folder) if n.startswith("tick-"))
+        for old in branch.files[:-KEPT_FILES]:
+            storage.remove(f"{folder}/{old}")
+        del branch.files[:-KEPT_FILES]
 
 
 def _goal(active: list[_Branch], branches: list[_Branch]) -> int | None:

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.records import replace
-from flinkddl.runtime.checkpoint import Checkpoint, changed_partitions, mark_drained, open_checkpoint
-from flinkddl.runtime.connect import MemoryRows, check_kafka, close_session, is_connect, sees_folder, server_gone
+from flinkddl.runtime.checkpoint import Checkpoint, changed_partitions, mark_drained
+from flinkddl.runtime.connect import MemoryRows, check_kafka, close_session, is_connect, server_gone
 from flinkddl.runtime.cores import check_cores
 from flinkddl.runtime.ending import end_between_batches, end_now, stop_on_signals
 from flinkddl.runtime.failures import JobFailed, job_failed
 from flinkddl.runtime.idle import IdlePartitions
 from flinkddl.runtime.kafka_admin import KafkaAdmin, Offsets
 from flinkddl.runtime.offsets import await_stops, client_properties, topics_of
+from flinkddl.runtime.opening import open_held
 from flinkddl.runtime.progress import Progress, read_progress
 from flinkddl.runtime.session import job_session
 from flinkddl.runtime.sources import Sources, other_partitions
@@ -28,12 +29,13 @@ from flinkddl.runtime.udf import register
 from flinkddl.runtime.writers import DriverSink, run_write, start_query, trigger_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
     from flinkddl.lower.job import SparkJob, Write
+    from flinkddl.runtime.hold import Hold
     from flinkddl.runtime.writers import Rows
 
 Status = Literal["starting", "running", "finished", "stopped", "failed"]
@@ -54,7 +56,8 @@ class RunOptions:
     aside. ``on_rows`` takes the changes of ``flinkddl.collect`` writes, ``on_progress`` each finished batch, ``notice``
     a line for the user. ``max_offsets_per_trigger`` bounds a batch of each Kafka source. ``frames`` are the views that
     hold DataFrames of the user's own, by the name that the job reads them under. ``asked`` ends the waiting of a job
-    that is being started.
+    that is being started. ``script_jobs`` are the names of all jobs that belong together: state that lies under one of
+    them is not taken for this job's own.
     """
 
     checkpoint: str | None = None
@@ -65,6 +68,7 @@ class RunOptions:
     max_offsets_per_trigger: int | None = None
     frames: Mapping[str, str] = field(default_factory=dict)
     asked: Callable[[], bool] = lambda: False
+    script_jobs: Collection[str] = ()
 
 
 class RunningJob:
@@ -79,6 +83,7 @@ class RunningJob:
         for name, target in job.udfs.items():
             register(self._spark, name, target)
         self._checkpoint: Checkpoint | None = None
+        self._hold: Hold | None = None
         self._queries: dict[str, StreamingQuery] = {}
         self._remote_rows: dict[str, MemoryRows] = {}
         self._driver_sinks: dict[str, DriverSink] = {}
@@ -160,16 +165,17 @@ class RunningJob:
 
     def start(self) -> RunningJob:
         """Prepare in the caller's thread, so that mistakes are raised here, then go on in the background."""
-        if self.job.streaming:
-            self._open_checkpoint()
-        self._sources = Sources(
-            self.job,
-            self._checkpoint,
-            max_offsets_per_trigger=self.options.max_offsets_per_trigger,
-            frames=self.options.frames,
-        )
         try:
-            self._look_from_server()
+            if self.job.streaming:
+                self._checkpoint, self._hold = open_held(self._spark, self.job, self.options)
+            self._sources = Sources(
+                self.job,
+                self._checkpoint,
+                max_offsets_per_trigger=self.options.max_offsets_per_trigger,
+                frames=self.options.frames,
+            )
+            if is_connect(self._spark) and self._sources.uses_kafka:
+                check_kafka(self._spark)
             self._sources.preflight()
             check_cores(self._spark, self.job)
             self._sources.split(self.options.notice)
@@ -200,26 +206,6 @@ class RunningJob:
     def _tell_partitions(self) -> None:
         for read in self._sources.places:
             self._spark.conf.set(f"{PARTITIONS}{read}", str(self._sources.count(read)))
-
-    def _open_checkpoint(self) -> None:
-        self._checkpoint = open_checkpoint(self.job, self.options.checkpoint, fresh=self.options.fresh)
-        if self._checkpoint.temporary and any(w.format != "flinkddl.collect" for w in self.job.writes):
-            self.options.notice("no checkpoint directory is set: this run starts as its tables say and is not resumed")
-
-    def _look_from_server(self) -> None:
-        """Over Spark Connect, look whether the server has Kafka's connector and sees the checkpoint folder."""
-        if not is_connect(self._spark):
-            return
-        if self._sources.uses_kafka:
-            check_kafka(self._spark)
-        folder = None if self._checkpoint is None else self._checkpoint.local
-        if folder is None or sees_folder(self._spark, folder):
-            return
-        where = f"the Spark Connect server does not see the folder '{folder}' of this machine"
-        if self._sources.control_reads:
-            help = "set 'execution.checkpointing.dir' to a folder that both have"
-            raise FlinkDdlError.of("FD833", f"{where}, through which the input is ended", help=help)
-        self.options.notice(f"{where}: the state lies in a folder of that name on the server's")
 
     def _await_stops(self) -> None:
         for step in self._sources.kafka_reads:
@@ -413,6 +399,8 @@ class RunningJob:
                 self.options.notice(f"offsets of group '{group}' were not committed: {error}")
 
     def _raise_failure(self) -> None:
+        if self._hold is not None:
+            self._hold.check()
         for write in self.job.writes:
             query = self._queries.get(write.name)
             error = None if query is None else query.exception()
@@ -446,14 +434,16 @@ class RunningJob:
 
     def _leave(self) -> None:
         """Leave nothing behind: no query, no temporary folder, no session on a Connect server."""
+        put_back = [x for x in (self._hold and self._hold.release, self._checkpoint and self._checkpoint.remove) if x]
         if is_connect(self._spark):
             with suppress(Exception):  # the server may be gone, and its queries with it
                 end_now(self._queries)
             self._queries = {}
-            close_session(self._spark)
+            close_session(self._spark, put_back)
+            return
         end_now(self._queries)
-        if self._checkpoint is not None:
-            self._checkpoint.remove()
+        for call in put_back:
+            call()
 
 
 def _events(query: StreamingQuery, seen: int) -> list[Any]:

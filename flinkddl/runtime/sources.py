@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from flinkddl.runtime.checkpoint import Checkpoint
+    from flinkddl.runtime.storage import Storage
 
 CONTROL = "flinkddl.control"
 END_OF_TIME = "2200-01-01T00:00:00.000Z"  # behind the filter `rowtime < TIMESTAMP '2199-01-01'` of the lowering
@@ -208,11 +208,10 @@ class Sources:
         return of_partitions(self._starts[step.source], places) | limit
 
     def _open_control(self, spark: SparkSession, step: J.Read) -> DataFrame:
-        if self.checkpoint is None or self.checkpoint.local is None or step.schema is None:
-            message = f"the control stream '{step.name}' needs a schema and a checkpoint in a local folder"
-            raise FlinkDdlError.of("FD833", message, help="set 'execution.checkpointing.dir' to a local folder")
+        assert self.checkpoint is not None
+        assert step.schema is not None
         folder = self.checkpoint.control(step.name)
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        self.storage.make(folder)
         reader = self._named(step, spark.readStream).option("ignoreMissingFiles", "true")
         return reader.schema(step.schema).json(folder)
 
@@ -229,8 +228,7 @@ class Sources:
             folder, kept = f"{self.spool}/{self.frames[name].strip('`')}", True
         else:
             folder = self.checkpoint.frame(step.name)
-            # a folder elsewhere is not looked into for offsets: what lies there is what this checkpoint began with
-            kept = step.name in self._written or self.resumes or self.checkpoint.local is None
+            kept = step.name in self._written or self.resumes
         if not (kept and frame_is_there(spark, folder)):
             frame.write.mode("overwrite").parquet(folder)
         self._written.add(step.name)
@@ -244,15 +242,19 @@ class Sources:
         for step in self.control_reads:
             self.push(step, "end", END_OF_TIME)
 
-    def push(self, step: J.Read, name: str, rowtime: str) -> Path:
+    def push(self, step: J.Read, name: str, rowtime: str) -> str:
         """Put a row with this time (ISO 8601) into a control stream; return its folder."""
         assert self.checkpoint is not None
         row = dict.fromkeys(step.options["rowtime"].split(";"), rowtime) | {TICK: True}
-        folder = Path(self.checkpoint.control(step.name))
-        part = folder.with_name(f".{folder.name}.part")
-        part.write_text(json.dumps(row), encoding="utf-8")
-        part.replace(folder / f"{name}.json")
+        folder = self.checkpoint.control(step.name)
+        self.storage.write(f"{folder}/{name}.json", json.dumps(row))
         return folder
+
+    @property
+    def storage(self) -> Storage:
+        """The file system of the checkpoint."""
+        assert self.checkpoint is not None
+        return self.checkpoint.storage
 
 
 def _by_read(job: J.SparkJob) -> Iterator[tuple[str, J.WithWatermark]]:

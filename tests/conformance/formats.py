@@ -33,7 +33,7 @@ GOLDENS = Path(__file__).parents[1] / "data" / "goldens" / "kafka"
 STRICT = "SET 'table.exec.sink.require-on-conflict' = 'true'"
 ONE = "SET 'parallelism.default' = '1'"  # as the oracle's; with more, the order of a sink's records is open
 # What may stop a case that Flink fails as well: a refusal while planning, or a job that says which record is bad.
-_DEFECTS = ("FD831", "FD832", "FD833", "FD9")
+_DEFECTS = ("FD831", "FD832", "FD9")
 
 
 @dataclass

@@ -119,9 +119,39 @@ def test_a_record_that_cannot_be_read_is_named(catalog: Catalog, broker: Broker)
     assert "org.apache" not in message
 
 
-def test_a_server_without_our_files_is_noticed(remote: Any, tmp_path: Path) -> None:
-    assert connect.sees_folder(remote, tmp_path / "new")
-    assert not any(tmp_path.joinpath("new").iterdir())
+def test_a_checkpoint_of_the_server_knows_its_plan_and_its_run(
+    catalog: Catalog, broker: Broker, viewfs: str, tmp_path: Path
+) -> None:
+    count = "INSERT INTO totals SELECT shop, COUNT(*), SUM(price) FROM orders WHERE id > {} GROUP BY shop"
+    for folder in (viewfs, f"{tmp_path}/new"):
+        catalog.execute(f"SET 'execution.checkpointing.dir' = '{folder}'")
+        job = catalog.execute(count.format(0)).job
+        assert job is not None
+        with pytest.raises(FlinkDdlError, match=r"FD823: the checkpoint '.*' is held by a job of this process"):
+            catalog.execute(count.format(0))
+        assert job.await_input(120)
+        job.stop()
+        with pytest.raises(FlinkDdlError, match=r"FD820.*operator 'Filter' was '\(id > 0\)"):
+            catalog.execute(count.format(1))
+        with pytest.raises(FlinkDdlError, match=r"FD825: job 'daily' would start anew"):
+            catalog.execute_all(f"SET 'pipeline.name' = 'daily'; {count.format(0)}")
+        catalog.execute("RESET 'pipeline.name'")
+    assert len(committed(broker.bootstrap, topic(catalog, "totals"))) == 4
+
+
+def test_windows_are_closed_at_the_end(catalog: Catalog, broker: Broker, viewfs: str) -> None:
+    catalog.execute_all(f"""SET 'execution.checkpointing.dir' = '{viewfs}';
+        SET 'execution.runtime-mode' = 'streaming';
+        CREATE TABLE timed (ts AS TO_TIMESTAMP_LTZ(id, 0), WATERMARK FOR ts AS ts) WITH (
+          'scan.bounded.mode' = 'latest-offset') LIKE orders;
+        CREATE TABLE counts (n BIGINT) WITH ('connector' = 'kafka', 'format' = 'json',
+          'topic' = '{topic(catalog, "totals")}', 'properties.bootstrap.servers' = '{broker.bootstrap}')""")
+    job = catalog.execute("""INSERT INTO counts SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE timed, DESCRIPTOR(ts),
+        INTERVAL '2' SECOND)) GROUP BY window_start, window_end""").job
+    assert job is not None
+    assert job.await_termination(120)
+    written = [json.loads(r.value)["n"] for r in committed(broker.bootstrap, topic(catalog, "totals"))]
+    assert sorted(written) == [1, 2]
 
 
 def test_no_session_is_left_open(remote: Any) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from flinkddl.runtime import watchdog
 from flinkddl.runtime.connect import KAFKA_JARS
 from flinkddl.runtime.jars import resolve_jars
+from tests.support.spark import viewfs_conf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +40,7 @@ def connect_server(heap: str = "600m") -> Iterator[str]:
         "spark.default.parallelism": "2",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        **viewfs_conf(),
     }
     submit = [str(home / "bin" / "spark-submit"), "--class", SERVER, "--master", "local[2]", "--driver-memory", heap]
     submit += ["--driver-java-options", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"]

@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+
 SHORT_LIVED = {
     "spark.driver.memory": "2g",
     "spark.default.parallelism": "2",
     # C2 would spend more processor time on optimising than such runs ever get back
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
+VIEWFS = "viewfs://test/state"
+"""A second Hadoop file system beside this machine's: one that Python cannot open, over ``viewfs_folder``."""
+
+
+@cache
+def viewfs_folder() -> Path:
+    """Make the folder that VIEWFS shows; it goes with this process."""
+    folder = tempfile.mkdtemp(prefix="flinkddl-viewfs-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def viewfs_conf() -> dict[str, str]:
+    """Return the Spark settings that make VIEWFS known."""
+    return {"spark.hadoop.fs.viewfs.mounttable.test.link./state": viewfs_folder().as_uri()}
