@@ -10,6 +10,7 @@ from flinkddl.catalog.context import Context, Hooks, dotted, literal, parts
 from flinkddl.catalog.model import ObjectPath, Table, View
 from flinkddl.catalog.objects import database_exists, require
 from flinkddl.diagnostics import FlinkDdlError, did_you_mean
+from flinkddl.diagnostics.secrets import mask_script
 from flinkddl.dialect import nodes
 from flinkddl.options.masking import mask
 from flinkddl.records import dataclass
@@ -130,7 +131,7 @@ class _Run:
         if isinstance(found, Table) and kind == "TABLE":
             return _list("result", (printing.create_table(found),))
         if isinstance(found, View) and kind == "VIEW":
-            return _list("result", (printing.create_view(found),))
+            return _list("result", (mask_script(printing.create_view(found)),))
         if found is not None:
             other = type(found).__name__.upper()
             self.ctx.error("FD303", f"'{dotted(parts(node))}' is no {kind.lower()}", node, f"write SHOW CREATE {other}")

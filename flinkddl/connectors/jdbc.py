@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from flinkddl import sqltypes as T
 from flinkddl.connectors.base import INSERT_ONLY, UPSERT, Connector, all_values, no_metadata
 from flinkddl.connectors.common import check_layout, check_no_metadata
+from flinkddl.options.masking import mask
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _check(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
     check_no_metadata(table, resolved, bag, use)
     database = database_of(str(resolved["url"]))
     if not database:
-        message = f"'url' = '{resolved['url']}' is no JDBC URL"
+        message = f"'url' = '{mask('url', str(resolved['url']))}' is no JDBC URL"
         bag.error("FD211", message, resolved.span("url"), "write it as 'jdbc:postgresql://host:5432/database'")
     elif database not in DRIVERS and not resolved["driver"]:
         message = f"the driver class of '{database}' is not known"

@@ -33,12 +33,10 @@ def _one(d: Diagnostic) -> str:
 
 
 def _snippet(span: Span, help: str | None) -> list[str]:
-    line, column = span.position
-    text = span.source.line(line)
-    gutter = f"{line:>5} | "
-    width = max(1, min(span.end - span.start, len(text) - column + 1))
+    text, column, width = span.source.excerpt(span.start, span.end)
+    gutter = f"{span.position[0]:>5} | "
     # Tabs stay tabs in the padding, so that the caret stands below its character in any terminal.
-    pad = "".join("\t" if c == "\t" else " " for c in text[: column - 1])
+    pad = "".join("\t" if c == "\t" else " " for c in text[:column])
     caret = f"{' ' * (len(gutter) - 2)}| {pad}{'^' * width}"
     return [gutter + text, caret + (f" {help}" if help else "")]
 

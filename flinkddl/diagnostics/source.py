@@ -6,6 +6,7 @@ from bisect import bisect_right
 from dataclasses import field
 from functools import cached_property
 
+from flinkddl.diagnostics.secrets import MASK, secret_places
 from flinkddl.records import dataclass
 
 
@@ -32,6 +33,36 @@ class SourceText:
         start = self._line_starts[number - 1]
         end = self.text.find("\n", start)
         return self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
+
+    @cached_property
+    def _hidden(self) -> tuple[tuple[int, int, str], ...]:
+        return tuple(secret_places(self.text))
+
+    def excerpt(self, start: int, end: int) -> tuple[str, int, int]:
+        """Return the line of ``start`` as messages quote it, and the column (from 0) and width of the range in it.
+
+        Secrets of the script are hidden in it, and then a range that lies within one is the whole of it.
+        """
+        number = self.position(start)[0]
+        first, line = self._line_starts[number - 1], self.line(number)
+        last = first + len(line)
+        marks = [start, max(start, min(end, last))]
+        out, at, shift = "", first, [0, 0]
+        for begin, stop, shown in self._hidden:
+            if stop <= first or begin >= last:
+                continue
+            left, right = max(begin, first), min(stop, last)
+            text = shown.partition("\n")[0] if begin >= first else MASK
+            out += self.text[at:left] + text
+            at = right
+            for i, mark in enumerate(marks):
+                if mark >= right:
+                    shift[i] += len(text) - (right - left)
+                elif mark > left:
+                    shift[i] += (left if i == 0 else left + len(text)) - mark
+        out += self.text[at:last]
+        column = start + shift[0] - first
+        return out, column, max(1, marks[1] + shift[1] - first - column)
 
 
 @dataclass(frozen=True)

@@ -95,9 +95,9 @@ class Lowering:
 
     streaming: bool
     zone: str = "UTC"
-    config: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, str] = field(default_factory=dict, repr=False)
     steps: list[Step] = field(default_factory=list)
-    settings: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict, repr=False)
     udfs: dict[str, str] = field(default_factory=dict)
     output_mode: Literal["append", "update"] = "append"
     bounded: bool = False

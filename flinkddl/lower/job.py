@@ -64,7 +64,7 @@ class Read(Step):
     """
 
     format: str
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
     streaming: bool
     schema: str | None = None
     table: str = ""
@@ -199,7 +199,7 @@ class Write:
     name: str
     input: str
     format: str
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
     mode: OutputMode
     table: str = ""
     note: str = ""
@@ -226,7 +226,7 @@ class SparkJob:
     name: str
     steps: tuple[Step, ...]
     writes: tuple[Write, ...]
-    settings: Mapping[str, str]
+    settings: Mapping[str, str] = field(repr=False)
     streaming: bool
     trigger: tuple[str, str] = ("processingTime", "0 seconds")
     udfs: Mapping[str, str] = field(default_factory=dict)

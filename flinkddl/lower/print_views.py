@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.assemble import scans
+from flinkddl.lower.environment import settle
 from flinkddl.lower.folders import view_store
 from flinkddl.lower.frames import frame_of
 from flinkddl.lower.printer import PROLOGUE, print_steps, variables
@@ -29,7 +30,7 @@ def print_views(catalog: Catalog) -> str:
     databases = catalog.catalogs[catalog.current_catalog].databases
     paths = [item.path for d in databases for item in catalog.objects_in(catalog.current_catalog, d)]
     parts = [text for path in paths if (text := _registered(catalog, path)) is not None]
-    return PROLOGUE + "\n\n".join(parts) + "\n"
+    return settle(PROLOGUE + "\n\n".join(parts) + "\n")
 
 
 def views_of_jobs(compiled: Compiled) -> str:

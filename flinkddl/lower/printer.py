@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping  # singledispatch reads the annotations at run time
 from dataclasses import asdict, fields
 from functools import singledispatch
 from textwrap import indent
 from typing import TYPE_CHECKING
 
+from flinkddl.diagnostics.secrets import SPARK_OPTIONS_REGEX, SPARK_REGEX
 from flinkddl.lower import job as J
 from flinkddl.lower import pytext
+from flinkddl.lower.environment import look_up, settle, settle_settings
 from flinkddl.lower.folders import folder_inside, folder_name
 from flinkddl.lower.partitions import NAMED_SOURCES, SUBSCRIPTION, apart, source_name
 from flinkddl.lower.pytext import comment
 from flinkddl.lower.pytext import literal as _text
-from flinkddl.options.masking import is_secret, mask
+from flinkddl.options.masking import holds_secret, mask
 from flinkddl.records import replace
 from flinkddl.sqltypes import quote
 
@@ -35,7 +36,8 @@ def print_pyspark(jobs: Iterable[J.SparkJob], views: str = "") -> str:
     of flinkddl, except where partitions or positions must be asked of the broker or a writer of the runtime is used.
     """
     jobs = tuple(jobs)
-    return PROLOGUE + views + "\n\n".join(_print_job(job, variables(job)) for job in jobs) + _EPILOGUE
+    program = PROLOGUE + views + "\n\n".join(_print_job(job, variables(job)) for job in jobs) + _EPILOGUE
+    return settle(program)
 
 
 PROLOGUE = '''\
@@ -66,6 +68,8 @@ root = (
     .config("spark.driver.extraClassPath", os.pathsep.join(jars))
     .config("spark.sql.catalog.flinkddl", "flinkddl.Functions")
     .config("spark.sql.variable.substitute", "false")
+    .config("spark.redaction.regex", REDACTION)
+    .config("spark.sql.redaction.options.regex", OPTIONS_REDACTION)
     .config("spark.ui.enabled", "false")
     .getOrCreate()
 )
@@ -100,7 +104,7 @@ def finish(start, ends):
         query.awaitTermination()
 
 
-'''
+'''.replace("OPTIONS_REDACTION", _text(SPARK_OPTIONS_REGEX)).replace("REDACTION", _text(SPARK_REGEX))
 
 _EPILOGUE = "\n"
 
@@ -123,7 +127,7 @@ def _print_job(job: J.SparkJob, names: Mapping[str, str]) -> str:
 def print_steps(job: J.SparkJob, names: Mapping[str, str]) -> str:
     """Return the lines that open a session for a job and make its DataFrames; ``names`` are ``variables(job)``."""
     parts = ["spark = root.newSession()"]
-    parts += [f"spark.conf.set({_text(k)}, {_text(v)})" for k, v in sorted(job.settings.items())]
+    parts += [f"spark.conf.set({_text(k)}, {_value(k, v)})" for k, v in sorted(job.settings.items())]
     for name, target in sorted(job.udfs.items()):
         parts.append(f"from flinkddl.runtime.udf import register\n\nregister(spark, {_text(name)}, {_text(target)})")
     steps = {s.name: s for s in job.steps}
@@ -337,20 +341,16 @@ def _chain(start: str, calls: list[str]) -> str:
 
 
 def _value(key: str, value: str) -> str:
-    return f"os.environ[{_text(_environment_name(key))}]" if is_secret(key) else _text(value)
+    return look_up(key, value) if holds_secret(key, value) else _text(value)
 
 
 def _dict(options: Mapping[str, str]) -> str:
     return "{" + ", ".join(f"{_text(k)}: {_value(k, v)}" for k, v in sorted(options.items())) + "}"
 
 
-def _environment_name(key: str) -> str:
-    return "FLINKDDL_" + re.sub(r"\W", "_", key).upper()
-
-
 def print_json(jobs: Iterable[J.SparkJob]) -> str:
     """Return the jobs as JSON: steps with their kind, writes, settings; secrets masked."""
-    return json.dumps([_plain(_job(job)) for job in jobs], ensure_ascii=False, indent=2)
+    return settle_settings(json.dumps([_plain(_job(job)) for job in jobs], ensure_ascii=False, indent=2))
 
 
 def _job(job: J.SparkJob) -> dict[str, object]:

@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 class OptionText:
     """An option's value as written, with the places of key and value."""
 
-    value: str
+    value: str = field(repr=False)
     key_span: Span | None = field(default=None, compare=False, repr=False)
     value_span: Span | None = field(default=None, compare=False, repr=False)

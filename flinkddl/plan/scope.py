@@ -30,7 +30,7 @@ class Session:
 
     zone: str = "UTC"
     streaming: bool = True
-    config: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class Scope(Protocol):

@@ -21,6 +21,7 @@ from flinkddl.lower.frames import frame_of
 from flinkddl.runtime.connect import close_session, is_connect
 from flinkddl.runtime.kafka_admin import KafkaAdmin
 from flinkddl.runtime.offsets import client_properties, stop_condition, stop_offsets
+from flinkddl.runtime.sealing import PREFIX, sealing_key, set_setting
 from flinkddl.runtime.session import extend_session, job_session
 from flinkddl.runtime.sources import Sources
 from flinkddl.runtime.steps import build_frames
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 NOT_READABLE = ("FD204", "FD651")
 """What is said of a table that is only written: no reason for a note."""
-SECRETS = "spark.flinkddl.secret."
 
 
 @dataclass
@@ -186,9 +186,9 @@ class Bridge:
             self._child = job_session(spark, {})
             self._children.append(self._child)
         for key, value in frame.job.settings.items():
-            self._child.conf.set(key, value)
-            if key.startswith(SECRETS):  # a kernel looks it up when it runs
-                spark.conf.set(key, value)
+            set_setting(self._child, key, value, sealing_key(spark))
+            if key.startswith(PREFIX):  # a kernel looks it up when it runs
+                set_setting(spark, key, value, sealing_key(spark))
         store = self._name()
         self._build(self._child, frame).createOrReplaceGlobalTempView(store)
         return self._keep(spark, store)

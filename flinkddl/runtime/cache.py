@@ -35,6 +35,7 @@ def locked(path: Path) -> Iterator[None]:
 def new_log(prefix: str) -> Path:
     """Return the path of a new log file ``logs/PREFIX-<time>-<pid>.log``; logs older than LOG_DAYS are removed."""
     folder = cache_dir("logs")
+    folder.chmod(0o700)  # logs quote data
     oldest = time.time() - LOG_DAYS * 86400
     for path in folder.glob("*.log"):
         if path.stat().st_mtime < oldest:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.diagnostics.secrets import mask_urls, scrub, secrets_in
 from flinkddl.lower import job as J
 from flinkddl.runtime.checkpoint import Checkpoint
 from flinkddl.runtime.kafka_admin import KafkaAdmin
@@ -224,11 +225,14 @@ def _registry(options: Mapping[str, str]) -> Finding:
     """Ask a schema registry for its subjects; ``url`` and perhaps ``basic-auth.user-info`` are given."""
     import base64
     from urllib.error import HTTPError, URLError
+    from urllib.parse import unquote, urlsplit
     from urllib.request import Request, urlopen
 
-    url = options["url"].split(",")[0].strip().rstrip("/")
+    parts = urlsplit(options["url"].split(",")[0].strip().rstrip("/"))
+    user, at, host = parts.netloc.rpartition("@")
+    url = parts._replace(netloc=host).geturl()
     request = Request(f"{url}/subjects")
-    if login := options.get("basic-auth.user-info"):
+    if login := options.get("basic-auth.user-info", unquote(user) if at else ""):
         request.add_header("Authorization", "Basic " + base64.b64encode(login.encode()).decode())
     elif token := options.get("bearer-auth.token"):
         request.add_header("Authorization", f"Bearer {token}")
@@ -237,11 +241,16 @@ def _registry(options: Mapping[str, str]) -> Finding:
             subjects = json.load(answer)
     except HTTPError as error:
         fix = "check 'basic-auth.user-info'" if error.code in (401, 403) else "is that a schema registry?"
-        return Finding("registry", "fail", f"{url} answers {error.code} {error.reason}", fix)
+        return Finding("registry", "fail", f"{mask_urls(url)} answers {error.code} {error.reason}", fix)
     except (URLError, OSError, ValueError) as error:
         why = getattr(error, "reason", error)
-        return Finding("registry", "fail", f"{url}: {why}", "check the url option of the format, and the network")
-    return Finding("registry", "ok", f"{url} answers, {len(subjects)} subjects")
+        return Finding(
+            "registry",
+            "fail",
+            f"{mask_urls(url)}: {scrub(str(why), secrets_in(options))}",
+            "check the url option of the format, and the network",
+        )
+    return Finding("registry", "ok", f"{mask_urls(url)} answers, {len(subjects)} subjects")
 
 
 def _checkpoint(subject: Subject) -> Iterator[Finding]:

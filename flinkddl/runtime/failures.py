@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
+from flinkddl.diagnostics.secrets import scrub, secrets_in
 from flinkddl.runtime.cache import new_log
 from flinkddl.runtime.progress import short
 
@@ -33,7 +34,7 @@ class JobFailed(FlinkDdlError):
 
 def job_failed(job: SparkJob, write: Write, error: Exception) -> JobFailed:
     """Return the failure of a write as an error of ours (FD830), the whole of Java's text kept in a file."""
-    text = full_text(error)
+    text = scrub(full_text(error), secrets_of(job))
     log = new_log("failure")
     log.write_text(f"job {job.name}, write {write.name}\n\n{text}\n", encoding="utf-8")
     target = f"the query into '{short(write.table or write.name)}' failed"
@@ -45,6 +46,14 @@ def job_failed(job: SparkJob, write: Write, error: Exception) -> JobFailed:
         where = records_in_question(text)
         message, help = f"{target}{f' on {where}' if where else ''}: {reason(text)}", f"the whole error is in '{log}'"
     return JobFailed(Diagnostic("FD830", message, help=help), write.name, log)
+
+
+def secrets_of(job: SparkJob) -> set[str]:
+    """Return every secret that a job's options and settings hold."""
+    found = secrets_in(job.settings)
+    for item in (*job.steps, *job.writes):
+        found |= secrets_in(getattr(item, "options", {}))
+    return found
 
 
 def full_text(error: Exception) -> str:

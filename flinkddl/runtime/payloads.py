@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,7 @@ class KafkaTable:
     """
 
     topics: tuple[str, ...]
-    properties: Mapping[str, str]
+    properties: Mapping[str, str] = field(repr=False)
     upsert: bool | None
     payloads: Payloads
     timed: bool = False

@@ -15,16 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.diagnostics.secrets import SPARK_OPTIONS_REGEX, SPARK_REGEX, mask_urls
 from flinkddl.runtime.cache import new_log
 from flinkddl.runtime.connect import KAFKA_JARS, add_jars, is_connect, new_session
 from flinkddl.runtime.jars import spark_jars
 from flinkddl.runtime.java import find_java
+from flinkddl.runtime.sealing import KEY, new_key, sealing_key, set_setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
+REDACTION = "spark.redaction.regex"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 JOB_SETTINGS: Mapping[str, str] = {
@@ -38,6 +41,7 @@ JOB_SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.catalog.flinkddl": "flinkddl.Functions",
+    "spark.sql.redaction.options.regex": SPARK_OPTIONS_REGEX,
 }
 """What every job's own session is told; a job's settings come on top. See changelog.md, "What Spark must be told"."""
 
@@ -47,6 +51,7 @@ START_SETTINGS: Mapping[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.structuredLogging.enabled": "false",
     "spark.sql.streaming.stopTimeout": "60s",
+    REDACTION: SPARK_REGEX,
 }
 """What a session built here starts with, unless the caller says otherwise."""
 
@@ -76,7 +81,7 @@ class SparkOptions:
     master: str | None = None
     remote: str | None = None
     jars: str | None = None
-    conf: Mapping[str, str] = field(default_factory=dict)
+    conf: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def build_session(options: SparkOptions = SparkOptions()) -> SparkSession:
@@ -109,11 +114,13 @@ def _start_conf(options: SparkOptions, log: Path) -> dict[str, str]:
     jars = [str(path) for path in spark_jars(options.jars)]
     log4j = log.with_suffix(".properties")
     log4j.write_text(_LOG4J.format(log=log), encoding="utf-8")
-    conf = {**START_SETTINGS, **JOB_SETTINGS, "spark.jars": ",".join(jars)}
+    conf = {**START_SETTINGS, **JOB_SETTINGS, KEY: new_key(), "spark.jars": ",".join(jars)}
     conf["spark.driver.extraClassPath"] = os.pathsep.join(jars)
     if (options.master or "local").startswith("local"):
         conf["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
     conf |= options.conf
+    if REDACTION in options.conf:  # theirs beside ours
+        conf[REDACTION] = f"(?:{options.conf[REDACTION]})|(?:{SPARK_REGEX})"
     java = [f"-Dlog4j2.configurationFile={log4j.as_uri()}", conf.get("spark.driver.extraJavaOptions", "")]
     conf["spark.driver.extraJavaOptions"] = " ".join(java).strip()
     for key in ("spark.jars", "spark.driver.extraClassPath"):
@@ -132,7 +139,7 @@ def _connect(address: str, options: SparkOptions) -> SparkSession:
     except Exception as error:
         raise FlinkDdlError.of(
             "FD810",
-            f"no Spark Connect session at '{address}': {_first_line(error)}",
+            f"no Spark Connect session at '{mask_urls(address)}': {mask_urls(_first_line(error))}",
             help="check the address (sc://host:15002) and that `pip install 'pyspark[connect]'` was run",
         ) from error
     return adopt_session(session, options.jars)
@@ -176,8 +183,9 @@ def job_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSessio
         child = new_session(spark, _own_jars(spark))
     else:
         child = spark.newSession()
-    for key, value in {**JOB_SETTINGS, **settings}.items():
-        child.conf.set(key, value)
+    key = sealing_key(spark)
+    for name, value in {**JOB_SETTINGS, **settings}.items():
+        set_setting(child, name, value, key)
     return child
 
 

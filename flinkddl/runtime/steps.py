@@ -6,6 +6,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.diagnostics.secrets import scrub, secrets_in
 from flinkddl.lower import job as J
 from flinkddl.sqltypes import quote
 
@@ -27,7 +28,7 @@ def build_frames(spark: SparkSession, job: J.SparkJob, read: Callable[[SparkSess
         except FlinkDdlError:
             raise
         except Exception as error:
-            reason = str(error).strip().splitlines()[0]
+            reason = scrub(str(error).strip().splitlines()[0], secrets_in(getattr(step, "options", {})))
             message = f"Spark refuses the step '{step.name}' ({step.note or type(step).__name__}): {reason}"
             raise FlinkDdlError.of("FD831", message, help="this is a defect of flinkddl; please report it") from error
     return frames

@@ -126,6 +126,7 @@ def _history(path: str | None) -> History:
     file = Path(path or HISTORY).expanduser()
     try:
         file.touch(mode=0o600)
+        file.chmod(0o600)  # what was typed may hold passwords; older versions of a file too
     except OSError:
         return InMemoryHistory()
     return FileHistory(str(file))

@@ -54,11 +54,16 @@ public final class JdbcSink implements TableProvider {
     }
 
     private record Builder(LogicalWriteInfo info) implements SupportsStreamingUpdateAsAppend {
+        @Override public String toString() { return "JdbcSink"; }
+
         @Override public Write build() { return new Plan(Map.copyOf(info.options().asCaseSensitiveMap()), info.schema()); }
     }
 
     private record Plan(Map<String, String> options, StructType schema)
             implements RequiresDistributionAndOrdering, BatchWrite, StreamingWrite {
+        /** Shows in plans and event logs, and the options hold the password. */
+        @Override public String toString() { return "JdbcSink"; }
+
         @Override public Distribution requiredDistribution() {
             int[] by = JdbcWriter.places(options, requiredNumPartitions() > 0 && !options.containsKey("key") ? "put" : "key");
             return by.length == 0 ? Distributions.unspecified() : Distributions.clustered(Arrays.stream(by)

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
 import org.apache.spark.sql.Row;
@@ -127,7 +128,21 @@ final class JdbcWriter implements DataWriter<InternalRow> {
             return made;
         } catch (ReflectiveOperationException e) {
             throw new SQLException("the JDBC driver '" + name + "' is not on the class path", e);
+        } catch (SQLException e) {
+            throw withoutSecrets(e);
         }
+    }
+
+    /** Drivers quote the address, in which a password may stand; what a task throws goes into the event log. */
+    private SQLException withoutSecrets(SQLException e) {
+        String message = String.valueOf(e.getMessage());
+        String shown = message.replace(options.get("url"), "the url");
+        for (Map.Entry<String, String> option : options.entrySet()) {
+            if (option.getKey().toLowerCase(Locale.ROOT).contains("password") && option.getValue().length() > 2) {
+                shown = shown.replace(option.getValue(), "******");
+            }
+        }
+        return shown.equals(message) ? e : new SQLException(shown, e.getSQLState(), e.getErrorCode());
     }
 
     private void sendOnce() throws SQLException {

@@ -75,6 +75,8 @@ public final class KafkaSink implements TableProvider {
     }
 
     private record Builder(LogicalWriteInfo info) implements SupportsStreamingUpdateAsAppend {
+        @Override public String toString() { return "KafkaSink"; }
+
         @Override public Write build() {
             boolean local = SparkContext.getOrCreate().isLocal();
             return new Plan(KafkaTarget.of(info.options().asCaseSensitiveMap(), info.queryId(), info.schema(), local));

@@ -82,6 +82,8 @@ public final class KafkaSource implements TableProvider {
     }
 
     private record Topics(SupportsRead delegate, String name) implements SupportsRead {
+        @Override public String toString() { return name; }
+
         @Override public Column[] columns() { return delegate.columns(); }
 
         @Override public Set<TableCapability> capabilities() {

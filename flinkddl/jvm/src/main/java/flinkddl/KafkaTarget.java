@@ -1,8 +1,8 @@
 package flinkddl;
 
 import java.io.Serializable;
-import java.util.HashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.spark.sql.types.StructType;
 
@@ -19,7 +19,8 @@ record KafkaTarget(
     private static final String PREFIX = "kafka.";
 
     static KafkaTarget of(Map<String, String> options, String query, StructType schema, boolean local) {
-        HashMap<String, String> client = new HashMap<>();
+        // sorted: the text of a hash map of 12 or 24 entries is another once it has travelled, and with it sessionKey()
+        TreeMap<String, String> client = new TreeMap<>();
         // What Kafka 4 clients do by default, Flink's among them: small batches wait a moment for more.
         client.put("linger.ms", "5");
         options.forEach((k, v) -> {
@@ -42,6 +43,9 @@ record KafkaTarget(
     KafkaTarget withoutMark() {
         return new KafkaTarget(client, topic, fixed, parallelism, buffer, transactionalId, query, false, schema, local);
     }
+
+    /** Shows in plans, event logs and Spark's pages: nothing of the client's properties, which hold passwords. */
+    @Override public String toString() { return "KafkaTarget[topic=" + topic + ", transactionalId=" + transactionalId + "]"; }
 
     boolean transactional() { return transactionalId != null; }
 

@@ -6,6 +6,7 @@ import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -51,7 +52,7 @@ final class Registry {
             return "Bearer " + token;
         }
         if (source.equals("URL") || user == null) {
-            user = URI.create(spec.option("url", "").split(",")[0].trim()).getUserInfo();
+            user = uri(spec.option("url", "").split(",")[0].trim()).getUserInfo();
         }
         return user == null ? null : "Basic " + Base64.getEncoder().encodeToString(user.getBytes(StandardCharsets.UTF_8));
     }
@@ -82,6 +83,15 @@ final class Registry {
             store.load(in, password);
         }
         return store;
+    }
+
+    /** Java's own message quotes the address, in which a password may stand. */
+    private static URI uri(String text) {
+        try {
+            return new URI(text);
+        } catch (URISyntaxException e) {
+            throw new IllegalArgumentException("the address of the schema registry is no URL: " + e.getReason());
+        }
     }
 
     /** The writer's schema. */
@@ -119,7 +129,7 @@ final class Registry {
         IOException failed = null;
         for (String url : urls) {
             String base = url.trim().replaceFirst("//[^/@]*@", "//").replaceFirst("/+$", "");
-            HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(base + path)).timeout(Duration.ofSeconds(60))
+            HttpRequest.Builder request = HttpRequest.newBuilder(uri(base + path)).timeout(Duration.ofSeconds(60))
                 .header("Accept", TYPE).header("Content-Type", TYPE);
             if (authorization != null) {
                 request.header("Authorization", authorization);

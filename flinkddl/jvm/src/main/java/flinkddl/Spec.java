@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
-import org.apache.spark.sql.internal.SQLConf;
 
 /** What Spark types cannot say about one use of a format: {@code {"format","table","type","meta","options"}}. */
 final class Spec {
@@ -38,7 +37,7 @@ final class Spec {
     /** A secret is the name of a setting of the session: the spec itself shows in plans. */
     String option(String name, String otherwise) {
         String value = options.getOrDefault(name, otherwise);
-        return value != null && value.startsWith("secret:") ? SQLConf.get().getConfString(value.substring(7)) : value;
+        return value != null && value.startsWith("secret:") ? Secrets.of(value.substring(7)) : value;
     }
 
     boolean ignoreErrors() { return flag("ignore-parse-errors"); }
