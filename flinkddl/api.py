@@ -45,7 +45,8 @@ class Catalog:
 
     ``spark`` is a session of your own (a Spark Connect session too); without it one is built from ``options``.
     Tables and views are temp views of that session (``views=False``: they are not); ``notice`` takes a line about one
-    that could not be made, and writes to stderr by default.
+    that could not be made, and writes to stderr by default. ``allow_python`` names the modules that Python functions
+    of a script may come from; they are imported when a job with such a function starts.
     """
 
     def __init__(
@@ -55,8 +56,10 @@ class Catalog:
         *,
         views: bool = True,
         notice: Callable[[str], None] | None = None,
+        allow_python: Iterable[str] = (),
     ) -> None:
-        self.state = CatalogState()
+        names = (allow_python,) if isinstance(allow_python, str) else tuple(allow_python)
+        self.state = CatalogState().allowing_python(names)
         self._views = views
         self._notice = notice
         self.jobs: list[Job] = []
@@ -197,7 +200,9 @@ class Catalog:
     def start(self, action: Start, **run: Any) -> Job:
         """Start a job. ``run`` are fields of RunOptions; the checkpoint folder defaults to what the script has SET."""
         from flinkddl.runtime.interpreter import RunningJob
+        from flinkddl.runtime.udf import refuse_unnamed
 
+        refuse_unnamed(action.job.udfs, action.span)
         running = RunningJob(self.spark, action.job, self._run_options(action, run)).start()
         job = Job(running, str(len(self.jobs) + 1))
         self.jobs.append(job)

@@ -122,6 +122,7 @@ class Function:
     """A user-defined function; ``path`` is None for a temporary system function, which ``name`` alone identifies.
 
     ``given`` marks one from outside of the script: it stands in for what the script declares under its name.
+    ``named`` says that the user names its Python module as one that may be imported, not the script alone.
     """
 
     name: str
@@ -130,4 +131,5 @@ class Function:
     path: ObjectPath | None = None
     temporary: bool = False
     given: bool = False
+    named: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)

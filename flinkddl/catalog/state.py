@@ -12,7 +12,7 @@ from flinkddl.diagnostics import did_you_mean
 from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sqlglot import exp
 
@@ -48,7 +48,7 @@ class Database:
     objects: Mapping[str, CatalogObject] = field(default_factory=_none)
     functions: Mapping[str, Function] = field(default_factory=_none)
     comment: str | None = None
-    options: Mapping[str, str] = field(default_factory=_none)
+    options: Mapping[str, str] = field(default_factory=_none, repr=False)
 
 
 def _first_databases() -> Mapping[str, Database]:
@@ -65,7 +65,7 @@ class CatalogEntry:
     """One catalog: its databases and how it was declared."""
 
     databases: Mapping[str, Database] = field(default_factory=_none)
-    options: Mapping[str, str] = field(default_factory=_none)
+    options: Mapping[str, str] = field(default_factory=_none, repr=False)
     comment: str | None = None
 
 
@@ -83,7 +83,8 @@ class Catalog:
     system_functions: Mapping[str, Function] = field(default_factory=_none)
     current_catalog: str = DEFAULT_CATALOG
     current_database: str = DEFAULT_DATABASE
-    settings: Mapping[str, str] = field(default_factory=_none)
+    settings: Mapping[str, str] = field(default_factory=_none, repr=False)
+    python: frozenset[str] = frozenset()
     modules: tuple[str, ...] = ("core",)
     loaded_modules: tuple[str, ...] = ("core",)
     jars: tuple[str, ...] = ()
@@ -153,12 +154,23 @@ class Catalog:
         if len(parts) > 3:
             return None
         if len(parts) == 1 and (found := self.system_functions.get(parts[0])):
-            return found
+            return self._named(found)
         path = self.path(parts)
         path = path if len(parts) < 3 else ObjectPath(*name.split("."))
         database = self.database(path.catalog, path.database)
         permanent = database.functions.get(path.name) if database else None
-        return self.temporary_functions.get(path) or permanent
+        found = self.temporary_functions.get(path) or permanent
+        return found and self._named(found)
+
+    def _named(self, function: Function) -> Function:
+        module = function.identifier.replace(":", ".").rpartition(".")[0]
+        given = (f.identifier.rpartition(".")[0] for f in self.system_functions.values() if f.given)
+        every = {*self.python, *given}
+        return replace(function, named=any(module == m or module.startswith(f"{m}.") for m in every))
+
+    def allowing_python(self, modules: Iterable[str]) -> Catalog:
+        """Return the catalog whose scripts may have these Python modules, and those in them, imported."""
+        return replace(self, python=self.python | frozenset(modules))
 
     def with_functions(self, given: Mapping[str, str]) -> Catalog:
         """Return the catalog with Python functions (name to ``module:function``) that no CREATE FUNCTION replaces."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,15 +40,25 @@ def add_variables_argument(parser: argparse.ArgumentParser) -> None:
         "--udf", dest="udfs", action="append", default=[], metavar="NAME=MODULE:FUNCTION", type=_assignment,
         help="a Python function for a name, in place of the Java one that the script declares",
     )  # fmt: skip
+    parser.add_argument(
+        "--allow-python", action="append", default=[], metavar="MODULE[,..]", type=_modules,
+        help="a module that the script's Python functions may come from: it is imported, with all that it does then",
+    )  # fmt: skip
 
 
 def start_catalog(args: argparse.Namespace) -> CatalogState:
-    """Return the catalog that a script starts with: empty, but for the functions of ``--udf``."""
+    """Return the catalog that a script starts with: empty, but for ``--udf`` and the modules of ``--allow-python``."""
     from flinkddl.catalog.state import Catalog as CatalogState
 
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # where the modules of user functions are looked for, as `python -m` does
-    return CatalogState().with_functions(dict(args.udfs))
+    modules = [module for given in args.allow_python for module in given]
+    return CatalogState().with_functions(dict(args.udfs)).allowing_python(modules)
+
+
+def _modules(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(part.isidentifier() for name in names for part in name.split(".")):
+        raise argparse.ArgumentTypeError(f"'{text}' names no Python modules")
+    return names
 
 
 def _assignment(text: str) -> tuple[str, str]:
@@ -87,7 +96,9 @@ def open_catalog(args: argparse.Namespace) -> Catalog:
     """Return a catalog over the Spark that the arguments name; it is not started yet."""
     from flinkddl.api import Catalog
 
-    return Catalog(options=spark_options(args), views=False)  # nobody could use them
+    catalog = Catalog(options=spark_options(args), views=False)  # nobody could use them
+    catalog.state = start_catalog(args)
+    return catalog
 
 
 def run_options(args: argparse.Namespace) -> dict[str, Any]:

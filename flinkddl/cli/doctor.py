@@ -16,6 +16,7 @@ from flinkddl.cli.common import (
     print_diagnostics,
     read_source,
     spark_options,
+    start_catalog,
 )
 from flinkddl.diagnostics import FlinkDdlError
 
@@ -69,7 +70,7 @@ def _compiled(args: argparse.Namespace) -> Compiled | None:
 
     if args.script is None:
         return None
-    compiled = compile_script(read_source(args.script), variables=dict(args.variables))
+    compiled = compile_script(read_source(args.script), start_catalog(args), variables=dict(args.variables))
     print_diagnostics([d for d in compiled.diagnostics if d.severity == "error"])
     return compiled
 

@@ -14,6 +14,7 @@ from flinkddl.cli.common import (
     exit_code,
     print_diagnostics,
     read_source,
+    start_catalog,
 )
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 
@@ -65,7 +66,7 @@ def _sides(args: argparse.Namespace) -> tuple[KafkaTable, KafkaTable]:
     from flinkddl.runtime.payloads import kafka_table
 
     source = read_source(args.ddl) if args.ddl else SourceText("", "")
-    compiled = compile_script(source, variables=dict(args.variables))
+    compiled = compile_script(source, start_catalog(args), variables=dict(args.variables))
     if compiled.has_errors:
         raise FlinkDdlError(compiled.diagnostics)
     catalog = compiled.catalog

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import os
+import sys
 import typing
 from functools import cache
 from importlib import import_module
@@ -17,7 +19,7 @@ from flinkddl import sqltypes as T
 from flinkddl.diagnostics import SourceText
 from flinkddl.dialect.script import parse_script
 from flinkddl.dialect.types import to_type
-from flinkddl.records import dataclass
+from flinkddl.records import dataclass, replace
 from flinkddl.sqltypes import DataType, spark_type
 
 if TYPE_CHECKING:
@@ -32,7 +34,8 @@ class UndeclaredTypes(Exception):
 class UserFunction:
     """A user's function as planning sees it; ``arguments`` is None where any will do.
 
-    ``target`` is what the runtime registers: ``python:module.function``.
+    ``target`` is what the runtime registers: ``python:module.function``, or ``script:module.function`` where nobody
+    but the script names the module.
     """
 
     target: str
@@ -50,6 +53,11 @@ _ANNOTATIONS: dict[Any, DataType] = {
     decimal.Decimal: T.DECIMAL(38, 18),
     datetime.date: T.DATE,
     datetime.datetime: T.TIMESTAMP(6),
+}
+
+
+_NAMES = {
+    t.__name__ if t.__module__ == "builtins" else f"{t.__module__}.{t.__name__}": s for t, s in _ANNOTATIONS.items()
 }
 
 
@@ -77,10 +85,52 @@ def udf(
     return declare
 
 
-@cache
-def declared(identifier: str) -> UserFunction:
-    """Load ``module.function`` and return its declaration. Raises UndeclaredTypes."""
+def declared(identifier: str, named: bool = False) -> UserFunction:
+    """Return the declaration of ``module.function`` as its source has it. Raises UndeclaredTypes.
+
+    ``named`` says that the user, not the script alone, names the module: then it is imported where the source does not
+    tell. Otherwise the target says ``script:``, which is refused where it would run.
+    """
+    from flinkddl.functions.signatures import Unreadable  # here: a script without Python functions need not wait
+
     module, _, name = identifier.replace(":", ".").rpartition(".")
+    try:
+        return replace(_read(module, name), target=f"{'python' if named else 'script'}:{module}.{name}")
+    except Unreadable as e:
+        if named:
+            return imported(identifier)
+        raise UndeclaredTypes(f"the types of '{module}.{name}' cannot be read: {e}") from None
+
+
+def untouchable(module: str) -> str | None:
+    """Return why a module is never run as a function's, or None: ours and Python's own can do anything."""
+    top = module.partition(".")[0]
+    if top == "flinkddl":
+        return "a module of flinkddl itself"
+    return "a module of Python's standard library" if top in sys.stdlib_module_names else None
+
+
+@cache
+def _read(module: str, name: str) -> UserFunction:
+    from flinkddl.functions.signatures import read_signature
+
+    found = read_signature(module, name)
+    if found.sql:
+        types = None if found.arguments is None else tuple(map(parse_type, found.arguments))
+        return UserFunction("", parse_type(found.result), types, found.deterministic)
+    result = _NAMES.get(found.result)
+    if result is None:
+        raise UndeclaredTypes(f"the function '{module}.{name}' does not declare the type of its result")
+    known = [_NAMES.get(a) for a in found.arguments or ()]
+    return UserFunction("", result, None if None in known else tuple(t for t in known if t is not None))
+
+
+@cache
+def imported(identifier: str) -> UserFunction:
+    """Import ``module.function`` and return its declaration. Raises UndeclaredTypes."""
+    module, _, name = identifier.replace(":", ".").rpartition(".")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # where its module is looked for last, as `python -m` does
     try:
         function: Any = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as e:

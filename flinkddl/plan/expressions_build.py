@@ -11,7 +11,7 @@ from flinkddl.functions.casts import CastRefused, check_cast
 from flinkddl.functions.catalogue import AGGREGATES, FUNCTIONS, lookup
 from flinkddl.functions.core import NO_VALUE, Operand, SignatureError, Unavailable
 from flinkddl.functions.typing import can_cast_implicitly
-from flinkddl.functions.user import UndeclaredTypes, declared
+from flinkddl.functions.user import UndeclaredTypes, declared, untouchable
 from flinkddl.plan.rex import Call, Literal, Rex
 
 if TYPE_CHECKING:
@@ -99,10 +99,18 @@ def user_call(name: str, function: Function, args: Sequence[Rex], span: Span | N
         message = f"'{name}' is a {function.language.capitalize()} function, which Spark cannot run as it is"
         help = f"write a Python function that takes ({takes}) and give it with '--udf {name}=module:function'"
         raise FlinkDdlError.of("FD402", message, span, help)
+    module = function.identifier.replace(":", ".").rpartition(".")[0]
+    if (why := untouchable(module)) is not None:
+        message = f"'{name}' is '{function.identifier}', {why}, which no script may call"
+        raise FlinkDdlError.of(
+            "FD671", message, span, "write a function in a module of your own that does what you need"
+        )
     try:
-        user = declared(function.identifier)
+        user = declared(function.identifier, function.named)
     except UndeclaredTypes as e:
         help = 'annotate it, or declare its types with \'@flinkddl.functions.user.udf("INT", ["STRING"])\''
+        if not function.named:
+            help += f"; or have it imported with --allow-python {module}"
         raise FlinkDdlError.of("FD402", str(e), span, help) from None
     if user.arguments is not None and len(user.arguments) != len(args):
         raise FlinkDdlError.of("FD401", f"'{name}' takes {len(user.arguments)} arguments, not {len(args)}", span)

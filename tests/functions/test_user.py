@@ -15,11 +15,11 @@ HERE = "tests.functions.udfs"
 
 
 def python(name):
-    return Function(name, f"{HERE}.{name}", "PYTHON")
+    return Function(name, f"{HERE}.{name}", "PYTHON", named=True)
 
 
 def test_declared_types():
-    found = declared(f"{HERE}.repeat")
+    found = declared(f"{HERE}.repeat", named=True)
     assert str(found.result) == "VARCHAR(10)"
     assert [str(a) for a in found.arguments] == ["STRING", "INT"]
     assert found.target == f"python:{HERE}.repeat"
