@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping  # singledispatch reads the annotations at run time
 from dataclasses import asdict, fields
 from functools import singledispatch
@@ -22,7 +23,7 @@ from flinkddl.records import replace
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _WIDTH = 110
 _OFFSETS = "__import__('flinkddl.runtime.offsets', fromlist=[''])"
@@ -35,7 +36,7 @@ def print_pyspark(jobs: Iterable[J.SparkJob], views: str = "") -> str:
     The program needs pyspark, the jars of ``flinkddl jars`` (or a folder of them in ``FLINKDDL_JARS``) and nothing else
     of flinkddl, except where partitions or positions must be asked of the broker or a writer of the runtime is used.
     """
-    jobs = tuple(jobs)
+    jobs = tuple(_apart(jobs))
     program = PROLOGUE + views + "\n\n".join(_print_job(job, variables(job)) for job in jobs) + _EPILOGUE
     return settle(program)
 
@@ -113,6 +114,15 @@ _OWN_NAMES = frozenset(
     {"spark", "root", "query", "jars", "os", "sys", "glob", "expr", "json", "tempfile", "Path", "work"}
     | {"finish", "start", "ends", "union", "tag", "place", "stream_of", "register", "sorted", "SparkSession"}
 )
+
+
+def _apart(jobs: Iterable[J.SparkJob]) -> Iterator[J.SparkJob]:
+    """Give the second job that writes into a table a name, and so a checkpoint, of its own for that write."""
+    seen: Counter[str] = Counter()
+    for job in jobs:
+        seen.update(w.name for w in job.writes)
+        again = [replace(w, name=f"{w.name}-{n}") if (n := seen[w.name]) > 1 else w for w in job.writes]
+        yield replace(job, writes=tuple(again)) if again != list(job.writes) else job
 
 
 def variables(job: J.SparkJob) -> dict[str, str]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import secrets
-import subprocess
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.java import find_java
+from flinkddl.runtime.java import keytool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 Protocol = Literal["SASL_PLAINTEXT", "SSL", "SASL_SSL"]
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
@@ -47,7 +46,7 @@ class Security:
     keystore: Path
     truststore: Path
     certificate: Path
-    password: str
+    password: str = field(repr=False)
 
     @staticmethod
     def make(folder: Path, listeners: tuple[Listener, ...]) -> Security | None:
@@ -55,21 +54,19 @@ class Security:
         if not any(x.tls for x in listeners):
             return None
         made = Security(folder / "key.p12", folder / "trust.p12", folder / "ca.pem", secrets.token_hex(12))
-        name = ("-alias", "broker", "-storetype", "PKCS12", "-storepass", made.password)
+        name = ("-alias", "broker", "-storetype", "PKCS12")
         pair = ("-genkeypair", "-keyalg", "RSA", "-validity", "30", "-dname", "CN=localhost")
         names = ("-ext", "SAN=dns:localhost,ip:127.0.0.1")
-        _keytool(*pair, *names, *name, "-keystore", str(made.keystore))
-        _keytool("-exportcert", "-rfc", *name, "-keystore", str(made.keystore), "-file", str(made.certificate))
+        made._keytool(*pair, *names, *name, "-keystore", str(made.keystore))
+        made._keytool("-exportcert", "-rfc", *name, "-keystore", str(made.keystore), "-file", str(made.certificate))
         trust = ("-importcert", "-noprompt", *name, "-file", str(made.certificate))
-        _keytool(*trust, "-keystore", str(made.truststore))
+        made._keytool(*trust, "-keystore", str(made.truststore))
         return made
 
-
-def _keytool(*arguments: str) -> None:
-    tool = Path(find_java()).with_name("keytool")
-    done = subprocess.run([str(tool), *arguments], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise FlinkDdlError.of("FD804", f"keytool could not make the broker's key: {done.stdout.strip()}")
+    def _keytool(self, *arguments: str) -> None:
+        done = keytool(*arguments, password=self.password)
+        if done.returncode:
+            raise FlinkDdlError.of("FD804", f"keytool could not make the broker's key: {done.stdout.strip()}")
 
 
 def server_properties(

@@ -12,6 +12,7 @@ from pathlib import Path
 from flinkddl.diagnostics import FlinkDdlError
 
 MINIMUM = 17
+_STORE_PASSWORD = "FLINKDDL_STORE_PASSWORD"
 _HELP = f"install a JDK or JRE {MINIMUM} or newer and put it on PATH, or point JAVA_HOME at it"
 
 
@@ -54,3 +55,15 @@ def parse_major(text: str) -> int:
     """
     found = re.search(r'version "(?:1\.)?(\d+)', text)
     return int(found[1]) if found else 0
+
+
+def keytool(*arguments: str, password: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the JDK's keytool; the store's password goes by the environment, as command lines are public."""
+    command = [str(Path(find_java()).with_name("keytool")), *arguments]
+    environment = dict(os.environ)
+    if password is not None:
+        command += ["-storepass:env", _STORE_PASSWORD]
+        environment[_STORE_PASSWORD] = password
+    return subprocess.run(
+        command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False, env=environment
+    )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import ssl
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.java import find_java
+from flinkddl.runtime.java import keytool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,11 +80,7 @@ def _certificates(properties: Mapping[str, str]) -> str | None:
         return None
     if properties.get("ssl.truststore.type", "JKS").upper() == "PEM":
         return Path(location).read_text(encoding="utf-8")
-    command = [str(Path(find_java()).with_name("keytool")), "-list", "-rfc", "-keystore", location]
-    password = properties.get("ssl.truststore.password")
-    if password is not None:
-        command += ["-storepass", password]
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    done = keytool("-list", "-rfc", "-keystore", location, password=properties.get("ssl.truststore.password"))
     found = re.findall(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", done.stdout, re.DOTALL)
     if not found:
         raise FlinkDdlError.of(

@@ -44,3 +44,15 @@ def test_secrets_become_environment_look_ups() -> None:
     assert "hunter2" not in print_pyspark(a.job for a in jobs(looked_up))
     assert 'os.environ["FLINKDDL_KAFKA_SASL_JAAS_CONFIG"]' in printed
     assert "hunter2" not in print_json(a.job for a in jobs(sql))
+
+
+def test_two_jobs_into_one_table_have_a_checkpoint_each() -> None:
+    sql = """
+        CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 't', 'format' = 'json',
+          'properties.bootstrap.servers' = 'b:1', 'scan.startup.mode' = 'earliest-offset');
+        CREATE TABLE b (a INT) WITH ('connector' = 'blackhole');
+        INSERT INTO b SELECT a FROM t;
+        INSERT INTO b SELECT a + 1 FROM t"""
+    printed = print_pyspark(a.job for a in jobs(sql))
+    places = re.findall(r'checkpointLocation", os.path.join\(work, ("[^"]*")\)', printed)
+    assert len(places) == len(set(places)) == 2

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import stat
-from typing import TYPE_CHECKING
+import subprocess
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime.broker_config import Listener, Security
 from flinkddl.runtime.java import find_java, parse_major
+from flinkddl.runtime.kafka_config import python_client_config
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,3 +46,21 @@ def test_an_old_java_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(FlinkDdlError, match="is Java 11, Spark needs Java 17 or newer"):
         find_java()
+
+
+def test_a_stores_password_is_on_no_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[str] = []
+    run = subprocess.run
+
+    def listening(command: list[str], **how: Any) -> Any:
+        commands.append(" ".join(command))
+        return run(command, **how)
+
+    monkeypatch.setattr(subprocess, "run", listening)
+    made = Security.make(tmp_path, (Listener("TLS", "SSL"),))
+    assert made is not None
+    store = {"ssl.truststore.location": str(made.truststore), "ssl.truststore.password": made.password}
+    config = python_client_config({"security.protocol": "SSL", "ssl.truststore.type": "PKCS12", **store})
+    assert config["ssl_context"].get_ca_certs()
+    assert [c for c in commands if made.password in c] == []
+    assert made.password not in repr(made)
