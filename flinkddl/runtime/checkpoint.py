@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from flinkddl.runtime.kafka_admin import Offsets
     from flinkddl.runtime.storage import Storage
 
 PLAN_FILE = "flinkddl-plan.json"
 PARTITIONS_FILE = "flinkddl-partitions.json"
+STOPS_FILE = "flinkddl-stops.json"
+END_FILE = "end.json"  # in the folder of a control stream: the row that ends the input
 Fingerprint = tuple[tuple[str, str], ...]
 
 
@@ -84,6 +87,8 @@ def open_checkpoint(
     stored = stored_plan(storage, checkpoint.root)
     if stored is not None:
         _check(checkpoint, stored, fingerprint(job))
+        if job.trigger[0] != "availableNow":
+            _check_no_end(checkpoint)
     _store(checkpoint, job, drained=False)
     return checkpoint
 
@@ -136,6 +141,33 @@ def changed_partitions(
     return set()
 
 
+def kept_stops(checkpoint: Checkpoint, stops: dict[str, Offsets], *, known: bool) -> dict[str, Offsets]:
+    """Return the stop offsets per read: those of the run that this one goes on from, else ``stops``, which are noted.
+
+    As in Flink, whose checkpoints hold a bounded source's stop: what came in since is not read. ``known`` says that a
+    batch was planned.
+    """
+    if checkpoint.temporary or not stops:
+        return stops
+    file = f"{checkpoint.root}/{STOPS_FILE}"
+    before = checkpoint.storage.read(file) if known else None
+    if before is None:
+        checkpoint.storage.write(file, json.dumps(stops))
+        return stops
+    kept = {read: _numbered(topics) for read, topics in json.loads(before).items()}
+    return {read: kept.get(read, offsets) for read, offsets in stops.items()}
+
+
+def _numbered(topics: Mapping[str, Mapping[str, int]]) -> Offsets:
+    return {topic: {int(p): offset for p, offset in places.items()} for topic, places in topics.items()}
+
+
+def forget_stops(checkpoint: Checkpoint) -> None:
+    """Note that the run came to its end: the next one has stops of its own."""
+    if not checkpoint.temporary:
+        checkpoint.storage.remove(f"{checkpoint.root}/{STOPS_FILE}")
+
+
 def mark_drained(checkpoint: Checkpoint, job: J.SparkJob) -> None:
     """Note that the run ended with a last watermark, after which it cannot go on."""
     if not checkpoint.temporary:
@@ -159,6 +191,15 @@ def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], now: Fingerprint) 
             f"the checkpoint '{checkpoint.root}' belongs to another plan: {first_difference(before, now)}",
             help=f"go back to the old query, or {again}",
         )
+
+
+def _check_no_end(checkpoint: Checkpoint) -> None:
+    """Refuse what a drain has begun with: rows behind the end of time would all be late, and dropped without a word."""
+    storage, control = checkpoint.storage, f"{checkpoint.root}/control"
+    if any(END_FILE in storage.names(f"{control}/{step}") for step in storage.names(control)):
+        message = f"the run of checkpoint '{checkpoint.root}' ended while it was drained: it cannot go on"
+        help = "start anew with --fresh (the old checkpoint is set aside); its last windows may not have been written"
+        raise FlinkDdlError.of("FD821", message, help=help)
 
 
 _COLUMNS = frozenset({"Project", "Sink", "state"})

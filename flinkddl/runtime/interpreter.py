@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.records import replace
-from flinkddl.runtime.checkpoint import Checkpoint, changed_partitions, mark_drained
+from flinkddl.runtime.checkpoint import Checkpoint, changed_partitions, forget_stops, kept_stops, mark_drained
 from flinkddl.runtime.connect import MemoryRows, check_kafka, close_session, is_connect, server_gone
 from flinkddl.runtime.cores import check_cores
 from flinkddl.runtime.ending import end_between_batches, end_now, stop_on_signals
@@ -182,7 +182,9 @@ class RunningJob:
             self._tell_partitions()
             self._sources.fix_stops()
             if self._checkpoint is not None:
-                self._sources.resumes = all(self._checkpoint.started(w.name) for w in self.job.writes)
+                started = [self._checkpoint.started(w.name) for w in self.job.writes]
+                self._sources.resumes = all(started)
+                self._sources.stops = kept_stops(self._checkpoint, self._sources.stops, known=any(started))
                 self._check_partitions(self._checkpoint)
             self._await_stops()
             frames = build_frames(self._spark, self._sources.run, self._sources.open)
@@ -290,6 +292,8 @@ class RunningJob:
         bounded = self.job.trigger[0] == "availableNow"
         if (bounded and not self._stop.is_set()) or self._drain:
             self._end_input(bounded=bounded)
+        if self._checkpoint is not None and not self._stop.is_set():
+            forget_stops(self._checkpoint)
 
     def _watch(self) -> None:
         """Follow the queries until all have ended, one fails, or a stop is asked for."""

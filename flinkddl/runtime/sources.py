@@ -13,6 +13,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
 from flinkddl.lower.context import TICK
 from flinkddl.lower.partitions import LIMIT, NAMED_SOURCES, Places, apart, share, source_name, split
+from flinkddl.runtime.checkpoint import END_FILE
 from flinkddl.runtime.files import missing
 from flinkddl.runtime.kafka_admin import KafkaAdmin, Offsets
 from flinkddl.runtime.offsets import (
@@ -240,7 +241,7 @@ class Sources:
         """Put the far-future row into every control stream: the next batch closes all windows."""
         assert self.checkpoint is not None
         for step in self.control_reads:
-            self.push(step, "end", END_OF_TIME)
+            self.push(step, END_FILE.removesuffix(".json"), END_OF_TIME)
 
     def push(self, step: J.Read, name: str, rowtime: str) -> str:
         """Put a row with this time (ISO 8601) into a control stream; return its folder."""

@@ -109,6 +109,18 @@ def test_windows_are_closed_at_the_end_through_another_file_system(stage: Stage,
         stage.start(WINDOWS, viewfs)
 
 
+def test_a_bounded_run_that_goes_on_ends_where_the_first_would_have(stage: Stage, viewfs: str) -> None:
+    slowly = {"max_offsets_per_trigger": 1}
+    job = stage.start(WINDOWS, viewfs, **slowly)
+    while not job.progress:
+        assert not job.await_termination(0.05)
+    job.stop()
+    assert job.status == "stopped"
+    stage.send({"s": 3}, {"s": 60})  # behind the stop
+    assert stage.start(WINDOWS, viewfs, **slowly).await_termination(90)
+    assert sorted(json.loads(r.value)["n"] for r in committed(stage.servers, stage.counts)) == [1, 2, 2]
+
+
 def test_what_spark_cannot_open_starts_no_job(stage: Stage) -> None:
     with pytest.raises(FlinkDdlError, match=r"FD822: the checkpoint at 's3a://.*S3AFileSystem not found"):
         stage.start(COUNT, "s3a://bucket/state")

@@ -6,9 +6,18 @@ import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
-from flinkddl.runtime.checkpoint import fingerprint, first_difference, mark_drained, open_checkpoint
+from flinkddl.records import replace
+from flinkddl.runtime.checkpoint import (
+    fingerprint,
+    first_difference,
+    forget_stops,
+    kept_stops,
+    mark_drained,
+    open_checkpoint,
+)
 from flinkddl.runtime.failures import job_failed, reason, records_in_question
 from flinkddl.runtime.offsets import parse_specific, spark_options, stop_condition
+from flinkddl.runtime.storage import LOCAL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,6 +96,26 @@ def test_a_checkpoint_is_checked_drained_and_set_aside(tmp_path: Path) -> None:
         open_checkpoint(job, str(tmp_path))
     open_checkpoint(job, str(tmp_path), fresh=True)
     assert sorted(p.name[:6] for p in tmp_path.iterdir()) == ["j", "j.old-"]
+
+
+def test_a_drain_that_was_cut_off_is_not_gone_on_from(tmp_path: Path) -> None:
+    endless, bounded = (replace(_job(READ), trigger=(t, "true")) for t in ("processingTime", "availableNow"))
+    checkpoint = open_checkpoint(endless, str(tmp_path))
+    LOCAL.write(f"{checkpoint.control('src_end')}/end.json", "{}")
+    with pytest.raises(FlinkDdlError, match=r"FD821.*ended while it was drained"):
+        open_checkpoint(endless, str(tmp_path))
+    open_checkpoint(bounded, str(tmp_path))  # it has stops, and comes to its end again
+
+
+def test_stops_are_those_of_the_first_run(tmp_path: Path) -> None:
+    checkpoint = open_checkpoint(_job(READ), str(tmp_path))
+    first, second = ({"src": {"t": {0: n, 1: n}}} for n in (5, 9))
+    assert kept_stops(checkpoint, first, known=False) == first
+    assert kept_stops(checkpoint, second, known=True) == first
+    assert kept_stops(checkpoint, second, known=False) == second  # nothing was read yet
+    forget_stops(checkpoint)
+    assert kept_stops(checkpoint, first, known=True) == first
+    assert kept_stops(checkpoint, {}, known=True) == {}
 
 
 def test_a_temporary_checkpoint_goes_with_the_run() -> None:
