@@ -54,9 +54,10 @@ def _jobs(compiled: Compiled) -> Iterator[Start]:
 
 
 def _text(starts: list[Start], compiled: Compiled, name: str) -> str:
+    from flinkddl.diagnostics.render import printable
     from flinkddl.lower.explain import explain
 
-    return "\n\n".join(explain(s.job, s.sinks, compiled.catalog.settings) for s in starts)
+    return printable("\n\n".join(explain(s.job, s.sinks, compiled.catalog.settings) for s in starts))
 
 
 def _json(starts: list[Start], compiled: Compiled, name: str) -> str:

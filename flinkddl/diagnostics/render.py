@@ -11,12 +11,22 @@ if TYPE_CHECKING:
     from flinkddl.diagnostics.report import Diagnostic
     from flinkddl.diagnostics.source import Span
 
+_PICTURES = {n: 0x2400 + n for n in range(32) if chr(n) not in "\t\n"} | {0x7F: 0x2421}
+_PICTURES |= dict.fromkeys([*range(0x80, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
 _SARIF_LEVEL = {"error": "error", "warning": "warning", "note": "note"}
 
 
 def render_text(diagnostics: Iterable[Diagnostic]) -> str:
     """Render findings as ``file:line:column: severity CODE: message`` with the line and carets below."""
-    return "\n".join(_one(d) for d in diagnostics)
+    return printable("\n".join(_one(d) for d in diagnostics))
+
+
+def printable(text: str) -> str:
+    """Return a text that does nothing to a terminal but stand there: control characters as their pictures.
+
+    Those that turn the direction of a line, or end one for some programs only, are replaced; each by one character.
+    """
+    return text.translate(_PICTURES)
 
 
 def _one(d: Diagnostic) -> str:

@@ -48,19 +48,28 @@ def arguments() -> argparse.ArgumentParser:
         help="wait until the jobs of the cell have taken what their topics hold",
     )  # fmt: skip
     parser.add_argument("--stop", action="store_true", help="stop the jobs of the cell after that")
+    parser.add_argument(
+        "--allow-python", default="", metavar="MODULE[,..]",
+        help="modules that Python functions may come from, in this cell and those after it",
+    )  # fmt: skip
     parser.add_argument("-o", dest="out", metavar="VARIABLE", help="put the last result into this variable")
     return parser
 
 
 @magics_class
 class FlinkMagics(Magics):
-    """``%%flinksql [-D NAME=VALUE] [--mode table|changelog] [--limit N] [--wait [SECONDS]] [--stop] [-o VARIABLE]``."""
+    """``%%flinksql [-D NAME=VALUE] [--mode table|changelog] [--limit N] [--wait [SECONDS]] [--stop] [-o VARIABLE]``.
+
+    ``--allow-python MODULE[,..]`` names modules that Python functions may come from.
+    """
 
     @line_cell_magic
     def flinksql(self, line: str, cell: str | None = None) -> None:
         """Run Flink SQL; ``${name}`` takes the notebook's variable of that name."""
         args = arguments().parse_args(shlex.split(line) if cell is not None else [])
         catalog = self.catalog()
+        if args.allow_python:
+            catalog.state = catalog.state.allowing_python(m.strip() for m in args.allow_python.split(","))
         compiled = compile_script(SourceText("cell", cell or line), catalog.state, self._variables(args))
         if compiled.has_errors:
             raise CellError(compiled.diagnostics)

@@ -146,3 +146,15 @@ def test_command_says_what_is_wrong(tmp_path: Path) -> None:
     script = tmp_path / "job.sql"
     script.write_text("SELECT * FROM nowhere;", encoding="utf-8")
     assert main(["explain", str(script), "--format", "html"]) == 1
+
+
+def test_names_do_nothing_to_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "a\x1b]0;x\x07\x9b2J\u202e\rb"
+    sql = f"CREATE TABLE `{name}` (a INT) WITH ('connector' = 'print'); INSERT INTO `{name}` SELECT {{}}"
+    file = tmp_path / "job.sql"
+    for value, command, code in (("1", "explain", 0), ("'x'", "check", 1)):
+        file.write_text(sql.format(value), encoding="utf-8", newline="")
+        assert main([command, str(file)]) == code
+        printed = capsys.readouterr()
+        assert "a\u241b]0;x" in printed.out + printed.err
+        assert [c for c in printed.out + printed.err if not c.isprintable() and c != "\n"] == []

@@ -115,3 +115,17 @@ def test_insert_shows_its_job(notebook: Notebook, spark: SparkSession) -> None:
     assert "stopped" in html
     assert [row[0] for row in values(html)] == ["b"]
     assert "insert-into" in notebook.run("catalog.jobs[-1]")
+
+
+FUNCTION = "CREATE FUNCTION f AS 'tests.functions.udfs.annotated' LANGUAGE PYTHON; SELECT f(1, 2.0E0) AS r;"
+
+
+@pytest.mark.spark
+def test_a_cell_runs_only_modules_that_it_names(notebook: Notebook, spark: SparkSession) -> None:
+    notebook.shell.user_ns["spark"] = spark
+    notebook.run(f"%%flinksql --wait\n{FUNCTION}")
+    assert "FD670" in str(notebook.error)
+    assert "1:2.0" in notebook.run(
+        f"%%flinksql --wait --allow-python tests.functions\nDROP FUNCTION IF EXISTS f; {FUNCTION}"
+    )
+    assert notebook.error is None
