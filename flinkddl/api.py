@@ -15,8 +15,10 @@ import contextlib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.catalog.settings import STRICT
 from flinkddl.catalog.state import Catalog as CatalogState
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText
+from flinkddl.diagnostics.render import render_text
 from flinkddl.lower.explain import explain
 from flinkddl.lower.planfile import store
 from flinkddl.lower.print_views import views_of_jobs
@@ -44,9 +46,11 @@ class Catalog:
     """A Flink session: catalogs, tables, settings and jobs, over one SparkSession that starts when it is needed.
 
     ``spark`` is a session of your own (a Spark Connect session too); without it one is built from ``options``.
-    Tables and views are temp views of that session (``views=False``: they are not); ``notice`` takes a line about one
-    that could not be made, and writes to stderr by default. ``allow_python`` names the modules that Python functions
-    of a script may come from; they are imported when a job with such a function starts.
+    ``strict`` refuses whatever Flink 2.3 refuses, also where its older documents show it (as SET 'flinkddl.strict').
+    Tables and views are temp views of that session (``views=False``: they are not); ``notice`` takes the warnings of
+    what is executed and a line about a view that could not be made, and writes to stderr by default. ``allow_python``
+    names the modules that Python functions of a script may come from; they are imported when a job with such a
+    function starts.
     """
 
     def __init__(
@@ -55,11 +59,12 @@ class Catalog:
         options: SparkOptions | None = None,
         *,
         views: bool = True,
+        strict: bool = False,
         notice: Callable[[str], None] | None = None,
         allow_python: Iterable[str] = (),
     ) -> None:
         names = (allow_python,) if isinstance(allow_python, str) else tuple(allow_python)
-        self.state = CatalogState().allowing_python(names)
+        self.state = CatalogState().allowing_python(names).starting(STRICT if strict else {})
         self._views = views
         self._notice = notice
         self.jobs: list[Job] = []
@@ -88,9 +93,9 @@ class Catalog:
         run: Mapping[str, Any] | None = None,
     ) -> list[Result]:
         """Execute a script and return one result a statement. ``run`` are RunOptions fields for its jobs."""
-        compiled = compile_script(SourceText(name, sql), self.state, variables)
-        if compiled.has_errors:
-            raise FlinkDdlError(compiled.diagnostics)
+        compiled = self._compiled(sql, variables, name)
+        if warned := [d for d in compiled.diagnostics if d.severity == "warning"]:
+            self._say(render_text(warned))
         return self.perform(compiled, run)
 
     def perform(self, compiled: Compiled, run: Mapping[str, Any] | None = None) -> list[Result]:
@@ -246,9 +251,13 @@ class Catalog:
     def bridge(self) -> Bridge:
         """What keeps Spark's temp views in step with the catalog, and the DataFrames that it was given."""
         from flinkddl.runtime.bridge import Bridge
+
+        return Bridge(self._say)
+
+    def _say(self, text: str) -> None:
         from flinkddl.runtime.interpreter import to_stderr
 
-        return Bridge(self._notice or to_stderr)
+        (self._notice or to_stderr)(text)
 
     def _show_views(self) -> None:
         """Bring the temp views in step; where no session runs they come with it."""

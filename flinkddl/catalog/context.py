@@ -42,6 +42,8 @@ class Context:
     source: SourceText
     bag: Bag = field(default_factory=Bag)
     hooks: Hooks = field(default_factory=Hooks)
+    strict: bool = False
+    """Whether SET 'flinkddl.strict' refuses what Flink 2.3 refuses and its documents show."""
 
     def span(self, node: exp.Expression | None) -> Span | None:
         """Return the place of a tree in the script."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from flinkddl.catalog import settings
@@ -74,10 +73,12 @@ def set_key(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalo
 
 
 def reset(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
-    """RESET 'k'; a bare RESET restores all defaults."""
+    """RESET 'k'; a bare RESET restores all defaults: what the session was started with."""
     if statement.this is None:
-        return replace(catalog, settings=MappingProxyType({}))
-    return replace(catalog, settings=without(catalog.settings, literal(statement.this)))
+        return replace(catalog, settings=catalog.given)
+    key = literal(statement.this)
+    kept = without(catalog.settings, key)
+    return replace(catalog, settings=put(kept, key, catalog.given[key]) if key in catalog.given else kept)
 
 
 def module(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from flinkddl.diagnostics import Bag, Span
 
 
+STRICT = {"flinkddl.strict": "true"}
+"""What ``--strict`` starts a session with."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """One key: kind and default as for options (durations in milliseconds), and what it does here.

@@ -73,8 +73,9 @@ class CatalogEntry:
 class Catalog:
     """Everything that statements before this one have declared or set.
 
-    ``settings`` holds what was SET, as text; ``setting`` gives the typed value with its default. ``modules`` are those
-    in use, in order; ``loaded_modules`` all. Temporary objects hide permanent ones of the same path.
+    ``settings`` holds what was SET, as text, ``given`` what the session began with, which RESET restores; ``setting``
+    gives the typed value with its default. ``modules`` are those in use, in order; ``loaded_modules`` all. Temporary
+    objects hide permanent ones of the same path.
     """
 
     catalogs: Mapping[str, CatalogEntry] = field(default_factory=_first_catalogs)
@@ -84,6 +85,7 @@ class Catalog:
     current_catalog: str = DEFAULT_CATALOG
     current_database: str = DEFAULT_DATABASE
     settings: Mapping[str, str] = field(default_factory=_none, repr=False)
+    given: Mapping[str, str] = field(default_factory=_none, repr=False)
     python: frozenset[str] = frozenset()
     modules: tuple[str, ...] = ("core",)
     loaded_modules: tuple[str, ...] = ("core",)
@@ -178,6 +180,11 @@ class Catalog:
         return replace(self, system_functions=MappingProxyType({**self.system_functions, **made}))
 
     # ---- settings ------------------------------------------------------------------------------------------------
+
+    def starting(self, settings: Mapping[str, str]) -> Catalog:
+        """Return the catalog with settings that a session begins with: RESET goes back to them."""
+        given = MappingProxyType({**self.given, **settings})
+        return replace(self, settings=MappingProxyType({**self.settings, **settings}), given=given)
 
     def setting(self, key: str) -> Any:
         """Return the typed value of a known setting, its default included; text or None for an unknown key."""

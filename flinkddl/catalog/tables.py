@@ -193,15 +193,15 @@ def _watermark(draft: Draft, ctx: Context) -> None:
         listed = ", ".join(draft.names())
         help = did_you_mean(dotted(mark.column), draft.names()) or f"available columns: {listed}"
         ctx.bag.error("FD307", f"the watermark names an unknown column '{dotted(mark.column)}'", mark.span, help)
-    elif column.type is not None and not is_rowtime_type(column.type):
+    elif column.type is not None and not is_rowtime_type(column.type, ctx.strict):
         message = f"column '{column.name}' can not have a watermark, because its type is {column.type}"
         help = "a watermark needs TIMESTAMP(p) or TIMESTAMP_LTZ(p) with p from 0 to 3"
         ctx.bag.error("FD307", message, mark.span, help)
 
 
-def is_rowtime_type(t: DataType) -> bool:
-    """Whether a column of the type may have a watermark."""
-    return t.is_a(TIMESTAMPS) and (t.precision or 0) <= ROWTIME_MAX_PRECISION
+def is_rowtime_type(t: DataType, strict: bool) -> bool:
+    """Whether a column of the type may have a watermark; more than milliseconds are cut unless ``strict``."""
+    return t.is_a(TIMESTAMPS) and (not strict or (t.precision or 0) <= ROWTIME_MAX_PRECISION)
 
 
 def _column_names(draft: Draft, names: Sequence[str], what: str, ctx: Context, where: exp.Expression | None) -> None:

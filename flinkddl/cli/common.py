@@ -31,7 +31,7 @@ def add_script_arguments(parser: argparse.ArgumentParser, many: bool = False) ->
 
 
 def add_variables_argument(parser: argparse.ArgumentParser) -> None:
-    """Add ``-D name=value``."""
+    """Add ``-D name=value`` and what else changes how a script is taken."""
     parser.add_argument(
         "-D", dest="variables", action="append", default=[], metavar="NAME=VALUE", type=_assignment,
         help="value of a ${NAME} in the script (the environment is the fallback)",
@@ -44,14 +44,19 @@ def add_variables_argument(parser: argparse.ArgumentParser) -> None:
         "--allow-python", action="append", default=[], metavar="MODULE[,..]", type=_modules,
         help="a module that the script's Python functions may come from: it is imported, with all that it does then",
     )  # fmt: skip
+    parser.add_argument(
+        "--strict", action="store_true", help="refuse what Flink 2.3 refuses, also where its older documents show it"
+    )
 
 
 def start_catalog(args: argparse.Namespace) -> CatalogState:
-    """Return the catalog that a script starts with: empty, but for ``--udf`` and the modules of ``--allow-python``."""
+    """Return the catalog that a script starts with: empty, but for ``--udf``, ``--allow-python`` and ``--strict``."""
+    from flinkddl.catalog.settings import STRICT
     from flinkddl.catalog.state import Catalog as CatalogState
 
     modules = [module for given in args.allow_python for module in given]
-    return CatalogState().with_functions(dict(args.udfs)).allowing_python(modules)
+    begin = CatalogState().starting(STRICT if args.strict else {})
+    return begin.with_functions(dict(args.udfs)).allowing_python(modules)
 
 
 def _modules(text: str) -> tuple[str, ...]:

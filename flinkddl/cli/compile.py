@@ -31,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
     except FlinkDdlError as error:
         print_diagnostics(error.diagnostics)
         return exit_code(error)
+    print_diagnostics(compiled.diagnostics)
     jobs = [a.job for a in compiled.actions if isinstance(a, Start)]
     if args.views:
         print(print_views(compiled.catalog), end="")

@@ -35,6 +35,7 @@ def run(args: argparse.Namespace) -> int:
     except FlinkDdlError as error:
         print_diagnostics(error.diagnostics)
         return exit_code(error)
+    print_diagnostics(compiled.diagnostics)
     starts = list(_jobs(compiled))
     if not starts:
         print(f"{source.name}: no query and no INSERT in it, so there is no plan", file=sys.stderr)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.connectors.base import Connector, Metadata, PayloadField, Projection, Use
 from flinkddl.connectors.common import check_conflict
+from flinkddl.connectors.generated import completed
 from flinkddl.options import OptionText, ResolvedOptions, validate
 from flinkddl.records import replace
 
@@ -56,7 +57,7 @@ def use_table(
     the connector is not usable at all.
     """
     use = use or Use()
-    table = with_hints(table, hints)
+    table = completed(with_hints(table, hints), role == "sink", bag, use)
     resolved = validate(table.options, "sink" if role == "sink" else "source", bag, use.span or table.span)
     if resolved is None:
         return None

@@ -59,7 +59,8 @@ class Projection:
 class Use:
     """The circumstances of one use of a table that its checks depend on.
 
-    ``span`` is the table's name there; ``conflict`` the word after ON CONFLICT DO.
+    ``span`` is the table's name there; ``conflict`` the word after ON CONFLICT DO; ``strict`` refuses all that Flink
+    2.3 refuses; ``job`` is ``pipeline.name``.
     """
 
     span: Span | None = None
@@ -67,6 +68,8 @@ class Use:
     overwrite: bool = False
     cdc_duplicates: bool = False
     conflict: str | None = None
+    strict: bool = False
+    job: str = ""
 
 
 Check = "Callable[[Table, ResolvedOptions, Bag, Use], None]"

@@ -127,7 +127,9 @@ def _fold(out: Compiled, tree: exp.Expression, span: Span, broken: set[tuple[str
     except FlinkDdlError as error:
         bag.extend(error.diagnostics)
     found = [d for d in bag if not _follows(d, broken)]
-    out.diagnostics += [d if d.span else replace(d, span=span) for d in found]
+    for d in (d if d.span else replace(d, span=span) for d in found):
+        if d.severity == "error" or d not in out.diagnostics:  # a table that two statements use is warned of once
+            out.diagnostics.append(d)
     if bag.has_errors and isinstance(tree, (nodes.CreateTable, nodes.CreateView)):
         broken.add(_name(tree))
 

@@ -15,6 +15,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
 from flinkddl.api import Catalog, FlinkDdlError, Result
+from flinkddl.catalog.settings import STRICT
 from flinkddl.diagnostics import SourceText
 from flinkddl.diagnostics.render import render_text
 from flinkddl.lower.script import Compiled, compile_script
@@ -47,6 +48,7 @@ def arguments() -> argparse.ArgumentParser:
         "--wait", nargs="?", type=float, const=INPUT_SECONDS, metavar="SECONDS",
         help="wait until the jobs of the cell have taken what their topics hold",
     )  # fmt: skip
+    parser.add_argument("--strict", action="store_true", help="refuse whatever Flink 2.3 refuses, from here on")
     parser.add_argument("--stop", action="store_true", help="stop the jobs of the cell after that")
     parser.add_argument(
         "--allow-python", default="", metavar="MODULE[,..]",
@@ -60,7 +62,8 @@ def arguments() -> argparse.ArgumentParser:
 class FlinkMagics(Magics):
     """``%%flinksql [-D NAME=VALUE] [--mode table|changelog] [--limit N] [--wait [SECONDS]] [--stop] [-o VARIABLE]``.
 
-    ``--allow-python MODULE[,..]`` names modules that Python functions may come from.
+    ``--allow-python MODULE[,..]`` names modules that Python functions may come from, ``--strict`` refuses whatever
+    Flink 2.3 refuses: both in this cell and those after it.
     """
 
     @line_cell_magic
@@ -70,9 +73,13 @@ class FlinkMagics(Magics):
         catalog = self.catalog()
         if args.allow_python:
             catalog.state = catalog.state.allowing_python(m.strip() for m in args.allow_python.split(","))
+        if cell is not None and args.strict:
+            catalog.state = catalog.state.starting(STRICT)
         compiled = compile_script(SourceText("cell", cell or line), catalog.state, self._variables(args))
         if compiled.has_errors:
             raise CellError(compiled.diagnostics)
+        if compiled.diagnostics:
+            print(render_text(compiled.diagnostics))  # noqa: T201
         try:
             self._perform(catalog, compiled, args)
         except FlinkDdlError as error:

@@ -360,7 +360,7 @@ def _check_conflict(sink: N.Sink, query: Mode, fits: bool, forced: str, config: 
                 f"declare WATERMARK FOR a time column of '{bare.table.path.name}', or write ON CONFLICT DO DEDUPLICATE"
             )
             raise FlinkDdlError.of("FD552", message, sink.span, help, related)
-    strict = config.get(REQUIRE_CONFLICT, "false").lower() == "true"
+    strict = config.get(REQUIRE_CONFLICT, config.get("flinkddl.strict", "false")).lower() == "true"
     if strict and not fits and sink.conflict is None and forced == "AUTO":
         names = [f.name for f in sink.input.fields]
         pk = ", ".join(names[k] for k in sorted(frozenset(sink_key(sink))))

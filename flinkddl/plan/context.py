@@ -81,13 +81,19 @@ class Context:
             help = "SET 'table.dynamic-table-options.enabled' = 'true'"
             raise FlinkDdlError.of("FD240", "OPTIONS hints are switched off", span, help)
         found = Bag()
-        use = Use(span, not self.session.streaming, overwrite, self.duplicates, conflict)
+        job = self.option("pipeline.name", "")
+        use = Use(span, not self.session.streaming, overwrite, self.duplicates, conflict, self.strict, job)
         options = use_table(table, role, hints, found, use)
         found.raise_if_errors()
         self.bag.extend(found)
         if options is None:
             raise FlinkDdlError.of("FD900", f"the options of '{table.path}' gave neither values nor an error", span)
         return options
+
+    @property
+    def strict(self) -> bool:
+        """Whether what Flink 2.3 refuses is refused also where its older documents show it."""
+        return self.option("flinkddl.strict", "false").lower() == "true"
 
     @property
     def duplicates(self) -> bool:

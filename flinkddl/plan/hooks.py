@@ -9,7 +9,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.builder import plan_query
 from flinkddl.plan.context import Context
 from flinkddl.plan.scope import Session
-from flinkddl.plan.tables import resolve_table
+from flinkddl.plan.tables import resolve_table, warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,10 +56,10 @@ def hooks(source: SourceText | None = None) -> Hooks:
 
     def check(catalog: Catalog, table: Table) -> Iterable[Diagnostic]:
         try:
-            resolve_table(table, context_of(catalog, source))
+            resolved = resolve_table(table, context_of(catalog, source))
         except FlinkDdlError as e:
             return e.diagnostics
-        return ()
+        return tuple(warnings(resolved))
 
     def types(catalog: Catalog, table: Table) -> Sequence[DataType]:
         return [f.type for f in resolve_table(table, context_of(catalog, source)).fields]

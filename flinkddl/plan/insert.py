@@ -44,6 +44,7 @@ def build_insert(statement: Insert, context: Context) -> Sink:
     try:
         table = _table(statement.this, context)
         resolved = tables.resolve_table(table, context)
+        table = resolved.table
     except FlinkDdlError as error:
         raise joined(error, [lambda: build_query(statement.expression, context)]) from None
     target = _Target(resolved, resolved.persisted, statement)

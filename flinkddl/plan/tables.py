@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl import sqltypes as T
 from flinkddl.connectors import connector
-from flinkddl.diagnostics import FlinkDdlError, did_you_mean
+from flinkddl.diagnostics import Diagnostic, FlinkDdlError, did_you_mean
 from flinkddl.plan import expressions
+from flinkddl.plan.make import cast
 from flinkddl.plan.names import Entry, NameScope, Relation
 from flinkddl.plan.nodes import Field, Scan, WatermarkSpec
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex
-from flinkddl.records import dataclass
+from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from flinkddl.catalog.model import Column, OptionText, Table
     from flinkddl.diagnostics import Span
@@ -28,16 +29,22 @@ if TYPE_CHECKING:
     from flinkddl.sqltypes import DataType
 
 _HIDDEN = "\0"
+MILLIS = 3
+"""Digits of a second that a time attribute has."""
 
 
 @dataclass(frozen=True)
 class ResolvedTable:
-    """A table's columns with Flink types: what DESCRIBE shows, what a Scan reads and a Sink writes."""
+    """A table's columns with Flink types: what DESCRIBE shows, what a Scan reads and a Sink writes.
+
+    ``cut`` is the type of the rowtime column where it has more digits than a time attribute, which ``table`` has not.
+    """
 
     table: Table
     fields: tuple[Field, ...]
     computed: tuple[tuple[int, Rex], ...] = ()
     watermark: WatermarkSpec | None = None
+    cut: DataType | None = None
 
     @property
     def persisted(self) -> tuple[Field, ...]:
@@ -60,6 +67,8 @@ def resolve_table(table: Table, context: Context) -> ResolvedTable:
     """Resolve and check a table's declaration, without its options. Raises FlinkDdlError (FD470 to FD472)."""
     context = context.in_source(table.span.source if table.span else None)
     _check_names(table)
+    cut: DataType | None = None
+    declared, table = table, table if context.strict else _timed(table)
     key = _check_primary_key(table)
     fields = [
         Field(c.name, (c.type or T.NULL).with_nullable(c.name not in key and (c.type or T.NULL).nullable))
@@ -69,6 +78,9 @@ def resolve_table(table: Table, context: Context) -> ResolvedTable:
     for i, column in enumerate(table.columns):
         if column.kind == "computed":
             rex = _computed(table, column, fields, context)
+            if not context.strict and _is_finer(table, column, rex.type):
+                cut = rex.type
+                rex = cast(rex, replace(rex.type, precision=MILLIS))
             computed.append((i, rex))
     for i, rex in computed:
         fields[i] = Field(fields[i].name, rex.type)
@@ -77,12 +89,15 @@ def resolve_table(table: Table, context: Context) -> ResolvedTable:
         watermark = _watermark(table, fields, context)
         i = watermark.index
         fields[i] = Field(fields[i].name, fields[i].type.as_attribute("ROWTIME"))
-    return ResolvedTable(table, tuple(fields), tuple(computed), watermark)
+    if watermark is not None and table is not declared:
+        cut = declared.columns[watermark.index].type
+    return ResolvedTable(table, tuple(fields), tuple(computed), watermark, cut)
 
 
 def scan(table: Table, context: Context, hints: Mapping[str, OptionText] | None, span: Span | None) -> Scan:
     """Return the Scan of a table, its options checked for reading."""
     resolved = resolve_table(table, context)
+    table = resolved.table
     options = context.check_options(table, "source", hints, span or table.span)
     return Scan(
         table=table,
@@ -104,6 +119,37 @@ def _normalised(table: Table, options: ResolvedOptions, context: Context) -> boo
         message = f"'table.exec.source.cdc-events-duplicate' is not carried out for connector '{options.connector}'"
         raise FlinkDdlError.of("FD667", message, table.span, "read the changes through Kafka")
     return True
+
+
+def _is_finer(table: Table, column: Column, type_: DataType) -> bool:
+    """Whether a column is the rowtime with more digits than the three that a time attribute has."""
+    mark = table.watermark
+    named = mark is not None and mark.column == (column.name,)
+    return named and type_.is_a(T.TIMESTAMPS) and (type_.precision or 0) > MILLIS
+
+
+def _timed(table: Table) -> Table:
+    """Return a table whose rowtime column has milliseconds, as a time attribute has.
+
+    Flink's documents show ``viewtime TIMESTAMP``, which is TIMESTAMP(6), with a WATERMARK; Flink 2.3 refuses it.
+    """
+    columns = tuple(
+        replace(c, type=replace(c.type, precision=MILLIS)) if c.type and _is_finer(table, c, c.type) else c
+        for c in table.columns
+    )
+    return table if columns == table.columns else replace(table, columns=columns)
+
+
+def warnings(resolved: ResolvedTable) -> Iterator[Diagnostic]:
+    """Yield what a declaration is warned of."""
+    mark = resolved.table.watermark
+    if resolved.cut is not None and mark is not None:
+        name, kept = mark.column[0], resolved.cut.summary.replace(f"({resolved.cut.precision})", f"({MILLIS})")
+        message = (
+            f"'{name}' is {resolved.cut.summary}, which Flink 2.3 refuses for a watermark column: "
+            f"it is taken as {kept}, further digits of a second are cut"
+        )
+        yield Diagnostic("FD473", message, mark.span, f"declare '{name}' as {kept}", "warning")
 
 
 def _check_names(table: Table) -> None:
@@ -188,7 +234,7 @@ def _watermark(table: Table, fields: list[Field], context: Context) -> Watermark
 
 
 def _check_time(type_: DataType, what: str, span: Span | None) -> None:
-    if type_.is_a(T.TIMESTAMPS) and (type_.precision or 0) <= 3 and type_.time_attribute != "PROCTIME":
+    if type_.is_a(T.TIMESTAMPS) and (type_.precision or 0) <= MILLIS and type_.time_attribute != "PROCTIME":
         return
     shown = "a processing time" if type_.time_attribute == "PROCTIME" else type_.summary
     help_ = "declare it as TIMESTAMP(3), or cast it" if type_.is_a(T.TIMESTAMPS) else "convert it in a computed column"

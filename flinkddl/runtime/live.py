@@ -52,6 +52,8 @@ def kafka_sources(job: J.SparkJob) -> list[tuple[str, str, str]]:
         if isinstance(step, J.Read) and step.format == "kafka":
             topics = step.options.get("subscribe") or step.options.get("subscribePattern") or step.options.get("assign")
             start = step.start.get("mode", "earliest-offset").removesuffix("-offset")
+            if start == "group-offsets" and "reset" in step.start:
+                start += f", at first {step.start['reset']}"  # where the group has committed nothing
             out.append((short(step.table or step.name), str(topics), start))
     return list(dict.fromkeys(out))
 

@@ -49,7 +49,7 @@ CREATE = [
 
 @pytest.mark.parametrize(("elements", "code", "words"), [c[1:] for c in CREATE], ids=[c[0] for c in CREATE])
 def test_refused_columns(elements, code, words):
-    _, errors = run(f"CREATE TABLE t ({elements}) WITH ('connector' = 'datagen')")
+    _, errors = run(f"SET 'flinkddl.strict' = 'true'; CREATE TABLE t ({elements}) WITH ('connector' = 'datagen')")
     assert [e[0] for e in errors] == [code]
     assert words in errors[0][1]
     assert errors[0][2] is not None

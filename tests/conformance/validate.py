@@ -34,8 +34,7 @@ PLACEHOLDERS = {
     "{registry}": "http://localhost:8081",
     "{group}": "group",
 }
-# Flink 2.3 refuses queries without a fitting upsert key by default; we accept them unless the option says otherwise.
-STRICT = "SET 'table.exec.sink.require-on-conflict' = 'true'"
+STRICT = "SET 'flinkddl.strict' = 'true'"  # as `--strict`: refuse whatever Flink 2.3 refuses
 _LISTS = re.compile(r"(Supported options|Available|Table options are|Expected one of|metadata keys for).*", re.DOTALL)
 
 

@@ -55,6 +55,13 @@ def values(html: str) -> list[list[str]]:
     return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", html) if "<td" in row]
 
 
+def test_strict_holds_from_its_cell_on(notebook: Notebook) -> None:
+    table = "CREATE TABLE t (ts TIMESTAMP, WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen');"
+    assert "FD473" in notebook.run(f"%%flinksql\n{table}")
+    assert "error FD307" in notebook.run(f"%%flinksql --strict\n{table.replace('TABLE t', 'TABLE u')}")
+    assert "error FD307" in notebook.run(f"%%flinksql\n{table.replace('TABLE t', 'TABLE u')}")
+
+
 def test_mistakes_are_shown_at_their_place_without_a_traceback(notebook: Notebook) -> None:
     printed = notebook.run("%%flinksql\nCREATE TABLE t (a INT) WITH ('connector' = 'datagn');\nSELECT b FROM t;")
     assert "cell:1:44: error FD202" in printed

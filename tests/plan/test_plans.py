@@ -383,7 +383,8 @@ def test_refused(sql: str, code: str, help_: str | None, catalog: Catalog) -> No
     ],
 )
 def test_table_refused(columns: str, code: str) -> None:
-    answer, _ = golden.run([f"CREATE TABLE t ({columns}) WITH ({KAFKA}, 'topic' = 't')"])
+    strict = "SET 'flinkddl.strict' = 'true'"
+    answer, _ = golden.run([strict, f"CREATE TABLE t ({columns}) WITH ({KAFKA}, 'topic' = 't')"])
     assert answer.error is not None
     assert answer.error.code.startswith(code)
 
