@@ -49,6 +49,7 @@ def arguments() -> argparse.ArgumentParser:
         help="wait until the jobs of the cell have taken what their topics hold",
     )  # fmt: skip
     parser.add_argument("--strict", action="store_true", help="refuse whatever Flink 2.3 refuses, from here on")
+    parser.add_argument("--fresh", action="store_true", help="set an old checkpoint aside and start anew")
     parser.add_argument("--stop", action="store_true", help="stop the jobs of the cell after that")
     parser.add_argument(
         "--allow-python", default="", metavar="MODULE[,..]",
@@ -102,7 +103,7 @@ class FlinkMagics(Magics):
         watches: list[Watch] = []
         last: Result | None = None
         for action, catalog.state in zip(compiled.actions, compiled.states, strict=True):
-            last = catalog.perform_one(action, notice=_say)
+            last = catalog.perform_one(action, notice=_say, fresh=args.fresh)
             watch = show_result(last, args.mode, args.limit)
             if watch is not None:
                 watches.append(watch)

@@ -11,6 +11,7 @@ from flinkddl.api import Catalog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -122,6 +123,19 @@ def test_insert_shows_its_job(notebook: Notebook, spark: SparkSession) -> None:
     assert "stopped" in html
     assert [row[0] for row in values(html)] == ["b"]
     assert "insert-into" in notebook.run("catalog.jobs[-1]")
+
+
+@pytest.mark.spark
+def test_a_job_begins_anew_only_when_told(notebook: Notebook, spark: SparkSession, tmp_path: Path) -> None:
+    notebook.shell.user_ns["spark"] = spark
+    sink = "CREATE TABLE b (id INT) WITH ('connector' = 'blackhole');"
+    tables = f"SET 'execution.checkpointing.dir' = '{tmp_path}'; {ENDLESS} {sink}"
+    insert = "INSERT INTO b SELECT id FROM u;"
+    notebook.run(f"%%flinksql --wait --stop\n{tables} {insert}")
+    notebook.run(f"%%flinksql --wait --stop\nSET 'pipeline.name' = 'daily'; {insert}")
+    assert "FD825" in str(notebook.error)
+    assert "stopped" in notebook.run(f"%%flinksql --wait --stop --fresh\nSET 'pipeline.name' = 'daily'; {insert}")
+    assert notebook.error is None
 
 
 FUNCTION = "CREATE FUNCTION f AS 'tests.functions.udfs.annotated' LANGUAGE PYTHON; SELECT f(1, 2.0E0) AS r;"
