@@ -10,7 +10,9 @@ import re
 
 from flinkddl.formats.registry import SECRET_SETTING, token
 from flinkddl.lower.pytext import comment
+from flinkddl.lower.sealing import printed
 
+_FIRST = "\n\n\n"  # behind the lines that start the session
 _TOKEN = "[0-9a-f]{16}"
 _VARIABLE = re.compile(rf'os\.environ\["(FLINKDDL_[A-Z0-9_]*)@({_TOKEN})"\]')
 _SETTING = re.compile(rf"({re.escape(SECRET_SETTING)}[a-z.-]+)\.({_TOKEN})")
@@ -32,6 +34,9 @@ def settle(program: str) -> str:
         return known.setdefault(found[2], f"{found[1]}_{len(known) + 1}" if known else found[1])
 
     program = _VARIABLE.sub(lambda found: f'os.environ["{named(found)}"]', settle_settings(program))
+    if "secret(os.environ" in program:
+        head, work, rest = program.partition("work = os.environ")
+        program = f"{head}{work}{rest.replace(_FIRST, _FIRST + printed(), 1)}"
     every = sorted(name for known in names.values() for name in known.values())
     if not every:
         return program

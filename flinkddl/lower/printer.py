@@ -11,6 +11,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics.secrets import SPARK_OPTIONS_REGEX, SPARK_REGEX
+from flinkddl.formats.registry import SECRET_SETTING
 from flinkddl.lower import job as J
 from flinkddl.lower import pytext
 from flinkddl.lower.environment import look_up, settle, settle_settings
@@ -69,6 +70,7 @@ root = (
     .config("spark.driver.extraClassPath", os.pathsep.join(jars))
     .config("spark.sql.catalog.flinkddl", "flinkddl.Functions")
     .config("spark.sql.variable.substitute", "false")
+    .config("spark.flinkddl.secret.key", os.urandom(32).hex())
     .config("spark.redaction.regex", REDACTION)
     .config("spark.sql.redaction.options.regex", OPTIONS_REDACTION)
     .config("spark.ui.enabled", "false")
@@ -112,7 +114,20 @@ _EPILOGUE = "\n"
 
 _OWN_NAMES = frozenset(
     {"spark", "root", "query", "jars", "os", "sys", "glob", "expr", "json", "tempfile", "Path", "work"}
-    | {"finish", "start", "ends", "union", "tag", "place", "stream_of", "register", "sorted", "SparkSession"}
+    | {
+        "finish",
+        "start",
+        "ends",
+        "union",
+        "tag",
+        "place",
+        "stream_of",
+        "register",
+        "sorted",
+        "SparkSession",
+        "seal",
+        "secret",
+    }
 )
 
 
@@ -137,7 +152,7 @@ def _print_job(job: J.SparkJob, names: Mapping[str, str]) -> str:
 def print_steps(job: J.SparkJob, names: Mapping[str, str]) -> str:
     """Return the lines that open a session for a job and make its DataFrames; ``names`` are ``variables(job)``."""
     parts = ["spark = root.newSession()"]
-    parts += [f"spark.conf.set({_text(k)}, {_value(k, v)})" for k, v in sorted(job.settings.items())]
+    parts += [f"spark.conf.set({_text(k)}, {_setting(k, v)})" for k, v in sorted(job.settings.items())]
     for name, target in sorted(job.udfs.items()):
         parts.append(f"from flinkddl.runtime.udf import register\n\nregister(spark, {_text(name)}, {_text(target)})")
     steps = {s.name: s for s in job.steps}
@@ -352,6 +367,10 @@ def _chain(start: str, calls: list[str]) -> str:
 
 def _value(key: str, value: str) -> str:
     return look_up(key, value) if holds_secret(key, value) else _text(value)
+
+
+def _setting(key: str, value: str) -> str:
+    return f"secret({_value(key, value)})" if key.startswith(SECRET_SETTING) else _value(key, value)
 
 
 def _dict(options: Mapping[str, str]) -> str:

@@ -21,7 +21,7 @@ from flinkddl.lower.frames import frame_of
 from flinkddl.runtime.connect import close_session, is_connect
 from flinkddl.runtime.kafka_admin import KafkaAdmin
 from flinkddl.runtime.offsets import client_properties, stop_condition, stop_offsets
-from flinkddl.runtime.sealing import PREFIX, sealing_key, set_setting
+from flinkddl.runtime.sealing import SECRET_SETTING, sealing_key, set_setting
 from flinkddl.runtime.session import extend_session, job_session
 from flinkddl.runtime.sources import Sources
 from flinkddl.runtime.steps import build_frames
@@ -187,7 +187,7 @@ class Bridge:
             self._children.append(self._child)
         for key, value in frame.job.settings.items():
             set_setting(self._child, key, value, sealing_key(spark))
-            if key.startswith(PREFIX):  # a kernel looks it up when it runs
+            if key.startswith(SECRET_SETTING):  # a kernel looks it up when it runs
                 set_setting(spark, key, value, sealing_key(spark))
         store = self._name()
         self._build(self._child, frame).createOrReplaceGlobalTempView(store)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import hmac
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -175,3 +177,26 @@ def test_a_word_of_ours_in_an_option_is_a_text() -> None:
     assert "secret:spark.app.id" in sql
     jobs = [a.job for a in compile_script(SourceText("t.sql", sql)).actions if isinstance(a, Start)]
     assert "secret:spark.app.id" not in "".join(str(step) for job in jobs for step in job.steps)
+
+
+def test_a_program_seals_what_the_event_log_would_hold() -> None:
+    program = Catalog(views=False).compile(script())
+    tree = ast.parse(program)
+    functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
+    key, texts = "k" * 64, ["", "x", "y" * 32, "tä" * 40]
+    made: dict[str, Any] = {}
+    exec(compile(ast.Module([functions["seal"]], []), "program", "exec"), made)
+    assert [opened(made["seal"](text, key), key) for text in texts] == texts
+    lines = [line for line in program.splitlines() if 'conf.set("spark.flinkddl.secret.' in line]
+    assert len(lines) > 5
+    assert all(re.search(r', secret\(os\.environ\["FLINKDDL_SECRET_\w+"\]\)\)$', line) for line in lines)
+    assert "def seal" not in Catalog(views=False).compile("CREATE TABLE b (a INT) WITH ('connector' = 'blackhole')")
+
+
+def opened(text: str, key: str) -> str:
+    """Open what is sealed, as Secrets.java does."""
+    data = bytes.fromhex(text.removeprefix("sealed:"))
+    nonce, tag, rest = data[:16], data[16:48], data[48:]
+    assert tag == hmac.digest(key.encode(), b"tag" + nonce + rest, "sha256")
+    blocks = [hmac.digest(key.encode(), b"block %d" % i + nonce, "sha256") for i in range(len(rest) // 32 + 1)]
+    return bytes(a ^ b for a, b in zip(rest, b"".join(blocks), strict=False)).decode()

@@ -1,0 +1,29 @@
+"""Settings that hold secrets: sealed by the application's key, not by what a session is told later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flinkddl.runtime.sealing import KEY, sealing_key
+from flinkddl.runtime.session import build_session, job_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def test_a_second_session_of_an_application_seals_with_its_key(spark: SparkSession) -> None:
+    key = sealing_key(spark)
+    assert key is not None
+    assert len(key) == 64
+    again = build_session()  # the builder gives the session that runs, and sets all of its own settings on it
+    assert again.conf.get(KEY) != key
+    assert sealing_key(again) == key
+    job = job_session(
+        again, {"spark.flinkddl.secret.url.0": "http://me:pass@host", "spark.sql.shuffle.partitions": "3"}
+    )
+    assert job.conf.get("spark.flinkddl.secret.url.0").startswith("sealed:")
+    assert job.conf.get("spark.sql.shuffle.partitions") == "3"
