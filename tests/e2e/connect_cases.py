@@ -43,7 +43,7 @@ def remote() -> Iterator[Any]:
 
 
 @pytest.fixture
-def catalog(remote: Any, broker: Broker, new_topic: Callable[..., str]) -> Catalog:
+def catalog(remote: Any, broker: Broker, new_topic: Callable[..., str]) -> Iterator[Catalog]:
     """Tables over topics of their own; ``orders`` holds ORDERS."""
     orders, totals = new_topic("orders"), new_topic("totals")
     send(broker.bootstrap, orders, ORDERS)
@@ -56,7 +56,8 @@ def catalog(remote: Any, broker: Broker, new_topic: Callable[..., str]) -> Catal
           'connector' = 'upsert-kafka', 'topic' = '{totals}', 'key.format' = 'json', 'value.format' = 'json', {kafka});
         CREATE TABLE numbers (id INT) WITH ('connector' = 'datagen', 'number-of-rows' = '3',
           'fields.id.kind' = 'sequence', 'fields.id.start' = '1', 'fields.id.end' = '3')""")
-    return own
+    yield own
+    own.stop()
 
 
 def topic(catalog: Catalog, table: str) -> str:
