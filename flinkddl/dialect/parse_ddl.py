@@ -137,6 +137,8 @@ class DdlParser(QueryParser):
             return self.constraint()
         if self.at("UNIQUE", "("):
             return self.constraint()
+        self._glued("PRIMARY KEY", self.peek().key == "(")
+        self._glued("WATERMARK FOR", self.peek(2).key == "AS")
         name: exp.Expression = self.identifier("a column name")
         if self.tok.key in (",", ")"):
             return name
@@ -150,6 +152,11 @@ class DdlParser(QueryParser):
         if self.take("METADATA"):
             return self._metadata(name, kind, start)
         return self._physical(name, kind, start)
+
+    def _glued(self, words: str, follows: bool) -> None:
+        """Fail at keywords without the space between them, where no column could have that name."""
+        if follows and self.tok.kind == t.WORD and self.tok.key == words.replace(" ", ""):
+            self.fail("FD102", f"'{self.tok.text}' is no column here", help=f"did you mean '{words}'?")
 
     def _metadata(self, name: exp.Expression, kind: n.Type, start: int) -> n.MetadataColumn:
         """``metadata_column``."""
@@ -196,6 +203,7 @@ class DdlParser(QueryParser):
         """``enforcement``."""
         if self.take("NOT", "ENFORCED"):
             return False
+        self._glued("NOT ENFORCED", True)
         return self.take("ENFORCED") or None
 
     def watermark(self) -> n.Watermark:
