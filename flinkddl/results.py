@@ -60,6 +60,11 @@ class Job:
         return self._running.lag
 
     @property
+    def lost(self) -> dict[str, int]:
+        """Records per topic that were deleted before this run could read them."""
+        return self._running.lost
+
+    @property
     def progress(self) -> tuple[Progress, ...]:
         """The last finished batch of each sink."""
         return self._running.progress

@@ -82,6 +82,10 @@ def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what says where Spark runs and where a job keeps its state."""
     parser.add_argument("--checkpoint", metavar="DIR", help="keep state and offsets here, and resume from it")
     parser.add_argument("--fresh", action="store_true", help="set an old checkpoint aside and start anew")
+    parser.add_argument(
+        "--from-first-offset", action="append", default=[], metavar="TOPIC",
+        help="where this topic was deleted and created again: read it from its first offset, keep the state",
+    )  # fmt: skip
     parser.add_argument("--master", help="where Spark runs, such as local[4] or spark://host:7077")
     parser.add_argument("--remote", metavar="URL", help="a Spark Connect server, such as sc://host:15002")
     parser.add_argument("--jars", metavar="DIR", help="folder with the jars, instead of downloading them")
@@ -108,7 +112,8 @@ def open_catalog(args: argparse.Namespace) -> Catalog:
 
 def run_options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the RunOptions fields that the arguments give."""
-    return {"fresh": args.fresh, **({"checkpoint": args.checkpoint} if args.checkpoint else {})}
+    own = {"fresh": args.fresh, "from_first": tuple(args.from_first_offset)}
+    return {**own, **({"checkpoint": args.checkpoint} if args.checkpoint else {})}
 
 
 def read_source(path: str) -> SourceText:

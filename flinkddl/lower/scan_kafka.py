@@ -125,7 +125,7 @@ def _with_updates(step: str, node: Scan, value: DecodeSpec, kept: list[str], ctx
 def _read(node: Scan, ctx: Lowering, headers: bool) -> J.Read:
     options: ResolvedOptions = node.options
     spark = POLLS | client_options(options, ctx.config)
-    spark["failOnDataLoss"] = "false"  # Flink goes on at auto.offset.reset; a gap is no failure there
+    spark["failOnDataLoss"] = "true" if _fails_on_loss(options, ctx) else "false"
     topics = options["topic"]
     if topics:
         spark["subscribe"] = ",".join(topics)
@@ -146,6 +146,20 @@ def _read(node: Scan, ctx: Lowering, headers: bool) -> J.Read:
         stop=positions(options, "bounded"),
         note=f"{options.connector} table {node.table.path.name}",
     )
+
+
+def _fails_on_loss(options: ResolvedOptions, ctx: Lowering) -> bool:
+    """Whether records that were deleted unread fail the job: as said, else as Flink's ``auto.offset.reset`` has it.
+
+    Flink goes on where that is earliest, which it is but for the modes whose OffsetsInitializer says NONE:
+    group-offsets without a reset, and timestamp. A batch has no report that could tell of it, and is run again.
+    """
+    said = ctx.config.get("flinkddl.on-data-loss", "").lower()
+    if not ctx.streaming:
+        return said != "report"
+    start = positions(options, "startup")
+    none = start["mode"] == "timestamp" or (start["mode"] == "group-offsets" and start.get("reset", "none") == "none")
+    return said == "fail" or (none and said != "report")
 
 
 def positions(options: ResolvedOptions, which: str) -> dict[str, str]:

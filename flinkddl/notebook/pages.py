@@ -97,7 +97,14 @@ def job_panel(job: Job) -> str:
         parts.append(caption(*sorted(waits), f"{late:,} late rows dropped" if late else ""))
     else:
         parts.append(caption("no batch has finished yet" if job.status in ("starting", "running") else ""))
-    return block(*parts)
+    return block(*parts, lost(job))
+
+
+def lost(job: Job) -> str:
+    """Return what was deleted before a job could read it, in red; nothing where there is none."""
+    text = ", ".join(f"{n:,} records of topic {topic}" for topic, n in sorted(job.lost.items()))
+    style = "color:#cf222e;padding:2px 10px"
+    return f'<div style="{style}">deleted before they were read: {escape(text)}</div>' if text else ""
 
 
 def _sink_row(p: Progress) -> tuple[str, ...]:

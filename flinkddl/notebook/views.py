@@ -67,7 +67,7 @@ class QueryView:
         facts = pages.caption(count if content.op else f"{more}, {count}", self.job.status)
         error = self.job.error
         below = pages.findings(error.diagnostics) if error else ""
-        return pages.block(pages.table(content.header, shown), facts, below)
+        return pages.block(pages.table(content.header, shown), facts, pages.lost(self.job), below)
 
 
 # ---- where a view is shown ---------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from flinkddl.runtime.cache import new_log
 from flinkddl.runtime.progress import short
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from flinkddl.lower.job import SparkJob, Write
@@ -20,16 +21,19 @@ _CAUSE = re.compile(r"^(?:Caused by: )?((?:[a-z_]\w*\.)+[A-Z][\w$]*(?:Exception|
 _OURS = re.compile(r"\b(FD\d{3}): (.*)")  # what our own kernels say: table, topic, partition, offset, column
 _CLASS = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] ")
 _RANGE = re.compile(r"Current (Committed|Available) Offsets: (.*)")
+_OUT_OF_RANGE = re.compile(r"Fetch position FetchPosition\{offset=(\d+),.*? is out of range for partition (\S+)-(\d+)")
+_UNREAD = re.compile(r"Could not read records in offset \[(\d+), \d+\) for topic partition (\S+)-(\d+)")
 _PLACE = re.compile(r"KafkaV2\[[^\]]*\]+: (\{.*?\}\})")
 
 
 class JobFailed(FlinkDdlError):
-    """A running job failed. ``log`` is the file with Java's own words; ``write`` the name of the failed query."""
+    """A running job failed. ``log`` is the file with Java's own words, ``text``; ``write`` the failed query's name."""
 
-    def __init__(self, diagnostic: Diagnostic, write: str, log: Path) -> None:
+    def __init__(self, diagnostic: Diagnostic, write: str, log: Path, text: str = "") -> None:
         super().__init__([diagnostic])
         self.write = write
         self.log = log
+        self.text = text
 
 
 def job_failed(job: SparkJob, write: Write, error: Exception) -> JobFailed:
@@ -45,7 +49,31 @@ def job_failed(job: SparkJob, write: Write, error: Exception) -> JobFailed:
     else:
         where = records_in_question(text)
         message, help = f"{target}{f' on {where}' if where else ''}: {reason(text)}", f"the whole error is in '{log}'"
-    return JobFailed(Diagnostic("FD830", message, help=help), write.name, log)
+    return JobFailed(Diagnostic("FD830", message, help=help), write.name, log, text)
+
+
+def lost_place(text: str) -> tuple[str, int, int] | None:
+    """Return topic, partition and offset of records that Spark was to read and are deleted, as its error says."""
+    found = _OUT_OF_RANGE.search(text)
+    if found is not None:
+        return found[2], int(found[3]), int(found[1])
+    found = _UNREAD.search(text)
+    return None if found is None else (found[2], int(found[3]), int(found[1]))
+
+
+def with_first(failed: JobFailed, first: Mapping[tuple[str, int], int]) -> JobFailed:
+    """Return the failure as FD866 where records were deleted unread; ``first`` are the offsets that are there."""
+    place = lost_place(failed.text)
+    if place is None:
+        return failed
+    topic, partition, wanted = place
+    there = first.get((topic, partition), wanted)
+    message = (
+        f"records of topic '{topic}' partition {partition} were deleted before they were read: wanted offset {wanted}, "
+        + (f"the first one there is {there}, {there - wanted:,} are missing" if there > wanted else "it is not there")
+    )
+    help = "SET 'flinkddl.on-data-loss' = 'report' goes on behind them; `flinkddl error FD866` says when it is so"
+    return JobFailed(Diagnostic("FD866", message, help=help), failed.write, failed.log, failed.text)
 
 
 def secrets_of(job: SparkJob) -> set[str]:

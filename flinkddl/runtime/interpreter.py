@@ -11,12 +11,13 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
+from flinkddl.lower.partitions import can_name
 from flinkddl.records import replace
 from flinkddl.runtime.checkpoint import Checkpoint, changed_partitions, forget_stops, kept_stops, mark_drained
 from flinkddl.runtime.connect import MemoryRows, check_kafka, close_session, is_connect, server_gone
 from flinkddl.runtime.cores import check_cores
 from flinkddl.runtime.ending import end_between_batches, end_now, stop_on_signals
-from flinkddl.runtime.failures import JobFailed, job_failed
+from flinkddl.runtime.failures import JobFailed, job_failed, lost_place, with_first
 from flinkddl.runtime.idle import IdlePartitions
 from flinkddl.runtime.kafka_admin import KafkaAdmin, Offsets
 from flinkddl.runtime.offsets import await_stops, client_properties, topics_of
@@ -25,6 +26,8 @@ from flinkddl.runtime.progress import Progress, read_progress
 from flinkddl.runtime.session import job_session
 from flinkddl.runtime.sources import Sources, other_partitions
 from flinkddl.runtime.steps import build_frames
+from flinkddl.runtime.topic_ids import check_topics
+from flinkddl.runtime.topic_watch import TopicWatch
 from flinkddl.runtime.udf import register
 from flinkddl.runtime.writers import DriverSink, run_write, start_query, trigger_arguments
 
@@ -53,18 +56,22 @@ class RunOptions:
     """How a job is run, beside what its SQL says.
 
     ``checkpoint``: folder that outlives the run (a path or URI), None for a temporary one; ``fresh`` sets an old one
-    aside. ``on_rows`` takes the changes of ``flinkddl.collect`` writes, ``on_progress`` each finished batch, ``notice``
-    a line for the user. ``max_offsets_per_trigger`` bounds a batch of each Kafka source. ``frames`` are the views that
-    hold DataFrames of the user's own, by the name that the job reads them under. ``asked`` ends the waiting of a job
-    that is being started. ``script_jobs`` are the names of all jobs that belong together: state that lies under one of
-    them is not taken for this job's own.
+    aside. ``from_first``: topics that were created again and are read from their first offset, the state kept.
+    ``on_rows`` takes the changes of ``flinkddl.collect`` writes, ``on_progress`` each finished batch, ``notice`` a line
+    for the user, ``warning`` one that must not be overlooked (by default a notice as well).
+    ``max_offsets_per_trigger`` bounds a batch of each Kafka source. ``frames`` are the views that hold DataFrames of
+    the user's own, by the name that the job reads them under. ``asked`` ends the waiting of a job that is being
+    started. ``script_jobs`` are the names of all jobs that belong together: state that lies under one of them is not
+    taken for this job's own.
     """
 
     checkpoint: str | None = None
     fresh: bool = False
+    from_first: tuple[str, ...] = ()
     on_rows: Callable[[Rows], None] | None = None
     on_progress: Callable[[Progress], None] | None = None
     notice: Callable[[str], None] = to_stderr
+    warning: Callable[[str], None] | None = None
     max_offsets_per_trigger: int | None = None
     frames: Mapping[str, str] = field(default_factory=dict)
     asked: Callable[[], bool] = lambda: False
@@ -107,6 +114,11 @@ class RunningJob:
     def lag(self) -> dict[str, int]:
         """Records not yet read per topic, as of the last batch."""
         return {topic: n for p in self._latest.values() for topic, n in p.lag.items()}
+
+    @property
+    def lost(self) -> dict[str, int]:
+        """Records per topic that were deleted before they were read, as far as this run has seen."""
+        return dict(self._watch_topics.lost)
 
     def await_input(self, timeout: float | None = None) -> bool:
         """Wait until every write has taken what its topics hold at this moment; return whether that came in time.
@@ -178,6 +190,7 @@ class RunningJob:
                 check_kafka(self._spark)
             self._sources.preflight()
             check_cores(self._spark, self.job)
+            self._check_topics()
             self._sources.split(self.options.notice)
             self._tell_partitions()
             self._sources.fix_stops()
@@ -195,9 +208,18 @@ class RunningJob:
             self.status = "failed"
             raise
         self._frames = frames
+        if self.job.streaming:
+            self._watch_topics.start()
         self.status = "running"
         self._thread.start()
         return self
+
+    def _check_topics(self) -> None:
+        known = check_topics(self._sources, self._checkpoint, self.options.from_first, self.options.notice)
+        self._sources.raised = known.raised
+        self._watch_topics = TopicWatch(
+            self._sources, known, self.options.warning or self.options.notice, self._read_so_far
+        )
 
     def _check_partitions(self, checkpoint: Checkpoint) -> None:
         if self._sources.apart and not self._sources.named:
@@ -261,6 +283,8 @@ class RunningJob:
             unknown = FlinkDdlError([Diagnostic("FD901", f"the supervisor failed: {error!r}")])
             self.error, self.status = server_gone(error) or unknown, "failed"
         finally:
+            with suppress(FlinkDdlError):  # it has ended: what it reads is no matter any more
+                self._watch_topics.stop()
             self._leave()
 
     def _run_batch(self) -> None:
@@ -278,7 +302,7 @@ class RunningJob:
             except Exception as error:
                 if self._stop.is_set():
                     return
-                raise job_failed(self.job, write, error) from error
+                raise with_first(job_failed(self.job, write, error), self._watch_topics.first) from error
 
     def _interrupt_on_stop(self, tag: str) -> None:
         while self.status in {"starting", "running"}:
@@ -300,6 +324,7 @@ class RunningJob:
         while True:
             active = [name for name, query in self._queries.items() if query.isActive]
             self._collect()
+            self._watch_topics.tell()
             if self._stop.is_set() and active:
                 self._stop_after_batch()
                 return
@@ -373,6 +398,7 @@ class RunningJob:
                 if before is None or (record.batch, record.time) > (before.batch, before.time):
                     self._latest[write.name] = before = record
                     self._idle.batch(write.name, event)
+                    self._watch_topics.batch(write.name, event, can_name(self.job.steps, [write]))
                     if self.options.on_progress is not None:
                         self.options.on_progress(record)
 
@@ -409,7 +435,10 @@ class RunningJob:
             query = self._queries.get(write.name)
             error = None if query is None else query.exception()
             if error is not None:
-                raise job_failed(self.job, write, error)
+                failed = job_failed(self.job, write, error)
+                if lost_place(failed.text) is not None:
+                    self._watch_topics.settle()  # raises FD865
+                raise with_first(failed, self._watch_topics.first)
 
     def _stop_after_batch(self) -> None:
         """Stop each query between two batches: a batch that is cut off would be written again by the next run.

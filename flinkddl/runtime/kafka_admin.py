@@ -21,6 +21,7 @@ Offsets = dict[str, dict[int, int]]
 
 REACH_SECONDS = 5.0
 RETRY_SECONDS = 20.0
+NO_ID = "00000000-0000-0000-0000-000000000000"
 _UNKNOWN_TOPIC = 3  # Kafka's error code UNKNOWN_TOPIC_OR_PARTITION
 T = TypeVar("T")
 
@@ -99,6 +100,18 @@ class KafkaAdmin:
             if name not in found or found[name]["error_code"] == _UNKNOWN_TOPIC:
                 raise self._missing_topic(name)
         return {name: sorted(p["partition_index"] for p in found[name]["partitions"]) for name in wanted}
+
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """Return the id that each topic was created with (all zeros where brokers before 2.8 give none).
+
+        Raises FD812 for a topic that is not there.
+        """
+        wanted = list(topics)
+        found = {t["name"]: t for t in self._ask(lambda: self._client.describe_topics(wanted))}
+        for name in wanted:
+            if name not in found or found[name]["error_code"] == _UNKNOWN_TOPIC:
+                raise self._missing_topic(name)
+        return {name: str(found[name].get("topic_id") or NO_ID) for name in wanted}
 
     def _missing_topic(self, name: str) -> FlinkDdlError:
         help_text = did_you_mean(name, self.topics())

@@ -127,6 +127,10 @@ class Panel:
             text = Text(f"{short(write.table or write.name)}: " if several else "", style="dim")
             text.append(" · ".join(parts))
             lines.append(text)
+        lost = self.meter.lost()
+        if lost:
+            what = ", ".join(f"{n:,} records of topic {topic}" for topic, n in lost.items())
+            lines.append(Text(f"deleted before they were read: {what}", style="red"))
         return lines
 
 

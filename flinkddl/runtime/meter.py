@@ -33,6 +33,10 @@ class Watched(Protocol):
     def progress(self) -> tuple[Progress, ...]:
         """The last batch of each write, with what it waits for."""
 
+    @property
+    def lost(self) -> dict[str, int]:
+        """Records per topic that were deleted unread."""
+
 
 @dataclass
 class WriteTotals:
@@ -120,6 +124,10 @@ class JobMeter:
             return "starting"
         found = next((p.waiting for p in self._running.progress if p.write == write), "")
         return found or ("waiting for the first batch" if self.status == "running" else self.status)
+
+    def lost(self) -> dict[str, int]:
+        """Return records deleted before they were read, per topic."""
+        return {} if self._running is None else self._running.lost
 
     def lag(self) -> dict[str, int]:
         """Return records not yet read, per topic; the slowest write counts."""

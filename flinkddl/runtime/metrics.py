@@ -48,6 +48,8 @@ def metrics_text(meters: Sequence[JobMeter]) -> str:
     _family(lines, "job_status", "gauge", "1 for the status that a job has, 0 for the others.", status)
     lag = [({"job": m.job.name, "topic": topic}, float(n)) for m in meters for topic, n in m.lag().items()]
     _family(lines, "lag_records", "gauge", "Records of a topic that a job has not read yet.", lag)
+    lost = [({"job": m.job.name, "topic": topic}, float(n)) for m in meters for topic, n in m.lost().items()]
+    _family(lines, "lost_records_total", "counter", "Records of a topic that were deleted before they were read.", lost)
     for name, kind, help_text, value in _WRITES:
         samples = [
             ({"job": m.job.name, "sink": short(total.last.table or write)}, float(found))

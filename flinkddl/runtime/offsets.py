@@ -96,11 +96,11 @@ def _specific_start(
 ) -> Offsets:
     """Given offsets; a partition that is not listed starts where its group stands, else at the beginning.
 
-    An offset that the topic does not hold (any more) means the beginning too.
+    An offset behind the topic's end means the beginning too; one before it stays, and Spark goes on at the beginning.
     """
     given = parse_specific(start["offsets"])
     committed = admin.committed(start["group"], parts) if start.get("group") else {}
-    begin, end = admin.begin_offsets(parts), admin.end_offsets(parts)
+    end = admin.end_offsets(parts)
 
     def place(topic: str, partition: int) -> int:
         stands = committed.get(topic, {}).get(partition, EARLIEST)
@@ -109,7 +109,7 @@ def _specific_start(
             return stands if offset == COMMITTED else offset
         if offset > end[topic][partition] and bounded:
             return end[topic][partition]  # it lies behind its stop: nothing is asked for that could be out of range
-        return offset if begin[topic][partition] <= offset <= end[topic][partition] else EARLIEST
+        return offset if offset <= end[topic][partition] else EARLIEST  # what was deleted since is told of
 
     return {t: {p: place(t, p) for p in numbers} for t, numbers in parts.items()}
 

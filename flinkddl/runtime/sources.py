@@ -16,7 +16,9 @@ from flinkddl.lower.partitions import LIMIT, NAMED_SOURCES, Places, apart, share
 from flinkddl.runtime.checkpoint import END_FILE
 from flinkddl.runtime.files import missing
 from flinkddl.runtime.kafka_admin import KafkaAdmin, Offsets
+from flinkddl.runtime.offset_order import raised
 from flinkddl.runtime.offsets import (
+    EARLIEST,
     client_properties,
     of_partitions,
     partitions_of,
@@ -45,7 +47,9 @@ class Sources:
     written down that has no checkpoint. ``resumes``: every query goes on from its
     checkpoint, so start modes are not looked up. ``stops`` are exclusive ends per read name, fixed when the job starts;
     a drain narrows them to what was read. ``places`` are the partitions per read name, known after ``preflight``;
-    ``run`` is the job with a branch for each partition where that is asked for.
+    ``run`` is the job with a branch for each partition where that is asked for. ``begins`` are the first offsets of the
+    topics when the job starts, ``started`` those at which its first batch begins, where they are known; ``raised`` is
+    added to a topic's offsets where they order changes.
     """
 
     job: J.SparkJob
@@ -56,6 +60,9 @@ class Sources:
     spool: str = ""
     stops: dict[str, Offsets] = field(default_factory=dict)
     places: dict[str, Places] = field(default_factory=dict)
+    begins: Offsets = field(default_factory=dict)
+    started: Offsets = field(default_factory=dict)
+    raised: Mapping[str, int] = field(default_factory=dict)
     run: J.SparkJob = field(init=False)
     _starts: dict[str, dict[str, str]] = field(default_factory=dict)
     _late: set[tuple[str, str]] = field(default_factory=set)
@@ -95,6 +102,11 @@ class Sources:
         """Whether the job reads or writes topics."""
         return bool(self.kafka_reads) or any(True for _ in self._kafka_writes())
 
+    def clients(self) -> Iterator[tuple[Mapping[str, str], J.Read | None]]:
+        """Yield the client properties of each stream that Kafka gives, with its read, and of each sink."""
+        yield from ((client_properties(s.options), s) for s in self.kafka_reads if s.streaming)
+        yield from ((client_properties(o), None) for o in self._kafka_writes())
+
     def _kafka_writes(self) -> Iterator[Mapping[str, str]]:
         return (w.options for w in self.job.writes if w.format in ("kafka", J.KAFKA_SINK))
 
@@ -109,7 +121,7 @@ class Sources:
                 )
             elif (count := self.count(name)) > mark.partitions:
                 raise _too_many(name, count, mark.partitions)
-        self.run = split(self.job, {name: found for name, found in self.apart.items() if found})
+        self.run = split(raised(self.job, self.raised), {name: found for name, found in self.apart.items() if found})
 
     def count(self, read: str) -> int:
         """Return how many partitions a read has."""
@@ -191,6 +203,17 @@ class Sources:
         return {name: self.places[name] for name in dict(_by_read(self.job)) if name in self.places}
 
     def _positions(self, step: J.Read) -> dict[str, str]:
+        found = self._spark_positions(step)
+        start = found.get("startingOffsets", "")
+        if step.streaming and not self.resumes and start != "latest":
+            given = json.loads(start) if start.startswith("{") else self.begins
+            for topic, places in given.items():
+                first = self.begins.get(topic, {})
+                known = self.started.setdefault(topic, {})
+                known |= {int(p): first.get(int(p), o) if o == EARLIEST else o for p, o in places.items()}
+        return found
+
+    def _spark_positions(self, step: J.Read) -> dict[str, str]:
         most = self.max_offsets_per_trigger
         limit = {"maxOffsetsPerTrigger": str(most)} if step.streaming and most else {}
         if limit and step.source:

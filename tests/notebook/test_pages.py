@@ -26,7 +26,13 @@ def progress(**changes: Any) -> Progress:
 
 
 def job(**changes: Any) -> Any:
-    values = {"name": "insert-into_totals", "status": "running", "lag": {"orders": 1200}, "progress": (progress(),)}
+    values = {
+        "name": "insert-into_totals",
+        "status": "running",
+        "lag": {"orders": 1200},
+        "lost": {},
+        "progress": (progress(),),
+    }
     return SimpleNamespace(**(values | changes))
 
 

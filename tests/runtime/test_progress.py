@@ -133,6 +133,7 @@ class Watched:
 
     def __init__(self, *progress: Progress) -> None:
         self.progress = progress
+        self.lost: dict[str, int] = {}
 
 
 def drawn(meter: JobMeter, width: int = 110) -> list[str]:

@@ -124,10 +124,13 @@ class Engine:
 
     def start(self, action: Start, **run: Any) -> Job:
         """Start a job as soon as Spark is there, saying meanwhile what is waited for; after Ctrl-C there is no job."""
-        options = {**self.run, "notice": self.out.info, **run}
+        options = {**self.run, "notice": self.out.info, "warning": self._warn, **run}
         with self.out.waiting(self._waiting_for):
             self.spark.wait()
             return unbroken(lambda: self.catalog.start(action, **options), undo=lambda job: job.stop())
+
+    def _warn(self, text: str) -> None:
+        self.out.message("WARN", text)
 
     def _waiting_for(self) -> str:
         return "starting the job" if self.spark.ready else self.spark.status()

@@ -157,6 +157,8 @@ def job_state(job: Job) -> list[str]:
         parts.append("lag " + ", ".join(f"{topic} {n:,}" for topic, n in now.lag.items()))
     if now.watermark:
         parts.append(f"watermark {now.watermark[11:19]}")
+    if job.lost:
+        parts.append(f"{sum(job.lost.values()):,} records deleted unread")
     if now.waiting:
         parts.append(now.waiting.lower())
     return parts
@@ -168,7 +170,9 @@ def show_query(engine: Engine, action: Start, columns: Columns, mode: str) -> No
     most = int(engine.setting("sql-client.execution.max-table-result.rows") or 1_000_000)
     result = ChangelogResult(columns, most) if mode == "changelog" else TableResult(columns, most)
     view = View(result, f"SQL Query Result ({mode.capitalize()})", columns.most)
-    job = engine.start(action, on_rows=lambda rows: result.add(rows.changes), notice=lambda text: None)
+    told: list[str] = []
+    show = {"on_rows": lambda rows: result.add(rows.changes), "notice": lambda text: None, "warning": told.append}
+    job = engine.start(action, **show)
     view.job = job
     try:
         view.run()
@@ -177,6 +181,8 @@ def show_query(engine: Engine, action: Start, columns: Columns, mode: str) -> No
         with engine.out.waiting(lambda: "ending the query"):
             job.stop()
     _leave_behind(engine, result, began, cancelled=running)
+    for text in told:  # the screen had no room for more than their sum
+        engine.out.message("WARN", text)
     if job.error is not None:
         raise job.error
 
