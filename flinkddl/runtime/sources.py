@@ -82,9 +82,9 @@ class Sources:
         return tuple(s for s in self.run.steps if isinstance(s, J.Read) and s.format == CONTROL)
 
     def preflight(self) -> None:
-        """Ask each cluster once whether it and the topics are there. Raises FD811, FD812, FD814.
+        """Ask each cluster once whether it and the topics are there. Raises FD811, FD812, FD813, FD814.
 
-        A cluster whose client key only Java can open (FD813) is left to Spark.
+        A cluster with a Kerberos login (FD850) is left to Spark.
         """
         try:
             for step in self.kafka_reads:
@@ -94,7 +94,7 @@ class Sources:
             for properties in servers.values():
                 KafkaAdmin(properties).close()
         except FlinkDdlError as error:
-            if error.diagnostics[0].code != "FD813":
+            if error.diagnostics[0].code != "FD850":
                 raise
 
     @property

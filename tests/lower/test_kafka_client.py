@@ -33,5 +33,5 @@ def test_login(properties: dict[str, str], config: dict[str, str], login: str | 
 
 
 def test_kerberos_is_left_to_java() -> None:
-    with pytest.raises(FlinkDdlError, match="FD813"):
+    with pytest.raises(FlinkDdlError, match="FD850"):
         python_client_config(GSSAPI)

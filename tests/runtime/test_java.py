@@ -61,6 +61,6 @@ def test_a_stores_password_is_on_no_command_line(tmp_path: Path, monkeypatch: py
     assert made is not None
     store = {"ssl.truststore.location": str(made.truststore), "ssl.truststore.password": made.password}
     config = python_client_config({"security.protocol": "SSL", "ssl.truststore.type": "PKCS12", **store})
-    assert config["ssl_context"].get_ca_certs()
+    assert config["ssl_context"].cert_store_stats()["x509"] == 1
     assert [c for c in commands if made.password in c] == []
     assert made.password not in repr(made)
