@@ -15,10 +15,10 @@ from flinkddl.runtime.broker_config import Listener
 from flinkddl.runtime.session import log_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = pytest.mark.kafka
 
 USERS = (("alice", "wonder-land-9"),)
 LISTENERS = {
@@ -31,6 +31,11 @@ LISTENERS = {
     "scram-over-tls": Listener("SAFE", "SASL_SSL", "SCRAM-SHA-512", USERS),
 }
 SECRET = USERS[0][1]
+EACH_TIME = ("scram-over-tls", "mutual-tls")  # the others are nightly
+
+
+def tiers(names: Iterable[str]) -> list[Any]:
+    return [pytest.param(n, marks=[] if n in EACH_TIME else [pytest.mark.slow]) for n in names]
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +83,7 @@ def declare(name: str, topic: str, given: dict[str, str]) -> str:
     return f"CREATE TABLE {name} (a INT, b STRING) WITH ({listed})"
 
 
-@pytest.mark.parametrize("name", LISTENERS)
+@pytest.mark.parametrize("name", tiers(LISTENERS))
 def test_a_job_writes_and_reads(spark: Any, secured: Broker, tmp_path: Path, name: str) -> None:
     catalog = Catalog(spark)
     catalog.execute(declare("t", f"s-{uuid.uuid4().hex[:8]}", properties(secured, name, tmp_path)))
@@ -86,7 +91,7 @@ def test_a_job_writes_and_reads(spark: Any, secured: Broker, tmp_path: Path, nam
     assert sorted(tuple(r) for r in catalog.execute("SELECT * FROM t").collect()) == [(1, "x"), (2, "y")]
 
 
-@pytest.mark.parametrize("name", ["plain", "scram-over-tls"])
+@pytest.mark.parametrize("name", tiers(["plain", "scram-over-tls"]))
 def test_secrets_are_seen_nowhere(spark: Any, secured: Broker, tmp_path: Path, name: str) -> None:
     catalog = Catalog(spark)
     given = properties(secured, name, tmp_path)
