@@ -89,7 +89,6 @@ def _check_source(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -
     _offsets(resolved, bag)
     _common(table, resolved, bag, use)
     metadata.check_read(table, connector.metadata(resolved), bag)
-    metadata.note_unknown(table, bag)
     check_batch(connector, table, resolved, bag, use)
     if use.cdc_duplicates and not table.primary_key and "UB" in value_mode(resolved):
         message = f"'table.exec.source.cdc-events-duplicate' needs a PRIMARY KEY on table '{table.path.name}'"
@@ -100,6 +99,7 @@ def _check_sink(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> 
     connector = CONNECTORS[resolved.connector]
     _common(table, resolved, bag, use)
     metadata.check_write(table, connector.metadata(resolved), bag)
+    metadata.check_topic(table, resolved, bag, use)
     check_layout(connector, table, bag, use)
     for chosen in (resolved.key_format, resolved.value_format):
         if chosen and "subject" in chosen.options and not chosen["subject"]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flinkddl.catalog.model import Column, Table
+    from flinkddl.connectors.base import Use
     from flinkddl.diagnostics import Bag
     from flinkddl.options import ResolvedOptions
     from flinkddl.sqltypes import DataType
@@ -35,7 +36,7 @@ KAFKA = _by_key(
     Metadata("partition", T.INT.not_null()),
     Metadata("headers", T.MAP(T.STRING, T.BYTES).not_null(), T.MAP(T.STRING, T.BYTES)),
     Metadata("header-list", T.ARRAY(_HEADER_READ).not_null(), T.ARRAY(_HEADER_WRITE)),
-    Metadata("leader-epoch", T.INT),
+    Metadata("leader-epoch", T.INT, withheld="the leader epoch of a record, which Spark's Kafka source does not tell"),
     Metadata("offset", T.BIGINT.not_null()),
     Metadata("timestamp", T.TIMESTAMP_LTZ(3).not_null(), T.TIMESTAMP_LTZ(3)),
     Metadata("timestamp-type", T.STRING.not_null()),
@@ -85,12 +86,20 @@ def check_read(table: Table, offered: Mapping[str, Metadata], bag: Bag) -> None:
             _castable(column, known.read, column.type, bag)
 
 
-def note_unknown(table: Table, bag: Bag) -> None:
-    """Warn of the one key of a Kafka record that Spark's source does not hand over."""
-    for column in table.columns:
-        if column.kind == "metadata" and column.metadata_key == "leader-epoch":
-            message = f"column '{column.name}' is NULL in every row: Spark does not tell the leader epoch of a record"
-            bag.warning("FD243", message, column.span, "remove the column")
+def check_topic(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    """Check that rows for several topics name theirs; Flink plans such a sink and fails at its first row (V13)."""
+    if not several_topics(resolved) or topic_column(table) is not None:
+        return
+    key = "topic" if resolved["topic"] else "topic-pattern"
+    message = f"table '{table.path.name}' is written to several topics, and no column names a row's topic"
+    help = "add a column `topic` STRING METADATA, or give one topic"
+    bag.error("FD247", message, resolved.span(key) or use.span or table.span, help)
+
+
+def topic_column(table: Table) -> Column | None:
+    """Return the column that names the topic of a written row."""
+    found = (c for c in table.columns if c.kind == "metadata" and not c.virtual and c.metadata_key == "topic")
+    return next(found, None)
 
 
 def check_write(table: Table, offered: Mapping[str, Metadata], bag: Bag) -> None:

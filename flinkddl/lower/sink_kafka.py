@@ -110,7 +110,7 @@ def _metadata(node: Sink, options: ResolvedOptions, columns: dict[str, str], zon
     out: list[J.Named] = []
     topics = options["topic"] or ()
     if len(topics) != 1:
-        out.append(("topic", _topic(node, options, keys.get("topic"))))
+        out.append(("topic", _topic(node, options, keys["topic"])))
     if "headers" in keys:
         # The released connector drops headers without a value.
         entries = f"filter(map_entries({keys['headers']}), e -> e.value IS NOT NULL)"
@@ -123,11 +123,9 @@ def _metadata(node: Sink, options: ResolvedOptions, columns: dict[str, str], zon
     return out
 
 
-def _topic(node: Sink, options: ResolvedOptions, column: str | None) -> str:
+def _topic(node: Sink, options: ResolvedOptions, column: str) -> str:
     """Return the row's own topic, checked against the list or pattern (V13 to V16)."""
     missing = string(f"no topic is set for a record of table '{node.target}'")
-    if column is None:
-        return f"CAST(raise_error({missing}) AS STRING)"
     if options["topic"]:
         allowed = f"{column} IN ({', '.join(map(string, options['topic']))})"
         wanted = f"one of {', '.join(options['topic'])}"

@@ -29,6 +29,10 @@ TABLES = [
         id INT, sent TIMESTAMP(3) METADATA FROM 'timestamp' VIRTUAL, `offset` STRING METADATA VIRTUAL,
         twice AS id * 2
     ) WITH ({KAFKA}, 'topic' = 'm', {START})""",
+    f"""CREATE TABLE epochs (id INT, epoch INT METADATA FROM 'leader-epoch' VIRTUAL, later AS epoch + 1)
+    WITH ({KAFKA}, 'topic' = 'e', {START})""",
+    f"CREATE TABLE many (x INT, `topic` STRING METADATA) WITH ({KAFKA}, 'topic' = 's1;s2')",
+    f"CREATE TABLE nameless (x INT) WITH ({KAFKA}, 'topic-pattern' = 's.*')",
     f"CREATE TABLE sink (x INT, y STRING NOT NULL, z BIGINT) WITH ({KAFKA}, 'topic' = 's')",
     "CREATE VIEW joined AS SELECT a.x, a.ts, b.y FROM a JOIN b ON a.x = b.x",
     "CREATE VIEW latest AS SELECT k, v, ts FROM (SELECT y AS k, x AS v, ts, "
@@ -302,6 +306,7 @@ NAMES = [
     ("WITH t (n) AS (SELECT x FROM a) SELECT n, n AS n FROM t", ["n", "n0"]),
     ("SELECT default_catalog.default_database.a.x, `a`.`y` FROM a", ["x", "y"]),
     ("SELECT twice, `offset` FROM meta", ["twice", "offset"]),
+    ("SELECT id FROM epochs", ["id"]),  # an unreadable column that no query reads
 ]
 
 
@@ -317,6 +322,11 @@ REFUSED = [
     ("SELECT r.h FROM a", "FD450", None),
     ("SELECT x FROM a, b", "FD451", "qualify it: a.x or b.x"),
     ("SELECT * FROM (SELECT a.x, b.x FROM a JOIN b ON a.y = b.y)", "FD451", "rename one of them"),
+    ("SELECT * FROM epochs", "FD243", None),
+    ("SELECT id FROM epochs WHERE epoch > 1", "FD243", None),
+    ("SELECT id, later FROM epochs", "FD243", "leave 'epoch' out of the query; the table may keep it"),
+    ("INSERT INTO nameless SELECT x FROM a", "FD247", "add a column `topic` STRING METADATA, or give one topic"),
+    ("INSERT INTO many (x) SELECT x FROM a", "FD247", "add 'topic' to the column list"),
     ("SELECT * FROM aa", "FD452", None),
     ("SELECT * FROM latst", "FD452", "did you mean 'latest'?"),
     ("SELECT * FROM a, a", "FD453", None),
@@ -402,6 +412,12 @@ def test_insert_maps_by_position_and_casts(catalog: Catalog) -> None:
     assert answer.error is None
     text = explain(answer.sinks[0].input)
     assert text.startswith("Project(None AS x, y, CAST(x AS BIGINT) AS z)")
+
+
+def test_rows_that_name_their_topic_are_taken(catalog: Catalog) -> None:
+    for columns in ("", " (`topic`, x)"):
+        values = "'s1', 1" if columns else "1, 's1'"
+        assert _plan(f"INSERT INTO many{columns} VALUES ({values})", catalog).error is None
 
 
 def test_state_ttl_hint_reaches_its_join(catalog: Catalog) -> None:
