@@ -173,8 +173,7 @@ def trigger(sinks: tuple[Sink, ...], config: Mapping[str, str], streaming: bool)
     if not streaming or all(is_bounded(s) for sink in sinks for s in scans(sink)):
         return ("availableNow", "true")
     if realtime.wanted(config):
-        interval = _milliseconds(config.get("execution.checkpointing.interval", "")) or realtime.USUAL_MS
-        return ("realTime", f"{max(interval, realtime.SHORTEST_MS)} milliseconds")
+        return ("realTime", f"{realtime.batch_ms(config)} milliseconds")
     waits = [0]
     if config.get("table.exec.mini-batch.enabled", "").lower() == "true":
         waits.append(_milliseconds(config.get("table.exec.mini-batch.allow-latency", "")))

@@ -154,7 +154,7 @@ def _late(step: J.Step, ctx: Lowering) -> J.Step:
     if not step.streaming and stop.get("mode", "unbounded") == "unbounded" and start.get("mode") in _FROM_START:
         start = {"mode": "earliest-offset"}
     positions = {"flinkddl.start": json.dumps(start), "flinkddl.stop": json.dumps(stop)}
-    options = {**step.options, **positions}
+    options = {**step.options, **positions} | ({"flinkddl.discovery": "0"} if step.fixed else {})
     return replace(step, format=J.KAFKA_SOURCE, options=options, start=start, stop=stop, name=step.name)
 
 

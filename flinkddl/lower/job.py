@@ -56,8 +56,9 @@ class Read(Step):
     ``offsets`` (``partition:0,offset:5;...``) and ``group``; ``commit-group`` names a group that is told of each
     finished batch. ``stop``: the same words, ``mode`` as in ``scan.bounded.mode``.
 
-    ``source`` names the read of which this one takes a single partition (``lower/partitions.py``), and ``discovery_ms``
-    says how often to look for new ones then (Spark itself looks with each batch); 0 is never.
+    ``source`` names the read of which this one takes a single partition (``lower/partitions.py``). ``discovery_ms`` is
+    the longest time until a new partition is seen: a read that is split looks that often, Spark itself with each batch;
+    at 0 the partitions are those at the start of a run, as in Flink (KafkaSourceEnumerator.start).
     The format ``flinkddl.control`` is the control stream that ends the input (changelog.md): ``schema`` is that of the
     relation it is UNIONed to, ``options["rowtime"]`` names its event-time columns (``a;b``), which hold the year 2200
     in its only row.
@@ -69,9 +70,14 @@ class Read(Step):
     schema: str | None = None
     table: str = ""
     source: str = ""
-    discovery_ms: int = 0
+    discovery_ms: int = 300_000
     start: Mapping[str, str] = field(default_factory=dict)
     stop: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether an endless stream keeps to the partitions that are there when a run starts."""
+        return self.streaming and not self.discovery_ms and self.stop.get("mode", "unbounded") == "unbounded"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -223,7 +223,11 @@ def _print_read(step: J.Read, source: str, load: str) -> str:
     calls = [f".format({_text(step.format)})"]
     if step.schema is not None:
         calls.append(f".schema({_text(step.schema)})")
-    calls += [f".option({_text(k)}, {_value(k, v)})" for k, v in sorted(step.options.items())]
+    if step.fixed and step.format == "kafka" and any(k in step.options for k in SUBSCRIPTION):
+        # only the broker knows which partitions there are when the program starts
+        calls.append(f".options(**{_OFFSETS}.assigned({_dict(step.options)}))")
+    else:
+        calls += [f".option({_text(k)}, {_value(k, v)})" for k, v in sorted(step.options.items())]
     if (step.start or step.stop) and step.format != J.KAFKA_SOURCE:
         calls.append(f".options(**{_positions(step)})")
     return _chain(stream if step.streaming else "spark.read", [*calls, load])

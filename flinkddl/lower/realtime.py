@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.context import WINDOW
 from flinkddl.lower.job import DropDuplicates, GroupBy, JoinStep, Limit, OrderBy, Read, SparkJob, UnionAll
+from flinkddl.options.values import parse_duration
 from flinkddl.records import replace
 
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ SETTINGS = {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
 def wanted(config: Mapping[str, str]) -> bool:
     """Whether the session asks for real-time mode."""
     return config.get(MODE, "").lower() == "realtime"
+
+
+def batch_ms(config: Mapping[str, str]) -> int:
+    """Return how long a real-time batch lasts: ``execution.checkpointing.interval``, within what Spark allows."""
+    text = config.get("execution.checkpointing.interval", "").strip()
+    return max((parse_duration(text) if text else 0) or USUAL_MS, SHORTEST_MS)
 
 
 def blocker(step: Step) -> str | None:

@@ -11,6 +11,7 @@ from flinkddl.connectors import connector
 from flinkddl.formats import decoder
 from flinkddl.functions.core import string
 from flinkddl.lower import job as J
+from flinkddl.lower import realtime
 from flinkddl.lower.context import DELETED, KIND, SEQUENCE, SEQUENCE_STEP, VERSION, WEIGHT, Lowering, Rel, unique_names
 from flinkddl.lower.kafka_client import client_options, written_property
 from flinkddl.sqltypes import quote, spark_type
@@ -144,7 +145,7 @@ def _read(node: Scan, ctx: Lowering, headers: bool) -> J.Read:
         discovery_ms=options["scan.topic-partition-discovery.interval"] or 0,
         start=positions(options, "startup"),
         stop=positions(options, "bounded"),
-        note=f"{options.connector} table {node.table.path.name}",
+        note=f"{options.connector} table {node.table.path.name}{_discovery(options, ctx)}",
     )
 
 
@@ -160,6 +161,18 @@ def _fails_on_loss(options: ResolvedOptions, ctx: Lowering) -> bool:
     start = positions(options, "startup")
     none = start["mode"] == "timestamp" or (start["mode"] == "group-offsets" and start.get("reset", "none") == "none")
     return said == "fail" or (none and said != "report")
+
+
+def _discovery(options: ResolvedOptions, ctx: Lowering) -> str:
+    """Return what EXPLAIN says of a written discovery interval, where it is not kept by looking with each batch."""
+    key = "scan.topic-partition-discovery.interval"
+    if key not in options.texts or not ctx.streaming or ctx.bounded:
+        return ""
+    if not options[key]:
+        return "; partitions as they are when a run starts"
+    batch = realtime.batch_ms(ctx.config) if realtime.wanted(ctx.config) else 0
+    late = batch > options[key]
+    return f"; new partitions with the next real-time batch, once in {batch} ms, not in {options[key]}" if late else ""
 
 
 def positions(options: ResolvedOptions, which: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower.partitions import branch_options, source_name
+from flinkddl.lower.partitions import SUBSCRIPTION, branch_options, source_name
 from flinkddl.runtime.kafka_admin import KafkaAdmin, Offsets
 
 if TYPE_CHECKING:
@@ -49,6 +49,15 @@ def partitions_of(options: Mapping[str, str], admin: KafkaAdmin) -> dict[str, li
         assigned = json.loads(options["assign"])
         return {topic: sorted(assigned[topic]) for topic in found}
     return found
+
+
+def assigned(options: Mapping[str, str], places: Mapping[str, Iterable[int]] | None = None) -> dict[str, str]:
+    """Return the options of a source that keeps to some partitions: to those that are there now if none are given."""
+    if places is None:
+        with KafkaAdmin(client_properties(options)) as admin:
+            places = partitions_of(options, admin)
+    rest = {k: v for k, v in options.items() if k not in SUBSCRIPTION}
+    return {**rest, "assign": json.dumps({topic: sorted(numbers) for topic, numbers in sorted(places.items())})}
 
 
 def start_offsets(

@@ -13,12 +13,14 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
 from flinkddl.lower.context import TICK
 from flinkddl.lower.partitions import LIMIT, NAMED_SOURCES, Places, apart, share, source_name, split
+from flinkddl.records import replace
 from flinkddl.runtime.checkpoint import END_FILE
 from flinkddl.runtime.files import missing
 from flinkddl.runtime.kafka_admin import KafkaAdmin, Offsets
 from flinkddl.runtime.offset_order import raised
 from flinkddl.runtime.offsets import (
     EARLIEST,
+    assigned,
     client_properties,
     of_partitions,
     partitions_of,
@@ -82,7 +84,7 @@ class Sources:
         return tuple(s for s in self.run.steps if isinstance(s, J.Read) and s.format == CONTROL)
 
     def preflight(self) -> None:
-        """Ask each cluster once whether it and the topics are there. Raises FD811, FD812, FD813, FD814.
+        """Ask each cluster once whether it and the topics are there. Raises FD811, FD812, FD813, FD814, FD860.
 
         A cluster with a Kerberos login (FD850) is left to Spark.
         """
@@ -90,6 +92,8 @@ class Sources:
             for step in self.kafka_reads:
                 with KafkaAdmin(client_properties(step.options)) as admin:
                     self.places[step.name] = partitions_of(step.options, admin)
+                if step.fixed and not self.count(step.name):
+                    raise _never_any(step)
             servers = {json.dumps(p, sort_keys=True): p for p in map(client_properties, self._kafka_writes())}
             for properties in servers.values():
                 KafkaAdmin(properties).close()
@@ -113,6 +117,11 @@ class Sources:
     def split(self, notice: Callable[[str], None]) -> None:
         """Make a branch of each partition whose watermark counts. Raises FD816 where there are too many."""
         wanted = dict(_by_read(self.job))
+        for step in self.kafka_reads:
+            if step.fixed and step.name not in self.places and step.name not in wanted:
+                notice(
+                    f"the partitions of '{step.name}' cannot be asked for from here: new ones are read, in spite of '0'"
+                )
         for name, mark in wanted.items():
             if name not in self.places:
                 notice(
@@ -132,7 +141,7 @@ class Sources:
         found: dict[str, list[str]] = {}
         steps = {s.name: s for s in self.kafka_reads}
         for name in dict(_by_read(self.job)):
-            if name not in self.places:
+            if name not in self.places or not steps[name].discovery_ms:
                 continue
             with KafkaAdmin(client_properties(steps[name].options)) as admin:
                 now = partitions_of(steps[name].options, admin)
@@ -172,6 +181,8 @@ class Sources:
             return self._open_control(spark, step)
         if step.format == J.FRAME:
             return self._open_frame(spark, step)
+        if step.fixed and step.name in self.places:  # a branch keeps to its partition anyway
+            step = replace(step, options=assigned(step.options, self.places[step.name]))
         reader: Any = spark.readStream if step.streaming else spark.read
         reader = self._named(step, reader.format(step.format))
         if step.schema is not None:
@@ -298,6 +309,12 @@ def other_partitions(new: Iterable[str]) -> FlinkDdlError:
     message = f"there are other partitions than at the start of this checkpoint: {', '.join(sorted(new))}"
     help = "start anew with --fresh: a query that reads a table twice cannot take a partition into its checkpoint"
     return FlinkDdlError.of("FD817", message, help=help)
+
+
+def _never_any(step: J.Read) -> FlinkDdlError:
+    message = f"no topic matches '{step.options.get('subscribePattern', '')}', which '{step.table}' reads, and with "
+    message += "'scan.topic-partition-discovery.interval' = '0' none would ever be found"
+    return FlinkDdlError.of("FD860", message, help="create a topic, or give an interval such as '1 min'")
 
 
 def _too_many(read: str, count: int, limit: int) -> FlinkDdlError:

@@ -230,6 +230,43 @@ def test_a_stream_that_goes_on_looks_no_start_up(
     assert "avgOffsetsBehindLatest" in progress["sources"][0]["metrics"]
 
 
+def test_a_stream_without_discovery_keeps_to_the_partitions_of_its_start(
+    spark: SparkSession,
+    broker: Broker,
+    admin: KafkaAdmin,
+    new_topic: Callable[..., str],
+    run_stream: Any,
+    tmp_path: Path,
+) -> None:
+    from kafka.admin import NewPartitions
+
+    topic, name = new_topic("fixed"), f"sink_{uuid.uuid4().hex[:8]}"
+    fixed = options(broker.bootstrap, subscribe=topic, **{"flinkddl.discovery": "0"})
+    frame = spark.readStream.format(SOURCE).options(**fixed).load()
+    writer = frame.writeStream.format("memory").queryName(name).option("checkpointLocation", str(tmp_path))
+    query = writer.start()
+    try:
+        query.processAllAvailable()
+        admin._client.create_partitions({topic: NewPartitions(2)})
+        send(broker.bootstrap, topic, [{"id": 1}], partition=1)
+        send(broker.bootstrap, topic, [{"id": 0}], partition=0)
+        query.processAllAvailable()
+        assert places(spark.table(name).collect()) == {(0, 0)}
+    finally:
+        query.stop()
+        spark.catalog.dropTempView(name)
+    again = frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path)).trigger(availableNow=True)
+    query = again.start()
+    query.awaitTermination(60)
+    progress = query.lastProgress
+    assert progress is not None
+    assert progress["numInputRows"] == 1
+    assert json.loads(progress["sources"][0]["endOffset"]) == {topic: {"0": 1, "1": 1}}
+    nothing = options(broker.bootstrap, subscribePattern=f"{topic}-no", **{"flinkddl.discovery": "0"})
+    with pytest.raises(RuntimeError, match=f"no topic matches '{topic}-no'"):
+        run_stream(spark.readStream.format(SOURCE).options(**nothing).load(), tmp_path / "none")
+
+
 def test_headers_are_a_column_when_asked_for(
     spark: SparkSession, broker: Broker, new_topic: Callable[..., str], run_stream: Any, tmp_path: Path
 ) -> None:

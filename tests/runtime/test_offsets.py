@@ -16,7 +16,7 @@ from flinkddl.runtime.checkpoint import (
     open_checkpoint,
 )
 from flinkddl.runtime.failures import job_failed, reason, records_in_question
-from flinkddl.runtime.offsets import parse_specific, spark_options, stop_condition
+from flinkddl.runtime.offsets import assigned, parse_specific, spark_options, stop_condition
 from flinkddl.runtime.storage import LOCAL
 
 if TYPE_CHECKING:
@@ -38,6 +38,12 @@ def test_specific_offsets_are_read() -> None:
 def test_simple_positions_ask_no_broker(start: Any, stop: Any, streaming: bool, expected: dict[str, str]) -> None:
     options = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"}
     assert spark_options(options, start, stop, streaming) == expected
+
+
+def test_assigned_partitions_take_the_place_of_topics() -> None:
+    for key in ("subscribe", "subscribePattern", "assign"):
+        found = assigned({key: "t", "failOnDataLoss": "false"}, {"b": [1, 0], "a": [0]})
+        assert found == {"failOnDataLoss": "false", "assign": '{"a": [0], "b": [0, 1]}'}
 
 
 def test_stop_conditions_name_partitions_and_where_needed_topics() -> None:

@@ -41,10 +41,12 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * earliest, latest or none), timestamp ({@code timestamp} in epoch milliseconds), specific-offsets ({@code offsets} as
  * {@code partition:0,offset:5;...}, and the {@code group} to which -3 refers), topic-offsets (start only:
  * {@code offsets} as JSON, topic to partition to offset; other partitions are new and read from their beginning) or
- * unbounded (stop only). Without a mode it is earliest-offset and unbounded.
+ * unbounded (stop only). Without a mode it is earliest-offset and unbounded. {@code flinkddl.discovery=0}: a stream
+ * keeps to the partitions that are there when it starts.
  */
 final class KafkaPositions {
     static final String STARTING = "startingOffsets", ENDING = "endingOffsets";
+    static final String ASSIGN = "assign", DISCOVERY = "flinkddl.discovery";
 
     private static final long EARLIEST = -2, LATEST = -1, COMMITTED = -3;
     private static final Map<String, String> WORDS = Map.of("earliest-offset", "earliest", "latest-offset", "latest");
@@ -74,6 +76,21 @@ final class KafkaPositions {
         }
         try (Cluster cluster = new Cluster(options)) {
             return Map.of(STARTING, json(new KafkaPositions(cluster, options).starts()));
+        }
+    }
+
+    /** What a stream keeps to that looks for no new partitions: those of this moment. */
+    static Map<String, String> assigned(CaseInsensitiveStringMap options) {
+        try (Cluster cluster = new Cluster(options)) {
+            Map<String, TreeSet<Integer>> found = new TreeMap<>();
+            for (TopicPartition p : new KafkaPositions(cluster, options).partitions) {
+                found.computeIfAbsent(p.topic(), t -> new TreeSet<>()).add(p.partition());
+            }
+            if (found.isEmpty()) {
+                throw new IllegalStateException("no topic matches '" + wanted(options)
+                    + "', and with 'scan.topic-partition-discovery.interval' = '0' none would ever be found");
+            }
+            return Map.of(ASSIGN, write(found));
         }
     }
 
@@ -268,8 +285,12 @@ final class KafkaPositions {
     private static String json(Map<TopicPartition, Long> offsets) {
         Map<String, Map<Integer, Long>> topics = new TreeMap<>();
         offsets.forEach((p, at) -> topics.computeIfAbsent(p.topic(), t -> new TreeMap<>()).put(p.partition(), at));
+        return write(topics);
+    }
+
+    private static String write(Object value) {
         try {
-            return JSON.writeValueAsString(topics);
+            return JSON.writeValueAsString(value);
         } catch (JsonProcessingException e) {
             throw new IllegalStateException(e);
         }

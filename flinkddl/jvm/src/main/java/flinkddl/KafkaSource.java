@@ -30,7 +30,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  *
  * <p>Options: those of Spark's source, with {@code flinkddl.start} and {@code flinkddl.stop} ({@link KafkaPositions})
  * in the place of Spark's {@code starting...} and {@code ending...} ones, which are dropped. A stream looks its start
- * up once in the life of a checkpoint; it ends by its trigger, so the stop only tells it that there is one.
+ * up once in the life of a checkpoint; it ends by its trigger, so the stop only tells it that there is one. With
+ * {@code flinkddl.discovery=0} it keeps to the partitions that are there whenever it starts.
  *
  * <p>Spark's connector is loaded by name: whoever compiles this needs none, and over Spark Connect, where this class
  * comes out of a session's jar, it is the one on the server's class path.
@@ -72,11 +73,14 @@ public final class KafkaSource implements TableProvider {
         return new Topics((SupportsRead) table, "kafka " + KafkaPositions.wanted(options));
     }
 
-    /** What Spark's source is told: no option of ours and no position but these. */
+    /** What Spark's source is told: no option of ours, no position but these, and one way to name partitions. */
     private static CaseInsensitiveStringMap with(CaseInsensitiveStringMap options, Map<String, String> positions) {
         Map<String, String> told = new HashMap<>(options.asCaseSensitiveMap());
         told.keySet().removeIf(key -> key.toLowerCase(Locale.ROOT)
-            .matches("flinkddl\\.(start|stop)|(starting|ending)(offsets|timestamp|offsetsbytimestamp)"));
+            .matches("flinkddl\\.(start|stop|discovery)|(starting|ending)(offsets|timestamp|offsetsbytimestamp)"));
+        if (positions.containsKey(KafkaPositions.ASSIGN)) {
+            told.keySet().removeIf(key -> key.toLowerCase(Locale.ROOT).startsWith("subscribe"));
+        }
         told.putAll(positions);
         return new CaseInsensitiveStringMap(told);
     }
@@ -132,9 +136,15 @@ public final class KafkaSource implements TableProvider {
 
         /** The connector's own stream, since Spark asks its class what it can do. */
         @Override public MicroBatchStream toMicroBatchStream(String checkpointLocation) {
-            Map<String, String> start = started(checkpointLocation)
-                ? Map.of(KafkaPositions.STARTING, "earliest") : KafkaPositions.ofStream(options);
-            return scan(start).toMicroBatchStream(checkpointLocation);
+            Map<String, String> told = new HashMap<>();
+            if ("0".equals(options.get(KafkaPositions.DISCOVERY))) {
+                told.putAll(KafkaPositions.assigned(options));
+            }
+            Map<String, String> read = new HashMap<>(options.asCaseSensitiveMap());
+            read.putAll(told);
+            told.putAll(started(checkpointLocation) ? Map.of(KafkaPositions.STARTING, "earliest")
+                : KafkaPositions.ofStream(new CaseInsensitiveStringMap(read)));
+            return scan(told).toMicroBatchStream(checkpointLocation);
         }
 
         /** Whether the stream has noted its first offsets below its checkpoint; after that it asks for no start. */
