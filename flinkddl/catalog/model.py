@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.options.text import OptionText as OptionText  # noqa: TC001 (other rooms import it from here)
@@ -89,14 +90,23 @@ class Table:
 
     def column(self, name: str) -> Column | None:
         """Return the column of that exact name."""
-        return next((c for c in self.columns if c.name == name), None)
+        return self._by_name.get(name)
 
-    @property
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {c.name: c for c in reversed(self.columns)}
+
+    @cached_property
     def physical(self) -> tuple[Column, ...]:
         """Physical columns in declared order: the row that formats read and write."""
         return tuple(c for c in self.columns if c.kind == "physical")
 
-    @property
+    @cached_property
+    def physical_places(self) -> Mapping[str, int]:
+        """The position of each physical column among them."""
+        return {c.name: i for i, c in enumerate(self.physical)}
+
+    @cached_property
     def persisted(self) -> tuple[Column, ...]:
         """The sink schema: physical and writable metadata columns in declared order."""
         return tuple(c for c in self.columns if c.persisted)

@@ -106,8 +106,7 @@ def all_values(table: Table, resolved: ResolvedOptions) -> Projection:
 
 def field_of(table: Table, column: str, prefix: str = "") -> PayloadField:
     """Return a physical column as a payload field, its prefix cut from the format's name."""
-    names = [c.name for c in table.physical]
-    index = names.index(column)
+    index = table.physical_places[column]
     kind = table.physical[index].type
     assert kind is not None  # physical columns are typed when they are declared
     return PayloadField(column, column.removeprefix(prefix), kind, index)

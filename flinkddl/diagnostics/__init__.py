@@ -1,6 +1,16 @@
 """Places in source texts, diagnostics as data, and their rendering. Knows nothing of SQL."""
 
-from flinkddl.diagnostics.report import Bag, Diagnostic, FlinkDdlError, Related, did_you_mean, each, joined, suggest
+from flinkddl.diagnostics.report import (
+    Bag,
+    Diagnostic,
+    FlinkDdlError,
+    Related,
+    chain,
+    did_you_mean,
+    each,
+    joined,
+    suggest,
+)
 from flinkddl.diagnostics.source import SourceText, Span
 
 __all__ = [
@@ -10,6 +20,7 @@ __all__ = [
     "Related",
     "SourceText",
     "Span",
+    "chain",
     "did_you_mean",
     "each",
     "joined",

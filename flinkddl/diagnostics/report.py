@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from flinkddl.records import dataclass
@@ -107,15 +108,39 @@ class Bag:
 def each(jobs: Iterable[Callable[[], T]]) -> list[T]:
     """Run every job and return the results; where some fail, raise the findings of all of them together."""
     results: list[T] = []
-    found: list[Diagnostic] = []
+    found: dict[Diagnostic, None] = {}
     for job in jobs:
         try:
             results.append(job())
         except FlinkDdlError as error:
-            found += [d for d in error.diagnostics if d not in found]
+            found.update(dict.fromkeys(error.diagnostics))
     if found:
         raise FlinkDdlError(found)
     return results
+
+
+def chain(first: Callable[[], T], steps: Iterable[tuple[Callable[[], T], Callable[[T, T], T]]]) -> T:
+    """Fold a chain from the left: each step makes its right side and joins it to what is there.
+
+    ``a + b + c`` and UNION ALL of thousands are trees as deep: they are walked in a loop. As with ``each`` the findings
+    of all parts are raised together; a part that failed is joined to nothing.
+    """
+    found: dict[Diagnostic, None] = {}
+
+    def tried(job: Callable[[], T]) -> list[T]:
+        try:
+            return [job()]
+        except FlinkDdlError as error:
+            found.update(dict.fromkeys(error.diagnostics))
+            return []
+
+    left = tried(first)
+    for make, join in steps:
+        right = tried(make)
+        left = tried(partial(join, *left, *right)) if left and right else []
+    if found:
+        raise FlinkDdlError(found)
+    return left[0]
 
 
 def joined(error: FlinkDdlError, jobs: Iterable[Callable[[], object]]) -> FlinkDdlError:

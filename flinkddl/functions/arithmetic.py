@@ -12,8 +12,8 @@ from flinkddl.sqltypes import DataType, Root, spark_type
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_WORD = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
-_WRAP = {Root.TINYINT: "flinkddl.wrap_byte", Root.SMALLINT: "flinkddl.wrap_short", Root.INT: "flinkddl.wrap_int"}
+WORD = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
+WRAP = {Root.TINYINT: "flinkddl.wrap_byte", Root.SMALLINT: "flinkddl.wrap_short", Root.INT: "flinkddl.wrap_int"}
 
 
 def _is_decimal(*types: DataType) -> bool:
@@ -99,10 +99,10 @@ def _lower(operator: str) -> Callable[[Lowered], str]:
                 return f"flinkddl.divide_{t.root.value.lower()}({a}, {b})"
             return f"({a} {operator} {b})"
         if t.root is Root.BIGINT:
-            return f"flinkddl.{_WORD[operator]}_long({a}, {b})"
+            return f"flinkddl.{WORD[operator]}_long({a}, {b})"
         if operator == "/":
-            return f"{_WRAP[t.root]}({a} div {b})"
-        return f"{_WRAP[t.root]}(CAST({a} AS BIGINT) {operator} CAST({b} AS BIGINT))"
+            return f"{WRAP[t.root]}({a} div {b})"
+        return f"{WRAP[t.root]}(CAST({a} AS BIGINT) {operator} CAST({b} AS BIGINT))"
 
     return lower
 
@@ -110,7 +110,7 @@ def _lower(operator: str) -> Callable[[Lowered], str]:
 def _lower_decimal(operator: str, a: str, b: str) -> str:
     if operator == "/":
         return f"try_divide({a}, if({b} = 0, raise_error('Division by zero'), {b}))"
-    return f"try_{_WORD[operator]}({a}, {b})"
+    return f"try_{WORD[operator]}({a}, {b})"
 
 
 def _lower_interval(operator: str, call: Lowered) -> str:
@@ -153,8 +153,8 @@ def _negate(call: Lowered) -> str:
     match call.type.root:
         case Root.BIGINT:
             return f"flinkddl.subtract_long(0L, {call.a[0]})"
-        case root if root in _WRAP:
-            return f"{_WRAP[root]}(-CAST({call.a[0]} AS BIGINT))"
+        case root if root in WRAP:
+            return f"{WRAP[root]}(-CAST({call.a[0]} AS BIGINT))"
         case Root.DECIMAL:
             # a decimal with Spark's unary minus makes later try_ functions raise
             return f"CAST((0 - {call.a[0]}) AS {spark_type(call.type)})"

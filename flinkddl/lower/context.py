@@ -105,14 +105,16 @@ class Lowering:
     timed: frozenset[str] = frozenset()
     owners: dict[str, int] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
+    _last: dict[str, int] = field(default_factory=dict)
 
     def fresh(self, prefix: str) -> str:
         """Return a step name that is not taken: ``prefix``, then ``prefix_2`` ..."""
-        name, n = prefix, 1
+        name, n = prefix, self._last.get(prefix, 1)
         while name in self._names:
             n += 1
             name = f"{prefix}_{n}"
         self._names.add(name)
+        self._last[prefix] = n
         return name
 
     def add(self, step: S) -> S:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.deep import deep
 from flinkddl.options.masking import mask
 from flinkddl.plan import nodes as N
 from flinkddl.plan.changelog import plan_sink, scan_kind, sink_mode
@@ -56,6 +57,7 @@ class Flow:
         return f"{self.job}: {how}"
 
 
+@deep
 def flow_of(job: SparkJob, sinks: Iterable[N.Sink], config: Mapping[str, str]) -> Flow:
     """Return the data flow of a job: a table that several queries read alike is one box."""
     walk = _Walk(job.streaming, ttl=config.get("table.exec.state.ttl", ""))

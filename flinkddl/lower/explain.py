@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl.deep import deep
 from flinkddl.lower.operators import lines, operators
 from flinkddl.options.masking import mask
 from flinkddl.plan.changelog import explain as explain_modes
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from flinkddl.plan.nodes import Sink
 
 
+@deep
 def explain(job: SparkJob, sinks: Iterable[Sink], config: Mapping[str, str]) -> str:
     """Return the text of EXPLAIN for a job."""
     mode = "streaming" if job.streaming else "batch (every source is bounded)"

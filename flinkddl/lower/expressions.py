@@ -11,14 +11,15 @@ import math
 import struct
 from datetime import date, datetime
 from decimal import Context, Decimal
+from itertools import groupby
 from typing import TYPE_CHECKING
 
+from flinkddl.functions import chains
 from flinkddl.functions.cast_sql import cast_sql
 from flinkddl.functions.catalogue import AGGREGATES, lookup
 from flinkddl.functions.core import NO_VALUE, Lowered, string
 from flinkddl.plan.nodes import Node, WatermarkSpec
-from flinkddl.plan.rex import Call, InputRef, Literal, Rex
-from flinkddl.records import replace
+from flinkddl.plan.rex import Call, InputRef, Literal, Rex, transform
 from flinkddl.sqltypes import DataType, Root, quote, spark_type
 
 if TYPE_CHECKING:
@@ -37,16 +38,16 @@ def _folded(rex: Rex) -> Rex:
 
     It holds for a whole constant only: inside a larger one Flink computes with all digits, as it does over columns.
     """
-    if not isinstance(rex, Call) or not rex.args:
-        return rex
-    text = rex.args[0].value if isinstance(rex.args[0], Literal) else None
-    if rex.function == "CAST" and rex.type.root is Root.FLOAT and isinstance(text, str):
-        return _seven_digits(rex, text)
-    return rex if _constant(rex) else replace(rex, args=tuple(map(_folded, rex.args)))
 
+    def fold(r: Rex) -> Rex | None:
+        if not isinstance(r, Call) or not r.args:
+            return r
+        text = r.args[0].value if isinstance(r.args[0], Literal) else None
+        if r.function == "CAST" and r.type.root is Root.FLOAT and isinstance(text, str):
+            return _seven_digits(r, text)
+        return r if r.constant else None
 
-def _constant(rex: Rex) -> bool:
-    return isinstance(rex, Literal) or (isinstance(rex, Call) and bool(rex.args) and all(map(_constant, rex.args)))
+    return transform(rex, fold)
 
 
 def _seven_digits(rex: Call, text: str) -> Rex:
@@ -66,6 +67,37 @@ def condition_to_spark(rex: Rex, columns: Sequence[str], zone: str = "UTC") -> s
 
 
 def _inner(rex: Rex, columns: Sequence[str], zone: str) -> str:
+    spine: list[Call] = []  # calls, each the first argument of the one before it
+    while isinstance(rex, Call) and rex.args:
+        spine.append(rex)
+        rex = rex.args[0]
+    text = _leaf(rex, columns, zone)
+    for _, run in groupby(reversed(spine), _chain):
+        links = list(run)
+        others = [tuple(_inner(a, columns, zone) for a in link.args[1:]) for link in links]
+        if len(links) < chains.LONG:
+            for link, other in zip(links, others, strict=True):
+                text = _call(link, (text, *other), zone)
+        else:
+            text = _long(text, links, [other for (other,) in others], zone)
+    return text
+
+
+def _chain(call: Call) -> tuple[object, ...]:
+    """What calls have alike that are links of one chain; those that are links of none differ from each other."""
+    kind = chains.kind(call.function, call.type, call.args[1].type) if len(call.args) == 2 else ()
+    return kind or (id(call),)
+
+
+def _long(first: str, links: Sequence[Call], others: Sequence[str], zone: str) -> str:
+    def step(a: str, b: str) -> str:
+        return _call(links[-1], (a, b), zone)
+
+    rest = [(link.function, other) for link, other in zip(links, others, strict=True)]
+    return chains.text(first, rest, links[-1].type, step)
+
+
+def _leaf(rex: Rex, columns: Sequence[str], zone: str) -> str:
     match rex:
         case InputRef():
             name = quote(columns[rex.index])
@@ -73,7 +105,7 @@ def _inner(rex: Rex, columns: Sequence[str], zone: str) -> str:
         case Literal():
             return literal_to_spark(rex)
         case Call():
-            return _call(rex, columns, zone)
+            return _call(rex, (), zone)
     raise TypeError(f"no Spark text for {rex!r}")
 
 
@@ -81,8 +113,7 @@ def _is_rowtime(t: DataType) -> bool:
     return t.root is Root.TIMESTAMP and t.time_attribute == "ROWTIME"
 
 
-def _call(rex: Call, columns: Sequence[str], zone: str) -> str:
-    args = tuple(_inner(a, columns, zone) for a in rex.args)
+def _call(rex: Call, args: tuple[str, ...], zone: str) -> str:
     match rex.function:
         case "CAST" | "TRY_CAST":
             return cast_sql(args[0], rex.args[0].type, rex.type, zone, rex.function == "TRY_CAST")

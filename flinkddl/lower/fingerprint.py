@@ -6,6 +6,7 @@ import re
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING
 
+from flinkddl.deep import deep
 from flinkddl.lower.job import DropDuplicates, GroupBy, JoinStep, WithWatermark
 from flinkddl.plan.explain import describe
 from flinkddl.plan.nodes import LookupJoin, Node, Scan, Sink
@@ -23,6 +24,7 @@ _CHILDREN = ("span", "options", "input", "left", "right", "parts", "inputs", "tt
 _TTL = re.compile(r"_ttl_[0-9_]+\(")
 
 
+@deep
 def fingerprint(sinks: Iterable[Sink], steps: Iterable[Step] = ()) -> tuple[tuple[str, str], ...]:
     """Return one (operator, description) pair a plan node, root first, then one an operator with state.
 
@@ -33,6 +35,7 @@ def fingerprint(sinks: Iterable[Sink], steps: Iterable[Step] = ()) -> tuple[tupl
     return (*plan, *(("state", text) for step in steps if (text := _state(step))))
 
 
+@deep
 def queries(sinks: Iterable[Sink]) -> tuple[tuple[str, str], ...]:
     """Return (sink's table, digest of what is written into it) pairs: the same under any name of job and sink."""
     return tuple((str(s.table.path), digest(repr(list(_walk(s.input, ""))))) for s in sinks if s.table is not None)

@@ -89,14 +89,26 @@ def idle_ms(node: Scan, config: Mapping[str, str]) -> int:
 
 def can_name(steps: Sequence[Step], writes: Iterable[Write]) -> bool:
     """Whether sources can have names: Spark refuses one (DUPLICATE_SOURCE_NAME) that a query reads by two ways."""
+    places = {step.name: i for i, step in enumerate(steps)}
     for write in writes:
         ways = Counter({write.input: 1})
-        for step in reversed(steps):
+        for step in (steps[i] for i in _below(steps, places, write.input)):
             for name in step.reads:
                 ways[name] += ways[step.name]
-        if any(isinstance(s, Read) and s.streaming and ways[s.name] > 1 for s in steps):
-            return False
+            if isinstance(step, Read) and step.streaming and ways[step.name] > 1:
+                return False
     return True
+
+
+def _below(steps: Sequence[Step], places: Mapping[str, int], top: str) -> list[int]:
+    """Return the places of the steps that one reads, and they in turn, the last first."""
+    left, found = [top], set[int]()
+    while left:
+        place = places.get(left.pop())
+        if place is not None and place not in found:
+            found.add(place)
+            left += steps[place].reads
+    return sorted(found, reverse=True)
 
 
 def apart(job: SparkJob) -> Iterator[tuple[Read, WithWatermark]]:

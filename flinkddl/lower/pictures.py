@@ -6,6 +6,8 @@ from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from flinkddl.deep import deep
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -18,6 +20,7 @@ _LETTERS, _LINE, _PAD, _GAP_X, _GAP_Y, _WIDTH = 38, 15, 10, 90, 26, 276
 # ---- Graphviz ----------------------------------------------------------------------------------------------------
 
 
+@deep
 def dot(flows: Iterable[Flow]) -> str:
     """Return the flows as one Graphviz digraph, a cluster a job."""
     out = ["digraph flinkddl {", "  rankdir=LR;", '  node [shape=box, style="rounded,filled", fontname="Helvetica"];']
@@ -55,6 +58,7 @@ def _state(o: Operator) -> list[str]:
 # ---- HTML --------------------------------------------------------------------------------------------------------
 
 
+@deep
 def html(flows: Iterable[Flow], title: str = "flinkddl") -> str:
     """Return a page with one picture a job."""
     parts = [f"<h2>{escape(f.title)}</h2>\n{svg(f)}\n{_steps(f)}" for f in flows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl.deep import deep
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.assemble import scans
 from flinkddl.lower.environment import settle
@@ -25,6 +26,7 @@ READ_ONLY_BY_SINKS = ("FD204", "FD651")
 _OWN = "dataframe"
 
 
+@deep
 def print_views(catalog: Catalog) -> str:
     """Return a program that registers every table and view of the current catalog as a temp view, and nothing else."""
     databases = catalog.catalogs[catalog.current_catalog].databases
@@ -33,6 +35,7 @@ def print_views(catalog: Catalog) -> str:
     return settle(PROLOGUE + "\n\n".join(parts) + "\n")
 
 
+@deep
 def views_of_jobs(compiled: Compiled) -> str:
     """Return the lines that register the tables which the script's jobs read, each once."""
     parts: dict[str, str] = {}

@@ -10,6 +10,7 @@ from functools import singledispatch
 from textwrap import indent
 from typing import TYPE_CHECKING
 
+from flinkddl.deep import balanced, deep
 from flinkddl.diagnostics.secrets import SPARK_OPTIONS_REGEX, SPARK_REGEX
 from flinkddl.formats.registry import SECRET_SETTING
 from flinkddl.lower import job as J
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 _WIDTH = 110
+_LINKS = 32  # Python compiles a chain of calls by recursion
 _OFFSETS = "__import__('flinkddl.runtime.offsets', fromlist=[''])"
 
 
+@deep
 def print_pyspark(jobs: Iterable[J.SparkJob], views: str = "") -> str:
     """Return a program that runs the jobs one after the other; secrets become environment look-ups.
 
@@ -313,7 +316,9 @@ def _(step: J.JoinStep, names: Mapping[str, str]) -> str:
 @_print_step.register
 def _(step: J.UnionAll, names: Mapping[str, str]) -> str:
     first, *rest = (names[p] for p in step.parts)
-    return _chain(first, [f".union({p})" for p in rest])
+    if len(rest) < _LINKS:
+        return _chain(first, [f".union({p})" for p in rest])
+    return balanced([first, *rest], lambda a, b: f"{a}.union({b})")
 
 
 def select_texts(step: J.Select) -> tuple[str, ...]:
@@ -381,6 +386,7 @@ def _dict(options: Mapping[str, str]) -> str:
     return "{" + ", ".join(f"{_text(k)}: {_value(k, v)}" for k, v in sorted(options.items())) + "}"
 
 
+@deep
 def print_json(jobs: Iterable[J.SparkJob]) -> str:
     """Return the jobs as JSON: steps with their kind, writes, settings; secrets masked."""
     return settle_settings(json.dumps([_plain(_job(job)) for job in jobs], ensure_ascii=False, indent=2))

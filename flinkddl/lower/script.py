@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from flinkddl.catalog.apply import HANDLERS
 from flinkddl.catalog.state import Catalog
+from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag, Diagnostic, FlinkDdlError, SourceText, Span
 from flinkddl.dialect import nodes
 from flinkddl.dialect.script import parse_script
@@ -101,6 +102,7 @@ class Compiled:
         return any(d.severity == "error" for d in self.diagnostics)
 
 
+@deep
 def compile_script(
     source: SourceText, catalog: Catalog | None = None, variables: Mapping[str, str] | None = None
 ) -> Compiled:

@@ -72,6 +72,17 @@ def describe(node: Node) -> str:
 
 def rex_text(rex: Rex, names: Sequence[str]) -> str:
     """Return an expression over columns of these names."""
+    spine: list[Call] = []
+    while isinstance(rex, Call) and rex.function in _INFIX:
+        spine.append(rex)
+        rex = rex.args[0]
+    text = _operand_text(rex, names)
+    for call in reversed(spine):
+        text = "(" + f" {call.function} ".join([text, *(rex_text(a, names) for a in call.args[1:])]) + ")"
+    return text
+
+
+def _operand_text(rex: Rex, names: Sequence[str]) -> str:
     match rex:
         case InputRef():
             return names[rex.index] if rex.index < len(names) else f"${rex.index}"
@@ -85,8 +96,6 @@ def rex_text(rex: Rex, names: Sequence[str]) -> str:
             return f"{rex.function}({rex_text(rex.args[0], names)} AS {rex.type.summary})"
         case Call(function="NOT"):
             return f"NOT {rex_text(rex.args[0], names)}"
-        case Call() if rex.function in _INFIX:
-            return "(" + f" {rex.function} ".join(rex_text(a, names) for a in rex.args) + ")"
         case Call() if rex.function in _POSTFIX:
             return f"({rex_text(rex.args[0], names)} {rex.function})"
         case Call():

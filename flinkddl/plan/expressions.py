@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from flinkddl import sqltypes as T
-from flinkddl.diagnostics import FlinkDdlError, did_you_mean, each
+from flinkddl.diagnostics import FlinkDdlError, chain, did_you_mean, each
 from flinkddl.dialect import nodes
 from flinkddl.dialect.types import to_type
 from flinkddl.functions.catalogue import AGGREGATES, lookup
@@ -52,6 +52,8 @@ def resolve_expression(node: exp.Expression, scope: Scope) -> Rex:
 
 
 def _resolve(node: exp.Expression, scope: Scope) -> Rex:
+    if type(node) in _CHAINS and type(node.this) in _CHAINS:
+        return _chain(node, scope)
     found = _special(node, scope)
     if found is not None:
         return found
@@ -85,6 +87,26 @@ def resolve_aggregate(node: exp.Expression, scope: Scope, grouped: bool = True) 
     return resolve_call(node, scope, grouped, resolve_expression)
 
 
+_CHAINS: frozenset[type] = frozenset({exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.DPipe})
+
+
+def _chain(node: exp.Expression, scope: Scope) -> Rex:
+    """``a + b + c``: the operators of a chain lean to the left, one below the other."""
+    spine = [node]
+    while type(spine[-1].this) in _CHAINS:
+        spine.append(spine[-1].this)
+    steps = [(partial(resolve_expression, n.expression, scope), partial(_operator, n, scope)) for n in reversed(spine)]
+    return chain(partial(resolve_expression, spine[-1].this, scope), steps)
+
+
+def _operator(node: exp.Expression, scope: Scope, left: Rex, right: Rex) -> Rex:
+    form = form_of(node)
+    assert form is not None
+    if form.name == "/" and _is_zero(right) and _is_constant(left):
+        raise FlinkDdlError.of("FD406", "division by zero", scope.span(node))
+    return call(form.name, [left, right], dict(form.options), scope.span(node), form.name)
+
+
 # ---- calls -------------------------------------------------------------------------------------------------------
 
 
@@ -103,14 +125,15 @@ def _call_form(form: Form, node: exp.Expression, scope: Scope) -> Rex:
     user = scope.function(form.name) if not known else None
     if not known and user is None and name in AGGREGATES:
         raise FlinkDdlError.of("FD404", f"aggregate function '{form.name}' is not allowed here", span)
+    if type(node) in _CHAINS:
+        left, right = _all(form.args, scope)
+        return _operator(node, scope, left, right)
     args = _all(form.args, scope)
     if user is not None:
         return user_call(form.name, user, args, span)
     options = dict(form.options)
     if name.startswith("JSON"):
         options = json_options(name, args, options, scope)
-    if name == "/" and _is_zero(args[1]) and _is_constant(args[0]):
-        raise FlinkDdlError.of("FD406", "division by zero", span)
     return call(name, args, options, span, form.name)
 
 

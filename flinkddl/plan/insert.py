@@ -127,9 +127,10 @@ def _mapped(query: Node, target: _Target, context: Context) -> Node:
             f"query: [{have}]; table: [{need}]",
         )
     exprs: list[Rex] = []
+    places = {name: i for i, name in enumerate(wanted)}
     for f in target.fields:
-        if f.name in wanted:
-            exprs.append(make.ref(query, wanted.index(f.name)))
+        if f.name in places:
+            exprs.append(make.ref(query, places[f.name]))
         elif f.name in fixed:
             exprs.append(fixed[f.name])
         elif f.type.nullable:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from flinkddl import sqltypes as T
 from flinkddl.functions.catalogue import lookup
 from flinkddl.plan.nodes import Field, Filter, Project, Values
-from flinkddl.plan.rex import Call, InputRef, Literal, Rex, conjunction, substitute, walk
+from flinkddl.plan.rex import Call, InputRef, Literal, Rex, conjunction, size, substitute, substituted_size, walk
 from flinkddl.records import replace
 
 if TYPE_CHECKING:
@@ -42,15 +42,32 @@ def project(node: Node, exprs: Sequence[Rex], names: Sequence[str]) -> Node:
     """Return a projection; two in a row become one, an identity disappears, constants over VALUES are folded in."""
     exprs = tuple(exprs)
     fields = tuple(Field(n, e.type) for n, e in zip(names, exprs, strict=True))
-    if isinstance(node, Project) and (
-        all(deterministic(e) for e in node.exprs) or all(isinstance(e, InputRef) for e in exprs)
-    ):
+    if isinstance(node, Project) and _repeatable(exprs, node.exprs) and fits(exprs, node.exprs):
         return project(node.input, tuple(substitute(e, node.exprs) for e in exprs), names)
     if fields == node.fields and all(isinstance(e, InputRef) and e.index == i for i, e in enumerate(exprs)):
         return node
     if isinstance(node, Values) and not node.fields:
         return Values(fields=fields, rows=tuple(exprs for _ in node.rows))
     return Project(input=node, exprs=exprs, fields=fields)
+
+
+def _repeatable(exprs: Sequence[Rex], below: Sequence[Rex]) -> bool:
+    return all(deterministic(e) for e in below) or all(isinstance(e, InputRef) for e in exprs)
+
+
+BLOAT = 100
+
+
+def fits(exprs: Sequence[Rex], below: Sequence[Rex]) -> bool:
+    """Whether expressions over others stay small with those put into them.
+
+    Calcite's rule (RelOptUtil.pushPastProjectUnlessBloat): as large as both, and a hundred more. ``a + a`` over
+    ``a + a``, and so on, is twice as large with each view.
+    """
+    if all(isinstance(e, InputRef) for e in below):
+        return True
+    before = sum(map(size, exprs)) + sum(map(size, below))
+    return sum(substituted_size(e, below) for e in exprs) <= before + BLOAT
 
 
 def keep(node: Node, indices: Iterable[int]) -> Node:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -40,7 +41,14 @@ class Entry:
 
     def find(self, name: str) -> list[int]:
         """Return the field indices of that name (several where a subquery repeats one)."""
-        return [self.start + i for i, n in enumerate(self.names) if n == name]
+        return [self.start + i for i in self._places.get(name, ())]
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        places: dict[str, list[int]] = {}
+        for i, name in enumerate(self.names):
+            places.setdefault(name, []).append(i)
+        return places
 
     def called(self, parts: tuple[str, ...]) -> bool:
         """Whether a qualifier (one to three parts) means this table."""

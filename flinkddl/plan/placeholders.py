@@ -116,10 +116,17 @@ def parts(rex: Rex) -> tuple[Rex, ...]:
 
 
 def walk_all(rex: Rex) -> Iterator[Rex]:
-    """Yield an expression and all below it, also inside placeholders."""
-    yield rex
-    for part in parts(rex):
-        yield from walk_all(part)
+    """Yield an expression and all below it, also inside placeholders; what is shared comes once."""
+    left = [rex]
+    seen: set[int] = set()
+    while left:
+        found = left.pop()
+        if isinstance(found, Call):
+            if id(found) in seen:
+                continue
+            seen.add(id(found))
+        yield found
+        left += reversed(parts(found))
 
 
 def rewrite(rex: Rex, change: Callable[[Rex], Rex | None]) -> Rex:

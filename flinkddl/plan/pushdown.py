@@ -23,6 +23,7 @@ from flinkddl.plan.nodes import (
     WindowTableFunction,
 )
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex, conjuncts, references, transform
+from flinkddl.plan.stacks import merged
 from flinkddl.records import replace
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ Preds = tuple[Rex, ...]
 
 def push(node: Node, preds: Preds = ()) -> Node:
     """Return the node with conditions over its output applied as far down as they go."""
+    if isinstance(node, Filter):
+        node = merged(node)
     if isinstance(node, Filter):
         return push(node.input, (*preds, *conjuncts(node.condition)))
     preds = tuple(p for p in dict.fromkeys(preds) if not (isinstance(p, Literal) and p.value is True))
@@ -107,7 +110,8 @@ def _project(node: Project, preds: Preds) -> Node:
     stay: list[Rex] = []
     for p in preds:
         values = [node.exprs[i] for i in references(p)]
-        (down if make.deterministic(p) and all(make.deterministic(v) for v in values) else stay).append(p)
+        fits = make.fits([p], node.exprs) and all(map(make.deterministic, [p, *values]))
+        (down if fits else stay).append(p)
     below = tuple(transform(p, lambda r: node.exprs[r.index] if isinstance(r, InputRef) else None) for p in down)
     inner = push(node.input, tuple(c for b in below for c in conjuncts(b)))
     return _on_top(make.project(inner, node.exprs, [f.name for f in node.fields]), stay)

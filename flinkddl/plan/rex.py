@@ -14,7 +14,7 @@ from flinkddl import sqltypes as T
 from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from flinkddl.diagnostics import Span
     from flinkddl.sqltypes import DataType
@@ -57,15 +57,46 @@ class Call(Rex):
     span: Span | None = field(default=None, compare=False, repr=False)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Call) and (self.type, self.function, self.args, self.options) == (
-            other.type,
-            other.function,
-            other.args,
-            other.options,
-        )
+        left: list[tuple[object, object]] = [(self, other)]
+        while left:
+            a, b = left.pop()
+            if a is b:
+                continue
+            if not isinstance(a, Call) and not isinstance(b, Call):
+                if a != b:
+                    return False
+                continue
+            if not isinstance(a, Call) or not isinstance(b, Call):
+                return False
+            if (a.type, a.function, a.options, len(a.args)) != (b.type, b.function, b.options, len(b.args)):
+                return False
+            left += zip(a.args, b.args, strict=True)
+        return True
 
     def __hash__(self) -> int:
-        return hash((self.type, self.function, self.args, self.options))
+        return self._known("_hash", lambda call: hash((call.type, call.function, call.args, call.options)))
+
+    @property
+    def size(self) -> int:
+        """How many expressions it is written out, itself and repeated ones counted."""
+        return self._known("_size", lambda call: 1 + sum(size(a) for a in call.args))
+
+    @property
+    def constant(self) -> bool:
+        """Whether it is built of literals alone."""
+
+        def built(call: Call) -> int:
+            return bool(call.args) and all(
+                isinstance(a, Literal) or (isinstance(a, Call) and a.constant) for a in call.args
+            )
+
+        return bool(self._known("_constant", built))
+
+    def _known(self, name: str, compute: Callable[[Call], int]) -> int:
+        """Return a number that is worked out once, from the arguments up: a chain of 2,000 terms is as deep."""
+        for call in _upwards(self, lambda c: name in c.__dict__):
+            call.__dict__[name] = compute(call)
+        return int(self.__dict__[name])
 
     def option(self, name: str, default: Any = None) -> Any:
         """Return an option's value."""
@@ -104,22 +135,79 @@ def field_access(row: Rex, name: str, span: Span | None = None) -> Rex | None:
     return None
 
 
+def size(rex: Rex) -> int:
+    """Return how many expressions one is written out."""
+    return rex.size if isinstance(rex, Call) else 1
+
+
+def substituted_size(rex: Rex, inputs: Sequence[Rex]) -> int:
+    """Return the size that ``substitute`` would give an expression."""
+    sizes: dict[int, int] = {}
+
+    def of(found: Rex) -> int:
+        return size(inputs[found.index]) if isinstance(found, InputRef) else sizes.get(id(found), 1)
+
+    for call in _upwards(rex):
+        sizes[id(call)] = 1 + sum(map(of, call.args))
+    return of(rex)
+
+
+def _upwards(rex: Rex, known: Callable[[Call], bool] = lambda _: False) -> Iterator[Call]:
+    """Yield the calls of an expression that are not known, each once and after those of its arguments."""
+    left = [rex]
+    done: set[int] = set()
+    while left:
+        call = left[-1]
+        missing = []
+        if isinstance(call, Call) and id(call) not in done and not known(call):
+            missing = [a for a in call.args if isinstance(a, Call) and id(a) not in done and not known(a)]
+            if not missing:
+                done.add(id(call))
+                yield call
+        if missing:
+            left += missing
+        else:
+            left.pop()
+
+
 def walk(rex: Rex) -> Iterator[Rex]:
-    """Yield the expression and everything below it, top down."""
-    yield rex
-    if isinstance(rex, Call):
-        for arg in rex.args:
-            yield from walk(arg)
+    """Yield the expression and everything below it, top down; what is shared comes once."""
+    left = [rex]
+    seen: set[int] = set()
+    while left:
+        found = left.pop()
+        if isinstance(found, Call):
+            if id(found) in seen:
+                continue
+            seen.add(id(found))
+            left += reversed(found.args)
+        yield found
 
 
 def transform(rex: Rex, change: Callable[[Rex], Rex | None]) -> Rex:
-    """Rebuild an expression top down: ``change`` returns a replacement, or None to go on below."""
-    new = change(rex)
-    if new is not None:
-        return new
-    if isinstance(rex, Call) and rex.args:
-        return replace(rex, args=tuple(transform(a, change) for a in rex.args))
-    return rex
+    """Rebuild an expression top down: ``change`` returns a replacement, or None to go on below.
+
+    What is shared is changed once and stays shared; what does not change is returned as it is.
+    """
+    done: dict[int, Rex] = {}
+    left = [(rex, False)]
+    while left:
+        found, below = left.pop()
+        if below:
+            assert isinstance(found, Call)
+            args = tuple(done[id(a)] for a in found.args)
+            same = all(a is b for a, b in zip(args, found.args, strict=True))
+            done[id(found)] = found if same else replace(found, args=args)
+        elif id(found) not in done:
+            new = change(found)
+            if new is not None:
+                done[id(found)] = new
+            elif isinstance(found, Call) and found.args:
+                left.append((found, True))
+                left += [(a, False) for a in reversed(found.args)]
+            else:
+                done[id(found)] = found
+    return done[id(rex)]
 
 
 def references(rex: Rex) -> frozenset[int]:
@@ -132,7 +220,7 @@ def shift(rex: Rex, by: int) -> Rex:
     return transform(rex, lambda r: replace(r, index=r.index + by) if isinstance(r, InputRef) else None)
 
 
-def substitute(rex: Rex, inputs: tuple[Rex, ...]) -> Rex:
+def substitute(rex: Rex, inputs: Sequence[Rex]) -> Rex:
     """Replace every input reference by the expression at its index: two projections become one."""
     return transform(rex, lambda r: inputs[r.index] if isinstance(r, InputRef) else None)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from flinkddl import sqltypes as T
-from flinkddl.diagnostics import each
+from flinkddl.diagnostics import chain
 from flinkddl.functions.typing import common_type
 from flinkddl.plan import expressions, make
 from flinkddl.plan.nodes import Aggregate, Field, Join, Union, Unnest
@@ -30,22 +30,41 @@ def build(tree: exp.SetOperation, context: Context, outer: NameScope | None, cte
     """Build a set operation; column names come from the first branch."""
     from flinkddl.plan.query import build_query
 
+    spine = [tree]
+    while isinstance(below := spine[-1].this, exp.SetOperation) and not _has_clauses(below):
+        spine.append(below)
+    query = partial(build_query, context=context, outer=outer, ctes=ctes)
+    steps = [(partial(query, t.expression), partial(_joined, t, context)) for t in reversed(spine)]
+    return chain(partial(query, spine[-1].this), steps)
+
+
+def _has_clauses(tree: exp.SetOperation) -> bool:
+    return any(tree.args.get(clause) is not None for clause in ("with_", "order", "limit", "offset"))
+
+
+def _joined(tree: exp.SetOperation, context: Context, left: Node, right: Node) -> Node:
     word = next(w for kind, w in _WORDS.items() if isinstance(tree, kind))
     all_ = tree.args.get("distinct") is False
     shown = word + (" ALL" if all_ else "")
-    left, right = each(partial(build_query, t, context, outer, ctes) for t in (tree.this, tree.expression))
     left, right = _aligned(left, right, shown, tree, context)
     match word, all_:
         case "UNION", True:
             return union((left, right))
         case "UNION", False:
-            return _distinct(union((left, right)))
+            return _distinct(union((_undistinct(left), right)))
         case "INTERSECT", False:
             return _distinct(_matched(left, right, "semi"))
         case "EXCEPT", False:
             return _distinct(_matched(left, right, "anti"))
         case _:
             return _counted(left, right, word)
+
+
+def _undistinct(node: Node) -> Node:
+    """A UNION below a UNION need not be made distinct twice (Calcite's UnionMergeRule)."""
+    if isinstance(node, Aggregate) and isinstance(node.input, Union) and node.fields == node.input.fields:
+        return node.input if node.keys == tuple(range(len(node.fields))) else node
+    return node
 
 
 def union(parts: tuple[Node, ...]) -> Node:

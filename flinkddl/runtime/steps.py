@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.deep import balanced
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.secrets import scrub, secrets_in
 from flinkddl.lower import job as J
@@ -130,7 +131,5 @@ def _(step: J.JoinStep, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
 
 @apply_step.register(J.UnionAll)
 def _(step: J.UnionAll, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
-    first, *rest = (frames[name] for name in step.parts)
-    for other in rest:
-        first = first.union(other)
-    return first
+    # Spark makes one flat Union of them, and looks at all that are in it each time
+    return balanced([frames[name] for name in step.parts], lambda a, b: a.union(b))
