@@ -18,12 +18,17 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tests.support.topics import committed
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+H = TypeVar("H", bound="Harness")
 PARTITIONS = 4
 KEYS = 97
 START_SECONDS = 240.0
@@ -60,6 +65,7 @@ class Harness:
     folder: Path
     window: float
     random: random.Random
+    master: str = "local[2]"
     kills: int = 0
     moments: Counter[str] = field(default_factory=Counter)
     lost: int = -1
@@ -81,7 +87,7 @@ class Harness:
         names = {"limit": limit, "servers": self.servers, "key": key, "sink": sink, "query": QUERIES[self.query]}
         script.write_text(SCRIPT.format(**names))
         entry = "from flinkddl.cli.main import entry; entry()"
-        command = [sys.executable, "-c", entry, "run", str(script), "--quiet", "--master", "local[2]"]
+        command = [sys.executable, "-c", entry, "run", str(script), "--quiet", "--master", self.master]
         command += ["--checkpoint", str(self.folder / "checkpoint"), "--conf", JAVA]
         command += ["--conf", "spark.driver.memory=1g"]
         log = (self.folder / "run.log").open("ab")
@@ -95,19 +101,8 @@ class Harness:
     def kill_one(self) -> bool:
         """Run the job until a random moment; False when it ended by itself before."""
         before, job = self.batches("offsets"), self.start(self.limit)
-        wait = self.random.uniform(0, self.window)
         try:
-            end = time.monotonic() + START_SECONDS
-            # a batch that was planned before is run again first; its end shows in the commits alone
-            done = self.batches("commits")
-            while self.batches("offsets") == before and self.batches("commits") == done:
-                if job.poll() is not None:
-                    return self._ended(job)
-                if time.monotonic() > end:
-                    raise RuntimeError(f"the job did not start; see {self.folder / 'run.log'}")
-                time.sleep(0.02)
-            time.sleep(wait)
-            if job.poll() is not None:
+            if not self.goes_on(job, before):
                 return self._ended(job)
         finally:
             if job.poll() is None:
@@ -117,6 +112,20 @@ class Harness:
         self.moments["batch open" if self.batches("offsets") > self.batches("commits") else "between batches"] += 1
         return True
 
+    def goes_on(self, job: subprocess.Popen[bytes], before: int) -> bool:
+        """Wait for a batch after ``before`` and a random moment more; False when the job ended meanwhile."""
+        end = time.monotonic() + START_SECONDS
+        # a batch that was planned before is run again first; its end shows in the commits alone
+        done = self.batches("commits")
+        while self.batches("offsets") == before and self.batches("commits") == done:
+            if job.poll() is not None:
+                return False
+            if time.monotonic() > end:
+                raise RuntimeError(f"the job did not start; see {self.folder / 'run.log'}")
+            time.sleep(0.02)
+        time.sleep(self.random.uniform(0, self.window))
+        return job.poll() is None
+
     def _ended(self, job: subprocess.Popen[bytes]) -> bool:
         if job.returncode != 0:
             raise RuntimeError(f"the job failed: {(self.folder / 'run.log').read_text()[-2000:]}")
@@ -124,7 +133,10 @@ class Harness:
 
     def finish(self) -> None:
         """Let the job come to its end, in larger batches."""
-        job = self.start(max(self.limit, self.records // 4))
+        self.await_end(self.start(max(self.limit, self.records // 4)))
+
+    def await_end(self, job: subprocess.Popen[bytes]) -> None:
+        """Wait until the job has ended by itself. Raises RuntimeError when it failed."""
         try:
             job.wait(600)
         finally:
@@ -148,24 +160,31 @@ class Harness:
 def run(
     kills: int, records: int, query: str = "rows", window: float = 2.0, seed: int = 1, minutes: float = 1e9
 ) -> Harness:
-    """Run the harness on a broker of its own; return it with ``lost`` and ``doubled`` counted."""
-    from flinkddl.runtime.broker import Broker, BrokerOptions
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
-
+    """Kill the job; return the harness with ``lost`` and ``doubled`` counted."""
     end = time.monotonic() + minutes * 60
-    options = BrokerOptions(heap="400m")
-    with tempfile.TemporaryDirectory(prefix="flinkddl-kills-") as folder, Broker(options) as broker:
-        limit = max(8, records // max(1, kills * 8))
-        harness = Harness(broker.bootstrap, records, query, limit, Path(folder), window, random.Random(seed))
-        with KafkaAdmin({"bootstrap.servers": broker.bootstrap}) as admin:
-            admin.create_topic("src", PARTITIONS)
-            admin.create_topic("snk", PARTITIONS)
-        harness.fill()
+    limit = max(8, records // max(1, kills * 8))
+    with filled(Harness, records, query, limit, window, seed) as harness:
         while harness.kills < kills and time.monotonic() < end and harness.kill_one():
             print(f"kill {harness.kills}: batch {harness.batches('commits')}", flush=True)
         harness.finish()
         harness.lost, harness.doubled = harness.lost_and_doubled()
         return harness
+
+
+@contextmanager
+def filled(kind: type[H], records: int, query: str, limit: int, window: float, seed: int) -> Iterator[H]:
+    """Yield a harness of that kind on a broker of its own, its topic filled."""
+    from flinkddl.runtime.broker import Broker, BrokerOptions
+    from flinkddl.runtime.kafka_admin import KafkaAdmin
+
+    options = BrokerOptions(heap="400m")
+    with tempfile.TemporaryDirectory(prefix="flinkddl-kills-") as folder, Broker(options) as broker:
+        harness = kind(broker.bootstrap, records, query, limit, Path(folder), window, random.Random(seed))
+        with KafkaAdmin({"bootstrap.servers": broker.bootstrap}) as admin:
+            admin.create_topic("src", PARTITIONS)
+            admin.create_topic("snk", PARTITIONS)
+        harness.fill()
+        yield harness
 
 
 def main() -> int:

@@ -209,6 +209,18 @@ def settings() -> str:
     return table(("", "settings"), [(use, ", ".join(sorted(keys))) for use, keys in sorted(by_use.items())])
 
 
+def differences() -> str:
+    """Return what of Flink is refused here, does nothing, or is done in another way."""
+    from flinkddl.cli import differences as found
+
+    parts = (
+        (("refused", "why"), found.refused()),
+        (("accepted without effect", "why"), found.without_effect()),
+        (("carried out in another way", "how"), found.otherwise()),
+    )
+    return "\n\n".join(table(header, rows) for header, rows in parts)
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "connectors": connectors,
     "formats": formats,
@@ -216,4 +228,5 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "statements": statements,
     "settings": settings,
     "functions": functions,
+    "differences": differences,
 }

@@ -47,7 +47,7 @@ def format_script(text: str, name: str = "<sql>") -> str:
     """
     source = SourceText(name, text)
     script = parse_tokens(source, lex_script(text))
-    found = [d for d in script.diagnostics if d.code != "FD106"]
+    found = [d for d in script.diagnostics if d.code not in ("FD106", "FD672")]
     if found:
         raise FlinkDdlError(found)
     if not script.statements:

@@ -9,7 +9,7 @@ from flinkddl.diagnostics import Bag, Diagnostic, SourceText, Span
 from flinkddl.dialect import tokens as t
 from flinkddl.dialect.cursor import ParseFailure
 from flinkddl.dialect.parse_session import STARTS, StatementParser
-from flinkddl.dialect.variables import lex_script
+from flinkddl.dialect.variables import lex_script, templates
 from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ class Script:
     @property
     def ok(self) -> bool:
         """Whether nothing was wrong."""
-        return not self.diagnostics
+        return all(d.severity == "note" for d in self.diagnostics)
 
 
 @deep
 def parse_script(source: SourceText, variables: Mapping[str, str] | None = None) -> Script:
     """Read a script. Never raises for what stands in the text: ``diagnostics`` says what is wrong with it.
 
-    ``variables`` give ``${name}`` and ``{{name}}`` a text; names not among them are looked up in the environment.
+    ``variables`` give ``${name}`` a text; names not among them are looked up in the environment.
     """
     return parse_tokens(source, lex_script(source.text, variables))
 
@@ -64,7 +64,15 @@ def parse_tokens(source: SourceText, lexed: Lexed) -> Script:
             break
         _one(parser, bag, statements)
     bag.extend(parser.notes)
+    if "{{" in source.text:
+        _note_templates(source, lexed, bag)
     return Script(tuple(statements), tuple(_without_echoes(bag, lexed)))
+
+
+def _note_templates(source: SourceText, lexed: Lexed, bag: Bag) -> None:
+    for token, text in templates(lexed):
+        help = "write ${name} for a variable of flinkddl, or have the template's own tool fill it in before"
+        bag.note("FD672", f"{text} is plain text here, as in Flink", Span(source, token.start, token.end), help)
 
 
 def _one(parser: StatementParser, bag: Bag, statements: list[ParsedStatement]) -> None:

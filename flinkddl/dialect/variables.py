@@ -1,28 +1,33 @@
-"""``${name}`` and ``{{name}}`` in scripts: replaced from given variables and the environment, places kept.
+"""``${name}`` in scripts: replaced from given variables and the environment, places kept.
 
 ``${name:-default}`` has a default. Comments are left alone. A variable stands for text, also inside a string.
+``{{name}}`` and ``{{secret:..}}`` of templates are text, as they are to Flink; a note says so.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import did_you_mean
-from flinkddl.dialect.tokens import Fault, Lexed, lex, shift
+from flinkddl.dialect.tokens import NAME, STRING, Fault, Lexed, lex, shift
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-_VARIABLE = r"\$\{\s*(?P<a>[A-Za-z_][\w.-]*?)\s*(?::-(?P<default>[^}]*))?\}|\{\{\s*(?P<b>[A-Za-z_][\w.-]*)\s*\}\}"
+    from flinkddl.dialect.tokens import Token
+
+_VARIABLE = r"\$\{\s*(?P<name>[A-Za-z_][\w.-]*?)\s*(?::-(?P<default>[^}]*))?\}"
+_TEMPLATE = re.compile(r"\{\{\s*[A-Za-z_][\w.:/-]*\s*\}\}")
 _PIECE = re.compile(rf"--[^\n]*|//[^\n]*|/\*(?!\+)[\s\S]*?\*/|{_VARIABLE}|'(?:[^'])*'|`[^`]*`")
 _INNER = re.compile(_VARIABLE)
 
 
 def lex_script(text: str, variables: Mapping[str, str] | None = None) -> Lexed:
     """Replace the variables of a script and split it into tokens whose offsets point into the text as given."""
-    if "${" not in text and "{{" not in text:
+    if "${" not in text:
         return lex(text)
     known: dict[str, str] = {**os.environ, **(variables or {})}
     pieces: list[str] = []
@@ -51,19 +56,28 @@ def lex_script(text: str, variables: Mapping[str, str] | None = None) -> Lexed:
     return lexed
 
 
+def templates(lexed: Lexed) -> Iterator[tuple[Token, str]]:
+    """Yield each token that holds ``{{name}}`` in quotes, or begins one outside, and that text."""
+    for token, after in pairwise(lexed.tokens):
+        if token.kind in (STRING, NAME) and (found := _TEMPLATE.search(token.text)):
+            yield token, found.group()
+        elif token.key == after.key == "{" and token.end == after.start:
+            yield token, "{{"
+
+
 def _variables(text: str) -> list[re.Match[str]]:
     out: list[re.Match[str]] = []
     for found in _PIECE.finditer(text):
         first = found.group()[0]
         if first in "'`":
             out.extend(_INNER.finditer(text, found.start(), found.end()))
-        elif first in "${":
+        elif first == "$":
             out.append(found)
     return out
 
 
 def _value(found: re.Match[str], known: Mapping[str, str], faults: list[Fault], given: Mapping[str, str]) -> str:
-    name = found["a"] or found["b"]
+    name = found["name"]
     value: str | None = known.get(name) if name in known else found["default"]
     if value is None:
         help = did_you_mean(name, given) or f"give it with -D {name}=value or set it in the environment"

@@ -175,11 +175,8 @@ def _spark_options(node: Sink, options: ResolvedOptions, config: Mapping[str, st
     topics = options["topic"] or ()
     if len(topics) == 1:
         spark["topic"] = str(*topics)
-    partitioner = options["sink.partitioner"] or "default"
-    if partitioner == "fixed":
-        spark["partitioner"] = partitioner
-    elif partitioner not in ("default", "round-robin"):
-        spark["kafka.partitioner.class"] = partitioner
+    if options["sink.partitioner"] == "fixed":
+        spark["partitioner"] = "fixed"
     if options["sink.parallelism"]:
         spark["parallelism"] = str(options["sink.parallelism"])
     guarantee = options["sink.semantic"] or options["sink.delivery-guarantee"] or "at-least-once"

@@ -110,3 +110,8 @@ def _reset_warning(options: Mapping[str, OptionText], role: Role, mode: str, bag
             text.key_span,
             "it counts only where 'scan.startup.mode' is 'group-offsets'",
         )
+
+
+def replaced() -> dict[str, str]:
+    """Return the properties that are not passed on, and what happens instead; those that Flink replaces too apart."""
+    return {name: p.warn for name, p in _OWN.items() if p.warn is not None and not name.endswith("serializer")}

@@ -23,6 +23,8 @@ _CLASS = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] ")
 _RANGE = re.compile(r"Current (Committed|Available) Offsets: (.*)")
 _OUT_OF_RANGE = re.compile(r"Fetch position FetchPosition\{offset=(\d+),.*? is out of range for partition (\S+)-(\d+)")
 _UNREAD = re.compile(r"Could not read records in offset \[(\d+), \d+\) for topic partition (\S+)-(\d+)")
+_QUOTED = re.compile(r"(['\"])((?:(?!\1).){200})(?:(?!\1).){100,}\1")
+_LONGEST = 2000
 _PLACE = re.compile(r"KafkaV2\[[^\]]*\]+: (\{.*?\}\})")
 
 
@@ -44,11 +46,14 @@ def job_failed(job: SparkJob, write: Write, error: Exception) -> JobFailed:
     target = f"the query into '{short(write.table or write.name)}' failed"
     ours = _OURS.search(text)
     if ours is not None:
-        message = f"{target}: {ours[2].strip()}"
+        message = f"{target}: {brief(ours[2].strip())}"
         help = f"flinkddl error {ours[1]} says more; the whole error is in '{log}'"
     else:
         where = records_in_question(text)
-        message, help = f"{target}{f' on {where}' if where else ''}: {reason(text)}", f"the whole error is in '{log}'"
+        message, help = (
+            f"{target}{f' on {where}' if where else ''}: {brief(reason(text))}",
+            f"the whole error is in '{log}'",
+        )
     return JobFailed(Diagnostic("FD830", message, help=help), write.name, log, text)
 
 
@@ -104,6 +109,12 @@ def reason(text: str) -> str:
     line = (telling or causes or text.strip().splitlines() or ["unknown reason"])[-1 if causes else 0]
     line = re.sub(r"\s*SQLSTATE: \w+.*$", "", _CLASS.sub("", line)).strip()
     return line.rstrip(".") or "unknown reason"
+
+
+def brief(text: str) -> str:
+    """Return a sentence with each value that it quotes cut to 200 characters: a field of megabytes is no message."""
+    text = _QUOTED.sub(r"\1\2...\1", text)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 300]} ... {text[-200:]}"
 
 
 def records_in_question(text: str) -> str:

@@ -18,6 +18,7 @@ from flinkddl.runtime.connect import MemoryRows, check_kafka, close_session, is_
 from flinkddl.runtime.cores import check_cores
 from flinkddl.runtime.ending import end_between_batches, end_now, stop_on_signals
 from flinkddl.runtime.failures import JobFailed, job_failed, lost_place, with_first
+from flinkddl.runtime.gone_topics import with_topic
 from flinkddl.runtime.idle import IdlePartitions
 from flinkddl.runtime.kafka_admin import KafkaAdmin, Offsets
 from flinkddl.runtime.offsets import await_stops, client_properties, topics_of
@@ -302,7 +303,7 @@ class RunningJob:
             except Exception as error:
                 if self._stop.is_set():
                     return
-                raise with_first(job_failed(self.job, write, error), self._watch_topics.first) from error
+                raise self._explained(job_failed(self.job, write, error)) from error
 
     def _interrupt_on_stop(self, tag: str) -> None:
         while self.status in {"starting", "running"}:
@@ -438,7 +439,10 @@ class RunningJob:
                 failed = job_failed(self.job, write, error)
                 if lost_place(failed.text) is not None:
                     self._watch_topics.settle()  # raises FD865
-                raise with_first(failed, self._watch_topics.first)
+                raise self._explained(failed)
+
+    def _explained(self, failed: JobFailed) -> JobFailed:
+        return with_topic(with_first(failed, self._watch_topics.first), self._sources)
 
     def _stop_after_batch(self) -> None:
         """Stop each query between two batches: a batch that is cut off would be written again by the next run.

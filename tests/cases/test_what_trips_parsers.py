@@ -44,7 +44,7 @@ CASES: dict[str, tuple[str, int, set[str]]] = {
     # settings, variables, line ends
     "SET without quotes": ("SET parallelism.default = 2;\nSET execution.checkpointing.interval=10s;", 2, set()),
     "a variable of the shell": ("CREATE TABLE t (a INT) WITH ('connector' = '${CONNECTOR}');", 1, set()),
-    "a variable of a template": ("CREATE TABLE t (a INT) WITH ('connector' = '{{ CONNECTOR }}');", 1, set()),
+    "a placeholder of a template, which is text": ("CREATE TABLE t (a INT) WITH ('connector' = '{{ CONNECTOR }}');", 1, set()),
     "CRLF line ends": (f"{SRC}{SINK}{INSERT};".replace("\n", "\r\n"), 3, set()),
     "a byte order mark": (f"\ufeff{SRC}", 1, set()),
     # tables

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from flinkddl.dialect import nodes
 from tests.dialect.helpers import CASES, json_lines, script
 
 TABLE = json_lines(CASES / "errors.jsonl")
@@ -48,3 +49,29 @@ def test_a_missing_semicolon_keeps_both_statements() -> None:
     parsed = script("CREATE TABLE a (x INT) WITH ('connector' = 'datagen')\nINSERT INTO b SELECT * FROM a")
     assert [d.code for d in parsed.diagnostics] == ["FD108"]
     assert len(parsed.statements) == 2
+
+
+PLACED = "CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = '{}')"
+
+
+@pytest.mark.parametrize(
+    ("text", "noted"),
+    [
+        ("{{ TOPIC }}", ["{{ TOPIC }} is plain text here, as in Flink"]),
+        ("{{secret:topics/orders}}", ["{{secret:topics/orders}} is plain text here, as in Flink"]),
+        ('{"a":{"b":{}}}', []),
+        ("{{", []),
+    ],
+)
+def test_placeholders_of_templates_are_text(text: str, noted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOPIC", "orders")
+    parsed = script(PLACED.replace("{}", text), TOPIC="orders")
+    assert [(d.code, d.severity, d.message) for d in parsed.diagnostics] == [("FD672", "note", n) for n in noted]
+    assert parsed.ok
+    (statement,) = parsed.statements
+    assert text in {o.expression.name for o in statement.tree.find_all(nodes.Option)}
+
+
+def test_a_placeholder_outside_of_quotes_is_no_sql() -> None:
+    found = script("SELECT {{ a }} FROM t", a="b").diagnostics
+    assert {d.code: d.severity for d in found} == {"FD102": "error", "FD672": "note"}

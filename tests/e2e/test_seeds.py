@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +19,7 @@ from flinkddl.lower.script import compile_script
 from flinkddl.runtime.broker import Broker, BrokerOptions
 from flinkddl.runtime.broker_config import Listener
 from samples.topics import read_topic
+from tests.support.seeds import NAMES, SLIPS, meant, seed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,30 +28,8 @@ if TYPE_CHECKING:
 
     from flinkddl.runtime.kafka_admin import KafkaAdmin
 
-SEEDS = Path(__file__).parents[1] / "cases" / "seeds"
-NAMES = sorted(p.stem for p in SEEDS.glob("*.sql"))
 SECONDS = 120.0
 
-# What a page writes -> (what it means, what the message or its help says).
-KEY = ("PRIMARYKEY", "PRIMARY KEY", "did you mean 'PRIMARY KEY'?")
-NOT = ("NOTENFORCED", "NOT ENFORCED", "did you mean 'NOT ENFORCED'?")
-SLIPS: dict[str, list[tuple[str, str, str]]] = {
-    "baidu_1_syntax": [KEY],
-    "baidu_2_source_table": [
-        ("WATERMARKFOR", "WATERMARK FOR", "did you mean 'WATERMARK FOR'?"),
-        KEY,
-        NOT,
-        ("'properties. bootstrap.servers'", "'properties.bootstrap.servers'", "properties.bootstrap.servers"),
-    ],
-    "baidu_3_result_table": [
-        KEY,
-        NOT,
-        ("page views_per_region", "pageviews_per_region", "expected a query"),
-        ("page views", "pageviews", "'page' not found"),
-        ("DISTINCTuser_id", "DISTINCT user_id", "'DISTINCTuser_id' not found"),
-    ],
-    "streampark_1_example": [("WATERMARK FOR viewtime", "WATERMARK FOR view_time", "did you mean 'view_time'?")],
-}
 WARNED = {
     "baidu_2_source_table": {"FD227", "FD473"},
     "baidu_3_result_table": {"FD227", "FD473"},
@@ -59,18 +37,6 @@ WARNED = {
 }
 STRICT = {"baidu_2_source_table": "FD307", "baidu_3_result_table": "FD307", "streampark_1_example": "FD307"}
 STRICT |= {"oceanus_2_example": "FD553"}
-
-
-def seed(name: str) -> str:
-    return (SEEDS / f"{name}.sql").read_text(encoding="utf-8")
-
-
-def meant(name: str) -> str:
-    """Return a block without its slips."""
-    text = seed(name)
-    for wrong, right, _ in SLIPS.get(name, ()):
-        text = text.replace(wrong, right)
-    return text
 
 
 def said(text: str, strict: bool = False) -> list[Any]:

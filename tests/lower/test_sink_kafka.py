@@ -53,7 +53,7 @@ def job(text: str) -> J.SparkJob:
                      {"transactional-id": PREFIX}, id="K19"),
         pytest.param(KAFKA | {"sink.parallelism": "100"}, J.KAFKA_SINK, {"parallelism": "100"}, id="K21"),
         pytest.param(KAFKA | {"sink.partitioner": "round-robin"}, "kafka", {}, id="round-robin"),
-        pytest.param(KAFKA | {"sink.partitioner": "com.acme.Mine"}, "kafka",
+        pytest.param(KAFKA | {"properties.partitioner.class": "com.acme.Mine"}, "kafka",
                      {"kafka.partitioner.class": "com.acme.Mine"}, id="class"),
         pytest.param(KAFKA | ONCE | {"properties.transaction.timeout.ms": "60000"}, J.KAFKA_SINK,
                      {"transactional-id": PREFIX, "kafka.transaction.timeout.ms": "60000"}, id="timeout"),

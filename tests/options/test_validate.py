@@ -97,6 +97,8 @@ REFUSED = [
     ("K35-V35", "kafka", "sink", {"key.format": "json", "key.fields": "a", "sink.partitioner": "round-robin"}, ("FD222", "key.fields")),
     ("V36", "kafka", "sink", {"sink.partitioner": ""}, ("FD222", "empty")),
     ("K34-V37", "kafka", "sink", {"sink.partitioner": "abc"}, ("FD222", "'abc'")),
+    ("V37-class", "kafka", "sink", {"sink.partitioner": "com.acme.ByRegion"}, ("FD222", "KafkaPartitioner")),
+    ("V37-flink", "kafka", "sink", {"sink.partitioner": "org.apache.flink.x.FixedPartitioner"}, ("FD222", "KafkaPartitioner")),
     ("K36-V38", "kafka", "sink", {"sink.delivery-guarantee": "exactly-once"}, ("FD218", "'sink.transactional-id-prefix'")),
     ("U18-V38", "upsert-kafka", "sink", {"sink.delivery-guarantee": "exactly-once"}, ("FD218", "'sink.transactional-id-prefix'")),
     ("V39", "kafka", "sink", {"sink.semantic": "exactly-once"}, ("FD218", "'sink.transactional-id-prefix'")),

@@ -15,7 +15,7 @@ from flinkddl.runtime.checkpoint import (
     mark_drained,
     open_checkpoint,
 )
-from flinkddl.runtime.failures import job_failed, reason, records_in_question
+from flinkddl.runtime.failures import brief, job_failed, reason, records_in_question
 from flinkddl.runtime.offsets import assigned, parse_specific, spark_options, stop_condition
 from flinkddl.runtime.storage import LOCAL
 
@@ -165,3 +165,22 @@ def test_a_record_that_does_not_fit_is_told_in_the_words_of_its_format() -> None
     assert diagnostic.message == f"the query into 'copy' failed: {where}"
     assert diagnostic.help == f"flinkddl error FD750 says more; the whole error is in '{failed.log}'"
     assert failed.log.read_text().endswith(f"{text}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Division by zero", "Division by zero"),
+        (f"cannot read '{'a' * 299}' as INT", f"cannot read '{'a' * 299}' as INT"),
+        (f"cannot read '{'a' * 2_000_000}' as INT", f"cannot read '{'a' * 200}...' as INT"),
+        (f"value \"{'b' * 301}\" of 'x'", f"value \"{'b' * 200}...\" of 'x'"),
+    ],
+)
+def test_a_long_value_is_quoted_with_its_beginning(text: str, shown: str) -> None:
+    assert brief(text) == shown
+
+
+def test_whatever_a_long_sentence_quotes_it_is_cut() -> None:
+    shown = brief("it's {" + "'\"" * 1_000_000 + "} that broke")
+    assert len(shown) == 1905
+    assert shown.endswith("} that broke")

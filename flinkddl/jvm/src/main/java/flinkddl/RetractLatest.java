@@ -15,11 +15,14 @@ import org.apache.spark.sql.types.StructType;
  */
 final class RetractLatest extends Retract<RetractLatest.Newest> {
     private final RetractOrder order;
+    private final int orders;
     private final int fields;
 
     RetractLatest(StructType inputs) {
         super("retract_latest", inputs);
-        order = new RetractOrder((StructType) struct(1).apply(0).dataType());
+        StructType o = (StructType) struct(1).apply(0).dataType();
+        order = new RetractOrder(o);
+        orders = o.length();
         fields = ((StructType) struct(1).apply(1).dataType()).length();
     }
 
@@ -92,7 +95,7 @@ final class RetractLatest extends Retract<RetractLatest.Newest> {
         }
     }
 
-    private InternalRow version(byte[] change) { return view(change, 2).getStruct(0, fields); }
+    private InternalRow version(byte[] change) { return view(change, 2).getStruct(0, orders); }
 
     private InternalRow payload(byte[] change, boolean deleted) {
         return change == null || deleted ? null : view(change, 2).getStruct(1, fields);
