@@ -128,6 +128,13 @@ class WithWatermark(_One):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Coalesce(_One):
+    """``df.coalesce``: at most so many tasks; each takes its partitions one after the other, in their order."""
+
+    tasks: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class WithMetadata(_One):
     """``df.withMetadata``: each column with what Spark is to know of it (``WATERMARKED``)."""
 

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING
 
 from flinkddl.lower import realtime
 from flinkddl.lower.dataflow import state_of
-from flinkddl.lower.job import DropDuplicates, GroupBy, JoinStep, Read, Rows, Select, UnionAll, Where, WithWatermark
+from flinkddl.lower.job import (
+    Coalesce,
+    DropDuplicates,
+    GroupBy,
+    JoinStep,
+    Read,
+    Rows,
+    Select,
+    UnionAll,
+    Where,
+    WithWatermark,
+)
 from flinkddl.lower.stream.ttl import forgets
 from flinkddl.plan.explain import describe
 from flinkddl.plan.nodes import Sink
@@ -99,6 +110,8 @@ def spark_operator(step: Step) -> str:
             return "union"
         case WithWatermark():
             return "withWatermark"
+        case Coalesce():
+            return f"coalesce {step.tasks}"
         case Rows():
             return "constant rows"
         case Where() | Select():

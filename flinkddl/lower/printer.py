@@ -278,6 +278,11 @@ def _(step: J.WithWatermark, names: Mapping[str, str]) -> str:
 
 
 @_print_step.register
+def _(step: J.Coalesce, names: Mapping[str, str]) -> str:
+    return _chain(names[step.input], [f".coalesce({step.tasks})"])
+
+
+@_print_step.register
 def _(step: J.WithMetadata, names: Mapping[str, str]) -> str:
     calls = [f".withMetadata({_text(c)}, {json.dumps(m)})" for c, m in step.columns.items()]
     return _chain(names[step.input], calls)

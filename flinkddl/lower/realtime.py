@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.context import WINDOW
-from flinkddl.lower.job import DropDuplicates, GroupBy, JoinStep, Limit, OrderBy, Read, SparkJob, UnionAll
+from flinkddl.lower.job import Coalesce, DropDuplicates, GroupBy, JoinStep, Limit, OrderBy, Read, SparkJob, UnionAll
 from flinkddl.options.values import parse_duration
 from flinkddl.records import replace
 
@@ -51,6 +51,10 @@ def blocker(step: Step) -> str | None:
             return "compares each group with what it was before the batch, and real-time mode has no such batches"
         case JoinStep():
             return "joins two streams, which real-time mode does not"
+        case Coalesce():
+            return (
+                "reads a topic's partitions one after the other ('scan.parallelism'); real-time mode reads all at once"
+            )
         case OrderBy() | Limit():
             return "sorts, which real-time mode does not"
     return None

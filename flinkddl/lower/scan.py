@@ -50,7 +50,18 @@ def lower_scan(node: Scan, ctx: Lowering, sequence: bool = False) -> Rel:
     if rows is None:
         raise FlinkDdlError.of("FD651", f"connector '{node.options.connector}' cannot be read from", node.span)
     rel = _all_columns(node, rows(node, ctx, sequence), ctx)
-    return _watermarked(node, rel, ctx) if ctx.streaming else rel
+    return _readers(node, _watermarked(node, rel, ctx) if ctx.streaming else rel, ctx)
+
+
+def _readers(node: Scan, rel: Rel, ctx: Lowering) -> Rel:
+    """Read a topic with ``scan.parallelism`` tasks at most, each a share of its partitions, as Flink's readers do.
+
+    Spark's own ``minPartitions`` would rather cut a partition in pieces, whose records could overtake each other.
+    """
+    if "kafka" not in node.options.connector or not (most := node.options["scan.parallelism"]):
+        return rel
+    name = ctx.fresh(f"{node.table.path.name}_readers")
+    return rel.with_(step=ctx.add(J.Coalesce(name=name, input=rel.step, tasks=most, note="scan.parallelism")).name)
 
 
 def _all_columns(node: Scan, raw: Rel, ctx: Lowering) -> Rel:

@@ -33,7 +33,7 @@ _BOUNDS = {
 def datagen_rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
     """Lower a datagen table to its physical columns; computed ones are the caller's."""
     options: ResolvedOptions = node.options
-    total = _total(node)
+    total, tasks = _total(node), options["scan.parallelism"]
     physical = node.table.physical
     if not ctx.streaming:
         if total is None:
@@ -44,13 +44,16 @@ def datagen_rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
                 help="set 'number-of-rows'",
             )
         source: J.Step = J.Rows(
-            name=ctx.fresh(node.table.path.name), query=f"SELECT id AS `{_NUMBER}` FROM range({total})", note="datagen"
+            name=ctx.fresh(node.table.path.name),
+            query=f"SELECT id AS `{_NUMBER}` FROM range({f'0, {total}, 1, {tasks}' if tasks else total})",
+            note="datagen",
         )
     else:
         source = J.Read(
             name=ctx.fresh(node.table.path.name),
             format="rate",
-            options={"rowsPerSecond": str(options["rows-per-second"])},
+            options={"rowsPerSecond": str(options["rows-per-second"])}
+            | ({"numPartitions": str(tasks)} if tasks else {}),
             streaming=True,
             table=str(node.table.path),
             note="datagen",
@@ -99,6 +102,11 @@ def _column(name: str, t: DataType, options: ResolvedOptions, number: str) -> st
     return f"IF(rand() < {rate}, NULL, {text})" if rate and float(rate) > 0 else text
 
 
+def _size(most: int, option: Callable[[str], str | None]) -> str:
+    """Return the length of a random text: ``most``, or with ``var-len`` one from 1 to that."""
+    return f"CAST(floor(rand() * {most}) + 1 AS INT)" if option("var-len") == "True" else str(most)
+
+
 def _random(t: DataType, option: Callable[[str], str | None]) -> str:
     target = spark_type(t)
     match t.root:
@@ -118,11 +126,11 @@ def _random(t: DataType, option: Callable[[str], str | None]) -> str:
         case Root.CHAR | Root.VARCHAR:
             n = int(option("length") or min(t.precision or _LENGTH, _LENGTH))
             blocks = ", ".join("md5(CAST(rand() AS STRING))" for _ in range(n // 32 + 1))
-            return f"substring(concat({blocks}), 1, {n})"
+            return f"substring(concat({blocks}), 1, {_size(n, option)})"
         case Root.BINARY | Root.VARBINARY:
             n = int(option("length") or min(t.precision or _LENGTH, _LENGTH))
             blocks = ", ".join("md5(CAST(rand() AS STRING))" for _ in range(n // 16 + 1))
-            return f"substring(unhex(concat({blocks})), 1, {n})"
+            return f"substring(unhex(concat({blocks})), 1, {_size(n, option)})"
         case Root.DATE:
             return "CAST(current_timestamp() AS DATE)"
         case Root.TIME:

@@ -56,13 +56,24 @@ def filesystem_write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
         name=node.target,
         input=ctx.add(select).name,
         format="parquet" if name == "parquet" else "text",
-        options={"path": str(options["path"])},
+        options={"path": str(options["path"]), **_writer_properties(options)},
         mode=ctx.output_mode,
         table=node.target,
         note=note,
         partitions=tuple(parts),
         overwrite=node.overwrite,
     )
+
+
+def _writer_properties(options: ResolvedOptions) -> dict[str, str]:
+    """Return the properties of the Parquet writer, which Spark takes under the names that Flink has for them."""
+    form = options.value_format
+    if form is None or form.name != "parquet":
+        return {}
+    return {k: t.value for k, t in options.texts.items() if k.startswith("parquet.") and k not in _OF_TIMES}
+
+
+_OF_TIMES = ("parquet.utc-timezone", "parquet.timestamp.time.unit", "parquet.write.int64.timestamp")
 
 
 def _check_overwrite(sink: Sink, node: Node) -> None:

@@ -25,11 +25,12 @@ _NOT_USED = "is not passed on"
 class Property:
     """A client property that is not simply passed on: ``warn`` says what happens to it, None keeps silent.
 
-    ``roles`` limits the warning to the roles in which the property would matter.
+    ``roles`` limits the warning to the roles in which the property would matter; in ``passed`` ones it is passed on.
     """
 
     warn: str | None = None
     roles: tuple[str, ...] = ("source", "sink")
+    passed: tuple[str, ...] = ()
 
 
 _OWN: Mapping[str, Property] = {
@@ -50,7 +51,7 @@ _OWN: Mapping[str, Property] = {
     "register.consumer.metrics": Property(),
     "register.producer.metrics": Property(),
     "flink.disable-metrics": Property(),
-    "interceptor.classes": Property("is not passed on: Spark allows no interceptors", ("source",)),
+    "interceptor.classes": Property("is not passed on: Spark allows no interceptors", ("source",), ("sink",)),
 }
 
 # The modes in which Flink overwrites auto.offset.reset, and with what.
@@ -82,7 +83,7 @@ def resolve(options: Mapping[str, OptionText], role: Role, mode: str, bag: Bag) 
             continue
         name = key[len(PREFIX) :]
         known = _OWN.get(name)
-        if known is None:
+        if known is None or role in known.passed:
             out[name] = clean(name, text.value)
         elif known.warn and role in known.roles and not _harmless(name, text.value):
             bag.warning("FD223", f"'{key}' {known.warn}", text.key_span, "remove the option")

@@ -14,6 +14,7 @@ from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.lower.partitions import can_name
 from flinkddl.records import replace
 from flinkddl.runtime.checkpoint import Checkpoint, changed_partitions, forget_stops, kept_stops, mark_drained
+from flinkddl.runtime.classes import check_classes
 from flinkddl.runtime.connect import MemoryRows, check_kafka, close_session, is_connect, server_gone
 from flinkddl.runtime.cores import check_cores
 from flinkddl.runtime.ending import end_between_batches, end_now, stop_on_signals
@@ -189,6 +190,7 @@ class RunningJob:
             )
             if is_connect(self._spark) and self._sources.uses_kafka:
                 check_kafka(self._spark)
+            check_classes(self._spark, self.job)
             self._sources.preflight()
             check_cores(self._spark, self.job)
             self._check_topics()

@@ -70,6 +70,11 @@ def _(step: J.WithWatermark, spark: SparkSession, frames: Mapping[str, Any]) -> 
     return frame.observe(step.observed, expr(f"max(unix_micros({quote(step.column)}))").alias(LATEST))
 
 
+@apply_step.register(J.Coalesce)
+def _(step: J.Coalesce, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
+    return frames[step.input].coalesce(step.tasks)
+
+
 @apply_step.register(J.WithMetadata)
 def _(step: J.WithMetadata, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
     frame = frames[step.input]

@@ -174,6 +174,16 @@ def test_what_is_written_reads_back(files: Files, format: str) -> None:
     )
 
 
+@pytest.mark.parametrize("codec", ["GZIP", "ZSTD"])
+def test_properties_of_the_parquet_writer(files: Files, codec: str) -> None:
+    from pyarrow.parquet import ParquetFile
+
+    files.table("t", "a INT", "parquet", parquet_compression=codec)
+    files.run("INSERT INTO t VALUES (1)")
+    (file,) = (files.root / "t").glob("part-*")
+    assert ParquetFile(file).metadata.row_group(0).column(0).compression == codec
+
+
 def changes(*pairs: tuple[Any, Any, str]) -> str:
     return "".join(json.dumps({"before": a, "after": b, "op": op}) + "\n" for a, b, op in pairs)
 

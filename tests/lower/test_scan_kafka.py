@@ -1,10 +1,24 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from flinkddl.api import Catalog
+from flinkddl.diagnostics import SourceText
 from flinkddl.lower import job as J
+from flinkddl.lower.partitions import split
 from flinkddl.lower.printer import print_pyspark
+from flinkddl.lower.script import compile_script
 from tests.lower.test_sink_kafka import job
+from tests.runtime.jobs import produce
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from flinkddl.runtime.broker import Broker
 
 SCRIPT = """
 CREATE TABLE src (id BIGINT) WITH ('connector' = 'kafka', 'topic' = 's', 'format' = 'json',
@@ -43,3 +57,57 @@ def test_discovery_is_said_and_kept(more: str, fixed: bool, said: str) -> None:
     assert read.fixed is fixed
     assert read.note.endswith(f"src{said}")
     assert (".assigned({" in print_pyspark([made])) is fixed
+
+
+READERS = ", 'scan.parallelism' = '2'"
+
+
+def test_scan_parallelism_bounds_the_tasks_that_read() -> None:
+    (step,) = [s for s in job(SCRIPT.format(more=READERS)).steps if isinstance(s, J.Coalesce)]
+    assert step.tasks == 2
+    assert ".coalesce(2)" in print_pyspark([job(SCRIPT.format(more=READERS))])
+    assert not [s for s in job(SCRIPT.format(more="")).steps if isinstance(s, J.Coalesce)]
+
+
+def test_scan_parallelism_counts_for_all_partitions_that_have_a_watermark_each() -> None:
+    timed = """
+    CREATE TABLE src (ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'kafka', 'topic' = 's',
+      'format' = 'json', 'properties.bootstrap.servers' = 'b:1', 'scan.startup.mode' = 'earliest-offset',
+      'scan.parallelism' = '2');
+    CREATE TABLE snk (n BIGINT) WITH ('connector' = 'blackhole');
+    INSERT INTO snk SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE src, DESCRIPTOR(ts), INTERVAL '1' HOUR))
+      GROUP BY window_start, window_end;
+    """
+    made = job(timed)
+    (read,) = [s for s in made.steps if isinstance(s, J.Read)]
+    apart = split(made, {read.name: {"s": [0, 1, 2]}})
+    steps = {s.name: s for s in apart.steps}
+    (readers,) = [s for s in apart.steps if isinstance(s, J.Coalesce)]
+    assert len([s for s in J.below(readers, steps) if isinstance(s, J.Read)]) == 3
+
+
+def test_scan_parallelism_is_not_for_real_time_mode() -> None:
+    text = "SET 'flinkddl.execution.mode' = 'realtime';\n" + SCRIPT.format(more=READERS).replace("blackhole", "print")
+    (found,) = [d for d in compile_script(SourceText("t", text)).diagnostics if d.severity == "error"]
+    assert found.code == "FD662"
+    assert "'scan.parallelism'" in found.message
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize(
+    ("given", "tasks"), [("", 4), (", 'scan.parallelism' = '2'", 2), (", 'scan.parallelism' = '9'", 4)]
+)
+def test_so_many_tasks_read_a_topic_each_partition_in_order(
+    spark: SparkSession, broker: Broker, new_topic: Callable[..., str], given: str, tasks: int
+) -> None:
+    topic = new_topic("src", partitions=4)
+    for partition in range(4):
+        produce(broker.bootstrap, topic, ({"id": n} for n in range(20)), partition)
+    catalog = Catalog(spark, views=False)
+    catalog.execute(f"""CREATE TABLE src (id INT, place INT METADATA FROM 'partition') WITH ('connector' = 'kafka',
+      'topic' = '{topic}', 'format' = 'json', 'properties.bootstrap.servers' = '{broker.bootstrap}',
+      'scan.startup.mode' = 'earliest-offset' {given})""")
+    frame = catalog.table("src", mode="batch").selectExpr("place", "id", "spark_partition_id() AS task")
+    rows = [tuple(row) for row in frame.collect()]
+    assert len({task for _, _, task in rows}) == tasks
+    assert all([n for p, n, _ in rows if p == place] == list(range(20)) for place in range(4))

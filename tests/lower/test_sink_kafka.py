@@ -55,6 +55,8 @@ def job(text: str) -> J.SparkJob:
         pytest.param(KAFKA | {"sink.partitioner": "round-robin"}, "kafka", {}, id="round-robin"),
         pytest.param(KAFKA | {"properties.partitioner.class": "com.acme.Mine"}, "kafka",
                      {"kafka.partitioner.class": "com.acme.Mine"}, id="class"),
+        pytest.param(KAFKA | {"properties.interceptor.classes": "com.acme.Mine"}, "kafka",
+                     {"kafka.interceptor.classes": "com.acme.Mine"}, id="interceptor"),
         pytest.param(KAFKA | ONCE | {"properties.transaction.timeout.ms": "60000"}, J.KAFKA_SINK,
                      {"transactional-id": PREFIX, "kafka.transaction.timeout.ms": "60000"}, id="timeout"),
         pytest.param(UPSERT | ONCE, J.KAFKA_SINK, {"transactional-id": PREFIX}, id="U04"),

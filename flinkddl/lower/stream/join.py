@@ -64,7 +64,7 @@ def join(left: Rel, right: Rel, node: Join, ctx: Lowering, want: Want) -> Rel:
     safe = node.null_safe if keys else ()
     rest = residual(node.condition, keys, len(left.fields))
     appends = left.kind == right.kind == "append"
-    bilinear = ctx.config.get(STRATEGY) == "bilinear"
+    bilinear = ctx.config.get(STRATEGY, "").lower() == "bilinear"
     if node.kind == "inner" and keys and (appends or bilinear) and not must_forget(ctx, *node.ttl, span=node.span):
         out = native(left, right, keys, ctx, safe)
     elif rest is None:
