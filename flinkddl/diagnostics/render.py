@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.diagnostics.report import alike, times
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from flinkddl.diagnostics.report import Diagnostic
     from flinkddl.diagnostics.source import Span
 
 _PICTURES = {n: 0x2400 + n for n in range(32) if chr(n) not in "\t\n"} | {0x7F: 0x2421}
 _PICTURES |= dict.fromkeys([*range(0x80, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
+_LINE, _PLACES = 240, 10
 _SARIF_LEVEL = {"error": "error", "warning": "warning", "note": "note"}
 
 
 def render_text(diagnostics: Iterable[Diagnostic]) -> str:
-    """Render findings as ``file:line:column: severity CODE: message`` with the line and carets below."""
-    return printable("\n".join(_one(d) for d in diagnostics))
+    """Render findings as ``file:line:column: severity CODE: message`` with the line and carets below.
+
+    Equal ones are printed once, with their number and the places of the others.
+    """
+    return printable("\n".join(_one(*same) for same in alike(diagnostics)))
 
 
 def printable(text: str) -> str:
@@ -29,7 +35,7 @@ def printable(text: str) -> str:
     return text.translate(_PICTURES)
 
 
-def _one(d: Diagnostic) -> str:
+def _one(d: Diagnostic, *others: Diagnostic) -> str:
     where = f"{d.span}: " if d.span else ""
     lines = [f"{where}{d.severity} {d.code}: {d.message}"]
     if d.span:
@@ -39,16 +45,35 @@ def _one(d: Diagnostic) -> str:
     for related in d.related:
         lines.append(f"   {related.span}: {related.message}")
         lines += _snippet(related.span, None)
+    if others:
+        lines.append(_again(others))
     return "\n".join(lines)
 
 
+def _again(others: Sequence[Diagnostic]) -> str:
+    places = ["{}:{}".format(*d.span.position) for d in others[:_PLACES] if d.span]
+    at = f" at {', '.join(places)}{', ...' if len(others) > _PLACES else ''}" if places else ""
+    return f"   = the same {times(len(others))}{at}"
+
+
 def _snippet(span: Span, help: str | None) -> list[str]:
-    text, column, width = span.source.excerpt(span.start, span.end)
+    text, column, width = _clipped(*span.source.excerpt(span.start, span.end))
     gutter = f"{span.position[0]:>5} | "
     # Tabs stay tabs in the padding, so that the caret stands below its character in any terminal.
     pad = "".join("\t" if c == "\t" else " " for c in text[:column])
     caret = f"{' ' * (len(gutter) - 2)}| {pad}{'^' * width}"
     return [gutter + text, caret + (f" {help}" if help else "")]
+
+
+def _clipped(text: str, column: int, width: int) -> tuple[str, int, int]:
+    """Return the part of a line around a range, which is all of it unless a program wrote the line."""
+    if len(text) <= _LINE:
+        return text, column, width
+    first = max(0, min(column - _LINE // 4, len(text) - _LINE))
+    before, after = "... " if first else "", " ..." if first + _LINE < len(text) else ""
+    column -= first
+    width = max(1, min(width, _LINE - column))
+    return before + text[first : first + _LINE] + after, column + len(before), width
 
 
 def to_json(d: Diagnostic) -> dict[str, Any]:
@@ -64,8 +89,13 @@ def to_json(d: Diagnostic) -> dict[str, Any]:
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
-    """Render findings as a JSON array."""
-    return json.dumps([to_json(d) for d in diagnostics], ensure_ascii=False, indent=2)
+    """Render findings as a JSON array; of equal ones the first, with ``count`` and the ``places`` of the others."""
+    return json.dumps([_with_places(*same) for same in alike(diagnostics)], ensure_ascii=False, indent=2)
+
+
+def _with_places(d: Diagnostic, *others: Diagnostic) -> dict[str, Any]:
+    more = {"count": 1 + len(others), "places": [_place(o.span) for o in others if o.span]}
+    return to_json(d) | (more if others else {})
 
 
 def render_sarif(diagnostics: Iterable[Diagnostic]) -> str:

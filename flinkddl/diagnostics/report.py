@@ -47,7 +47,7 @@ class FlinkDdlError(Exception):
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(sorted(diagnostics, key=_place))
-        super().__init__("\n".join(_line(d) for d in self.diagnostics))
+        super().__init__("\n".join(_line(*same) for same in alike(self.diagnostics)))
 
     @classmethod
     def of(
@@ -103,6 +103,20 @@ class Bag:
 
     def __iter__(self) -> Iterator[Diagnostic]:
         return iter(sorted(self.items, key=_place))
+
+
+def alike(diagnostics: Iterable[Diagnostic]) -> Iterable[list[Diagnostic]]:
+    """Put findings together that say the same of several places in one script."""
+    groups: dict[object, list[Diagnostic]] = {}
+    for d in diagnostics:
+        source = d.span and d.span.source.name
+        groups.setdefault((source, d.severity, d.code, d.message, d.help, d.related), []).append(d)
+    return groups.values()
+
+
+def times(count: int) -> str:
+    """Return ``once more``, ``2 more times``."""
+    return "once more" if count == 1 else f"{count} more times"
 
 
 def each(jobs: Iterable[Callable[[], T]]) -> list[T]:
@@ -173,6 +187,7 @@ def _place(d: Diagnostic) -> tuple[str, int, int]:
     return (d.span.source.name, d.span.start, d.span.end) if d.span else ("", -1, -1)
 
 
-def _line(d: Diagnostic) -> str:
+def _line(d: Diagnostic, *others: Diagnostic) -> str:
     where = f"{d.span}: " if d.span else ""
-    return f"{where}{d.severity} {d.code}: {d.message}" + (f" ({d.help})" if d.help else "")
+    more = f" [{times(len(others))}]" if others else ""
+    return f"{where}{d.severity} {d.code}: {d.message}" + (f" ({d.help})" if d.help else "") + more

@@ -8,29 +8,39 @@ is cast to TIMESTAMP_NTZ, bare it passes through untouched.
 from __future__ import annotations
 
 import math
+import re
 import struct
 from datetime import date, datetime
 from decimal import Context, Decimal
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.functions import chains
 from flinkddl.functions.cast_sql import cast_sql
 from flinkddl.functions.catalogue import AGGREGATES, lookup
 from flinkddl.functions.core import NO_VALUE, Lowered, string
 from flinkddl.plan.nodes import Node, WatermarkSpec
-from flinkddl.plan.rex import Call, InputRef, Literal, Rex, transform
+from flinkddl.plan.rex import Call, InputRef, Literal, Rex, transform, walk
 from flinkddl.sqltypes import DataType, Root, quote, spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from flinkddl.diagnostics import Span
+
+DEEPEST = 160
+"""Calls within calls: with the 1 MB of stack that a thread of the JVM has, Spark's parser ends between 240 and 300."""
+LARGEST = 4_000_000
+_SPLIT = "write what is inside into a table of its own, and read that"
+_BRACKETS = re.compile(r"'(?:[^'\\]|\\.|'')*'|`[^`]*`|[()]", re.DOTALL)
 
 
 def to_spark(rex: Rex, columns: Sequence[str], zone: str = "UTC") -> str:
     """Return Spark SQL for an expression over ``columns``; ``zone`` is ``table.local-time-zone``."""
     if isinstance(rex, InputRef):
         return quote(columns[rex.index])
-    return _inner(_folded(rex), columns, zone)
+    return _checked(_inner(_folded(rex), columns, zone), rex)
 
 
 def _folded(rex: Rex) -> Rex:
@@ -63,7 +73,27 @@ def _seven_digits(rex: Call, text: str) -> Rex:
 
 def condition_to_spark(rex: Rex, columns: Sequence[str], zone: str = "UTC") -> str:
     """Return Spark SQL for a condition (no pass-through of rowtime columns)."""
-    return _inner(rex, columns, zone)
+    return _checked(_inner(rex, columns, zone), rex)
+
+
+def _checked(text: str, rex: Rex) -> str:
+    """Refuse what Spark's parser would end at with a StackOverflowError."""
+    if text.count("(") > DEEPEST and (levels := _levels(text)) > DEEPEST:
+        message = f"this expression is {levels} levels deep as Spark SQL; Spark takes about {DEEPEST}"
+        raise FlinkDdlError.of("FD118", message, _span(rex), _SPLIT)
+    return text
+
+
+def _levels(text: str) -> int:
+    most = level = 0
+    for token in _BRACKETS.finditer(text):
+        level += {"(": 1, ")": -1}.get(token[0], 0)
+        most = max(most, level)
+    return most
+
+
+def _span(rex: Rex) -> Span | None:
+    return next((r.span for r in walk(rex) if isinstance(r, Call) and r.span is not None), None)
 
 
 def _inner(rex: Rex, columns: Sequence[str], zone: str) -> str:
@@ -80,6 +110,9 @@ def _inner(rex: Rex, columns: Sequence[str], zone: str) -> str:
                 text = _call(link, (text, *other), zone)
         else:
             text = _long(text, links, [other for (other,) in others], zone)
+        if len(text) > LARGEST:
+            message = f"'{links[-1].function}' is {len(text):,} characters as Spark SQL; {LARGEST:,} are the most"
+            raise FlinkDdlError.of("FD119", message, _span(links[-1]), _SPLIT)
     return text
 
 
@@ -164,11 +197,13 @@ def user_functions(value: object) -> dict[str, str]:
     """Return the user functions below a plan node, an expression or a collection of them: Spark name to target."""
     found: dict[str, str] = {}
     left = [value]
+    seen: set[int] = set()
     while left:
         match left.pop():
             case tuple() | list() as items:
                 left.extend(items)
-            case Node() | Rex() | WatermarkSpec() as record:
+            case Node() | Rex() | WatermarkSpec() as record if id(record) not in seen:
+                seen.add(id(record))
                 if isinstance(record, Call) and record.function == "USER":
                     found[str(record.option("name"))] = str(record.option("target"))
                 left.extend(vars(record).values())

@@ -71,7 +71,8 @@ def push(node: Node, preds: Preds = ()) -> Node:
 
 
 def _on_top(node: Node, preds: Sequence[Rex]) -> Node:
-    return make.where(node, make.all_of(retyped(p, node.fields) for p in preds))
+    done: dict[int, Rex] = {}
+    return make.where(node, make.all_of(retyped(p, node.fields, done=done) for p in preds))
 
 
 def _children(node: Node) -> Node:
@@ -86,7 +87,7 @@ def _children(node: Node) -> Node:
     return replace(node, **changes) if changes else node
 
 
-def retyped(rex: Rex, fields: Sequence[Field], by: int = 0) -> Rex:
+def retyped(rex: Rex, fields: Sequence[Field], by: int = 0, done: dict[int, Rex] | None = None) -> Rex:
     """Return an expression with references moved by ``by`` and typed as the fields they now mean."""
 
     def change(r: Rex) -> Rex | None:
@@ -94,7 +95,7 @@ def retyped(rex: Rex, fields: Sequence[Field], by: int = 0) -> Rex:
             return replace(r, index=r.index + by, type=fields[r.index + by].type)
         return None
 
-    return transform(rex, change)
+    return transform(rex, change, done)
 
 
 def _split(preds: Preds, allowed: Callable[[frozenset[int]], bool]) -> tuple[Preds, Preds]:

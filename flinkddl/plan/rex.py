@@ -184,12 +184,13 @@ def walk(rex: Rex) -> Iterator[Rex]:
         yield found
 
 
-def transform(rex: Rex, change: Callable[[Rex], Rex | None]) -> Rex:
+def transform(rex: Rex, change: Callable[[Rex], Rex | None], done: dict[int, Rex] | None = None) -> Rex:
     """Rebuild an expression top down: ``change`` returns a replacement, or None to go on below.
 
-    What is shared is changed once and stays shared; what does not change is returned as it is.
+    What is shared is changed once and stays shared, also between expressions that one ``done`` is given for; what does
+    not change is returned as it is.
     """
-    done: dict[int, Rex] = {}
+    done = {} if done is None else done
     left = [(rex, False)]
     while left:
         found, below = left.pop()

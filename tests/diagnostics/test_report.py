@@ -1,12 +1,13 @@
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 import flinkddl
-from flinkddl.diagnostics import Bag, FlinkDdlError, SourceText, Span, did_you_mean, each, joined
+from flinkddl.diagnostics import Bag, Diagnostic, FlinkDdlError, SourceText, Span, did_you_mean, each, joined
 from flinkddl.diagnostics.codes import all_codes, page, title
-from flinkddl.diagnostics.render import render_text
+from flinkddl.diagnostics.render import render_json, render_sarif, render_text
 
 
 def test_text_has_place_line_caret_and_help() -> None:
@@ -21,6 +22,53 @@ def test_text_has_place_line_caret_and_help() -> None:
         "    2 |   'topc' = 'orders',",
         "      |   ^^^^^^ did you mean 'topic'?",
     ]
+
+
+def many(count: int) -> list[Diagnostic]:
+    source = SourceText("job.sql", "SELECT nope FROM t;\n" * count)
+    return [Diagnostic("FD450", "no column 'nope'", Span(source, 20 * i + 7, 20 * i + 11)) for i in range(count)]
+
+
+def test_equal_mistakes_are_printed_once_with_their_number_and_places() -> None:
+    other = Diagnostic("FD450", "no column 'none'", Span(SourceText("job.sql", "none"), 0, 4))
+    assert render_text([*many(3000)[:1], other, *many(3000)[1:]]).splitlines() == [
+        "job.sql:1:8: error FD450: no column 'nope'",
+        "    1 | SELECT nope FROM t;",
+        "      |        ^^^^",
+        f"   = the same 2999 more times at {', '.join(f'{i}:8' for i in range(2, 12))}, ...",
+        "job.sql:1:1: error FD450: no column 'none'",
+        "    1 | none",
+        "      | ^^^^",
+    ]
+    assert render_text(many(2)).splitlines()[-1] == "   = the same once more at 2:8"
+    assert str(FlinkDdlError(many(3))) == "job.sql:1:8: error FD450: no column 'nope' [2 more times]"
+
+
+def test_equal_mistakes_are_one_object_in_json() -> None:
+    once, several = json.loads(render_json(many(1))), json.loads(render_json(many(3)))
+    assert "count" not in once[0]
+    assert [(d["line"], d["count"], [p["line"] for p in d["places"]]) for d in several] == [(1, 3, [2, 3])]
+    assert len(json.loads(render_sarif(many(3)))["runs"][0]["results"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("place", "shown", "caret"),
+    [
+        (0, "x, x, x, ", 0),
+        (9000, "... ", 64),
+        (17997, "... ", 4 + 237),
+    ],
+)
+def test_of_a_line_that_a_program_wrote_the_part_around_the_mistake_is_quoted(
+    place: int, shown: str, caret: int
+) -> None:
+    text = "x, " * 6000
+    source = SourceText("job.sql", text)
+    _, line, below = render_text([Diagnostic("FD450", "no", Span(source, place, place + 1))]).splitlines()
+    assert line.startswith("    1 | " + shown)
+    assert len(line) < 260
+    assert below.index("^") == 8 + caret
+    assert line[below.index("^")] == "x"
 
 
 def test_errors_come_out_sorted_by_place() -> None:

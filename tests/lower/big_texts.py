@@ -92,3 +92,14 @@ SHAPES: dict[str, tuple[int, Callable[[int], str]]] = {
     "INSERTs": (2000, statements),
     "statement set": (1000, lambda n: statements(n, together=True)),
 }
+_SELF_JOIN = "SELECT l.a, r.s FROM {0} AS l JOIN {0} AS r ON l.a = r.a"
+REFUSED: dict[str, tuple[str, str]] = {
+    "brackets": ("FD117", column(nested(500, "({0})", "a"))),
+    "functions": ("FD117", column(nested(500, "UPPER({0})", "s"), "STRING")),
+    "CASE in CASE": ("FD117", column(nested(500, "CASE WHEN f THEN {0} ELSE 2 END", "a"))),
+    "queries": ("FD117", insert(nested(500, "SELECT a FROM ({0})", "SELECT a FROM src"))),
+    "functions through views": ("FD118", views(500, "SELECT -a AS a FROM {0}")),
+    "arguments written out": ("FD119", column(nested(40, "ABS({0} - 1)", "a"))),
+    "self-joined views": ("FD120", views(13, _SELF_JOIN)),
+    "many self-joined views": ("FD120", views(80, _SELF_JOIN)),
+}

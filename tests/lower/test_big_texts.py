@@ -13,7 +13,7 @@ from flinkddl.dialect.format import format_script
 from flinkddl.lower.explain import explain
 from flinkddl.lower.printer import print_pyspark
 from flinkddl.lower.script import Compiled, Start, compile_script
-from tests.lower.big_texts import SHAPES
+from tests.lower.big_texts import REFUSED, SHAPES
 
 GROWTH = {"views": 4.5}  # each WHERE is written over the source's columns: its text grows with the views below it
 
@@ -33,6 +33,13 @@ def test_big(shape: str) -> None:
     assert all(explain(a.job, a.sinks, {}) for a in starts[:1])
     assert all(a.job.identity() for a in starts[:1])
     compile(print_pyspark(a.job for a in starts[:20]), "<program>", "exec")
+
+
+@pytest.mark.parametrize("shape", REFUSED)
+def test_too_deep(shape: str) -> None:
+    """What neither we nor Spark can go down is refused with its code, and at once."""
+    code, sql = REFUSED[shape]
+    assert [d.code for d in compile_script(SourceText("<t>", sql)).diagnostics if d.severity == "error"] == [code]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
