@@ -208,10 +208,24 @@ class Catalog:
         from flinkddl.runtime.udf import refuse_unnamed
 
         refuse_unnamed(action.job.udfs, action.span)
+        self.preflight(action, run.get("checkpoint"))
         running = RunningJob(self.spark, action.job, self._run_options(action, run)).start()
         job = Job(running, str(len(self.jobs) + 1))
         self.jobs.append(job)
         return job
+
+    def preflight(self, action: Start, given: str | None = None) -> None:
+        """Raise FD822 for a checkpoint folder that cannot be written, as far as that is known before Spark is started.
+
+        ``given`` as for ``checkpoint_folder``.
+        """
+        from flinkddl.runtime.session import SparkOptions
+        from flinkddl.runtime.storage import check_before
+
+        options = self._options or SparkOptions()
+        folder = self.checkpoint_folder(action, given)
+        if self._spark is None and options.remote is None and action.job.streaming and folder is not None:
+            check_before(folder, options.conf)
 
     def _run_options(self, action: Start, run: Mapping[str, Any]) -> RunOptions:
         from flinkddl.runtime.interpreter import RunOptions

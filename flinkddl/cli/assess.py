@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.cli.common import (
     OK,
-    WRONG_SQL,
+    OUTSIDE_FAILED,
     WRONG_USAGE,
     add_script_arguments,
     count,
+    exit_code,
     find_scripts,
     read_source,
     start_catalog,
@@ -65,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Assess every script by itself; the exit code is 1 when one is refused."""
+    """Assess every script by itself; the exit code is 1 when one is refused, 3 when those could only not be read."""
     paths = find_scripts(args.scripts)
     if not paths:
         print("no .sql file is there", file=sys.stderr)
@@ -75,11 +76,21 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(as_json(found), indent=2, ensure_ascii=False))
     else:
         print(table(found))
-        if args.json:
-            with open(args.json, "w", encoding="utf-8") as file:
-                json.dump(as_json(found), file, indent=2, ensure_ascii=False)
-            print(f"\nall findings are in {args.json}")
-    return WRONG_SQL if any(a.verdict == REFUSED for a in found) else OK
+        if args.json and not _write(args.json, found):
+            return OUTSIDE_FAILED
+    refused = [d for a in found if a.verdict == REFUSED for d in a.findings if d.severity == "error"]
+    return exit_code(FlinkDdlError(refused)) if refused else OK
+
+
+def _write(path: str, found: list[Assessment]) -> bool:
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(as_json(found), file, indent=2, ensure_ascii=False)
+    except OSError as error:
+        print(f"cannot write '{path}': {error.strerror}", file=sys.stderr)
+        return False
+    print(f"\nall findings are in {path}")
+    return True
 
 
 def assess(path: str, variables: Mapping[str, str], catalog: Catalog | None = None) -> Assessment:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from flinkddl.cli.common import (
     OK,
-    WRONG_SQL,
     add_output_argument,
     add_script_arguments,
     count,
+    exit_code,
     find_scripts,
     print_diagnostics,
     read_source,
@@ -52,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
         print_diagnostics(found, args.output)
     elif len(scripts) != 1:
         print(f"{count(len(scripts), 'script')}: {len(scripts) - bad} fine, {bad} with errors", file=sys.stderr)
-    return WRONG_SQL if bad else OK
+    errors = [d for d in found if d.severity == "error"]
+    return exit_code(FlinkDdlError(errors)) if bad else OK
 
 
 def _summary(path: str, errors: list[Diagnostic], statements: int) -> None:

@@ -156,9 +156,12 @@ class _Run:
         self.options = {**options, "asked": lambda: stops.asked}
 
     def perform(self, compiled: Compiled) -> None:
-        """Carry out all actions, then wait for the jobs."""
+        """Carry out all actions, then wait for the jobs. What can be known before Spark starts is looked at first."""
         from flinkddl.lower.script import Start
 
+        for action, self.catalog.state in zip(compiled.actions, compiled.states, strict=True):
+            if isinstance(action, Start):
+                self.catalog.preflight(action, self.options.get("checkpoint"))
         for action, self.catalog.state in zip(compiled.actions, compiled.states, strict=True):
             if isinstance(action, Start):
                 self._await_spark()

@@ -99,8 +99,12 @@ def set_aside(storage: Storage, folder: str) -> None:
 
 
 def temporary_folder(job: J.SparkJob) -> str:
-    """Make a folder of this machine that only this user reads."""
-    return tempfile.mkdtemp(prefix=f"flinkddl-{folder_name(job.name)[:40]}-")
+    """Make a folder of this machine that only this user reads. Raises FD822."""
+    try:
+        return tempfile.mkdtemp(prefix=f"flinkddl-{folder_name(job.name)[:40]}-")
+    except OSError as error:
+        message = f"no temporary checkpoint can be made: {error.strerror or error}"
+        raise FlinkDdlError.of("FD822", message, help="point TMPDIR to a folder that this user may write") from error
 
 
 def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:

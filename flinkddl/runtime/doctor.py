@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -19,9 +17,11 @@ from flinkddl.lower import job as J
 from flinkddl.runtime.checkpoint import Checkpoint
 from flinkddl.runtime.kafka_admin import KafkaAdmin
 from flinkddl.runtime.offsets import client_properties, topics_of
+from flinkddl.runtime.storage import try_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from flinkddl.runtime.session import SparkOptions
 
@@ -65,7 +65,8 @@ def examine(subject: Subject, start_spark: bool = True) -> Iterator[Finding]:
     for registry in subject.registries:
         yield _registry(registry)
     yield from _checkpoint(subject)
-    yield _disk()
+    yield _attempt("cache", _cache)
+    yield _attempt("disk", _disk)
     yield _clock()
 
 
@@ -74,6 +75,8 @@ def _attempt(what: str, check: Callable[[], Finding]) -> Finding:
         return check()
     except FlinkDdlError as error:
         return _failed(what, error)
+    except OSError as error:
+        return Finding(what, "fail", error.strerror or str(error), "look at the rights and the space of its folder")
 
 
 def _failed(what: str, error: FlinkDdlError) -> Finding:
@@ -125,6 +128,13 @@ def _spark(subject: Subject) -> Finding:
     finally:
         session.stop()
     return Finding("spark", "ok", f"Spark {session.version} started in {time.monotonic() - began:.0f} s")
+
+
+def _cache() -> Finding:
+    """Where jars and logs go; found unwritable first by jars and Spark, where these need it."""
+    from flinkddl.runtime.cache import cache_dir, check_writable
+
+    return Finding("cache", "ok", f"{check_writable(cache_dir('logs')).parent} is writable")
 
 
 def _disk() -> Finding:
@@ -272,10 +282,7 @@ def _checkpoint(subject: Subject) -> Iterator[Finding]:
 
 def _writable(folder: Path) -> Finding:
     """Write and remove a file where the state will lie, or in the nearest folder above that is there."""
-    there = next(p for p in (folder, *folder.absolute().parents) if p.exists())
-    handle, name = tempfile.mkstemp(dir=there, prefix=".flinkddl-doctor-")
-    os.close(handle)
-    Path(name).unlink()
+    there = try_folder(folder)
     free = shutil.disk_usage(there).free
     new = "" if folder.exists() else " (will be made)"
     text = f"{folder}{new}, {free / 1e9:.1f} GB free"

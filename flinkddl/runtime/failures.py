@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import tempfile
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
@@ -13,7 +17,6 @@ from flinkddl.runtime.progress import short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from flinkddl.lower.job import SparkJob, Write
 
@@ -41,8 +44,7 @@ class JobFailed(FlinkDdlError):
 def job_failed(job: SparkJob, write: Write, error: Exception) -> JobFailed:
     """Return the failure of a write as an error of ours (FD830), the whole of Java's text kept in a file."""
     text = scrub(full_text(error), secrets_of(job))
-    log = new_log("failure")
-    log.write_text(f"job {job.name}, write {write.name}\n\n{text}\n", encoding="utf-8")
+    log = _kept(f"job {job.name}, write {write.name}\n\n{text}\n")
     target = f"the query into '{short(write.table or write.name)}' failed"
     ours = _OURS.search(text)
     if ours is not None:
@@ -55,6 +57,20 @@ def job_failed(job: SparkJob, write: Write, error: Exception) -> JobFailed:
             f"the whole error is in '{log}'",
         )
     return JobFailed(Diagnostic("FD830", message, help=help), write.name, log, text)
+
+
+def _kept(text: str) -> Path:
+    """Write a failure's text into a file: of the cache, or where that has no room any more of the temporary folder."""
+    try:
+        log = new_log("failure")
+        log.write_text(text, encoding="utf-8")
+    except (OSError, FlinkDdlError):
+        with suppress(OSError):
+            log = Path(tempfile.mkdtemp(prefix="flinkddl-")) / "failure.log"
+            log.write_text(text, encoding="utf-8")
+            return log
+        return Path(os.devnull)
+    return log
 
 
 def lost_place(text: str) -> tuple[str, int, int] | None:

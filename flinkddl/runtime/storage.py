@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import tempfile
 import uuid
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from flinkddl.runtime.connect import is_connect
 from flinkddl.runtime.failures import reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -181,6 +182,28 @@ def local_path(folder: str) -> Path | None:
     if (own := _FILE_URI.fullmatch(folder)) is not None:
         return Path(own[1])
     return None if _SCHEME.match(folder) else Path(folder)
+
+
+def try_folder(folder: Path) -> Path:
+    """Write and remove a file in a folder, or in the nearest one above that is there; return that. Raises OSError."""
+    there = next(p for p in (folder, *folder.absolute().parents) if p.exists())
+    handle, name = tempfile.mkstemp(dir=there, prefix=".flinkddl-try-")
+    os.close(handle)
+    Path(name).unlink()
+    return there
+
+
+def check_before(folder: str, conf: Mapping[str, str]) -> None:
+    """Raise FD822 for a folder that is one of this machine and cannot be written, before Spark is there to be asked.
+
+    ``conf``: the settings that Spark will be started with. Where Hadoop has settings of its own a path may mean another
+    file system, which only Spark knows.
+    """
+    elsewhere = "HADOOP_CONF_DIR" in os.environ or any(key.startswith("spark.hadoop.fs.") for key in conf)
+    own = local_path(folder)
+    if own is not None and (_FILE_URI.fullmatch(folder) or not elsewhere):
+        with _refusal(folder):
+            try_folder(own)
 
 
 @contextmanager

@@ -125,6 +125,7 @@ class Engine:
     def start(self, action: Start, **run: Any) -> Job:
         """Start a job as soon as Spark is there, saying meanwhile what is waited for; after Ctrl-C there is no job."""
         options = {**self.run, "notice": self.out.info, "warning": self._warn, **run}
+        self.catalog.preflight(action, options.get("checkpoint"))
         with self.out.waiting(self._waiting_for):
             self.spark.wait()
             return unbroken(lambda: self.catalog.start(action, **options), undo=lambda job: job.stop())
