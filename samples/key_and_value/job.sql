@@ -8,7 +8,6 @@ CREATE TABLE KafkaTable (
   'connector' = 'kafka',
   'topic' = 'keys_and_values',
   'properties.bootstrap.servers' = '${KAFKA_SERVERS}',
-  'scan.startup.mode' = 'earliest-offset',
 
   'key.format' = 'json',
   'key.json.ignore-parse-errors' = 'true',

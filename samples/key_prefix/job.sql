@@ -9,7 +9,6 @@ CREATE TABLE KafkaTable (
   'connector' = 'kafka',
   'topic' = 'versions',
   'properties.bootstrap.servers' = '${KAFKA_SERVERS}',
-  'scan.startup.mode' = 'earliest-offset',
 
   'key.format' = 'json',
   'key.fields-prefix' = 'k_',

@@ -1,16 +1,15 @@
 -- Views and visitors per region into Avro keys and values, as in Baidu's page on upsert-kafka.
--- Without a start mode the topic is read from where its consumer group stands.
+-- Without a group the table gets one of its own, KafkaSource-<table>, and is read from where that stands.
 CREATE TABLE pageviews (
   user_id BIGINT,
   page_id BIGINT,
-  viewtime TIMESTAMP(3),
+  viewtime TIMESTAMP, -- milliseconds count, as in TIMESTAMP(3)
   user_region STRING,
   WATERMARK FOR viewtime AS viewtime - INTERVAL '2' SECOND
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'baidu_pageviews',
   'properties.bootstrap.servers' = '${KAFKA_SERVERS}',
-  'properties.group.id' = 'baidu',
   'format' = 'json'
 );
 

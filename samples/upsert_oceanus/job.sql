@@ -19,7 +19,7 @@ CREATE TABLE kafka_upsert_sink_table (
   PRIMARY KEY (id) NOT ENFORCED
 ) WITH (
   'connector' = 'upsert-kafka',
-  'topic' = 'oceanus_sink',
+  'topic' = 'topic',
   'properties.bootstrap.servers' = '${KAFKA_SERVERS}',
   'key.format' = 'json',
   'value.format' = 'json'

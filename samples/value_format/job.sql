@@ -8,7 +8,6 @@ CREATE TABLE KafkaTable (
   'connector' = 'kafka',
   'topic' = 'values_only',
   'properties.bootstrap.servers' = '${KAFKA_SERVERS}',
-  'scan.startup.mode' = 'earliest-offset',
   'format' = 'json',
   'json.ignore-parse-errors' = 'true'
 );

@@ -7,8 +7,11 @@ is written instead.
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +21,7 @@ from flinkddl.diagnostics import SourceText
 from flinkddl.lower.script import compile_script
 from flinkddl.runtime.broker import Broker, BrokerOptions
 from flinkddl.runtime.broker_config import Listener
+from flinkddl.runtime.java import find_java
 from samples.topics import read_topic
 from tests.support.seeds import NAMES, SLIPS, meant, seed
 
@@ -237,25 +241,60 @@ def test_metadata_of_debezium(block: Any) -> None:
 
 # The broker's own JAAS text can not hold a user with a '#', such as the page's 'ckafka-xxxxxxxx#YourUserName'.
 LOGINS = (("username", "password"), ("ckafka-xxxxxxxx-YourUserName", "YourPassword"))
+END = "/*+ OPTIONS('scan.bounded.mode'='latest-offset') */"
+STORE = "test1234"  # the page's password of its stores
 
 
 @pytest.fixture(scope="module")
 def secured() -> Iterator[Broker]:
-    listener = Listener("LOGIN", "SASL_PLAINTEXT", "PLAIN", LOGINS)
-    with Broker(BrokerOptions(heap="400m", listeners=(listener,))) as broker:
+    listeners = (
+        Listener("LOGIN", "SASL_PLAINTEXT", "PLAIN", LOGINS),
+        Listener("SAFE", "SASL_SSL", "SCRAM-SHA-256", LOGINS[:1], client_auth=True),
+    )
+    with Broker(BrokerOptions(heap="400m", listeners=listeners)) as broker:
         yield broker
 
 
+def written_and_read(made: Block, table: str, row: str) -> None:
+    """The group is generated, so its offsets are looked up with the login too."""
+    made.wrote(f"INSERT INTO {table} VALUES ({row})")
+    made.catalog.execute("SET 'execution.runtime-mode' = 'batch'")
+    assert [r[0] for r in made.catalog.execute(f"SELECT * FROM {table} {END}").collect()] == [1]
+
+
 @pytest.mark.kafka
-def test_sasl_plain_as_written(spark: SparkSession, secured: Broker) -> None:
-    """User and password of the pages; the group is generated, so its offsets are looked up with the login too."""
-    end = "/*+ OPTIONS('scan.bounded.mode'='latest-offset') */"
-    for name, table, row in (
+@pytest.mark.parametrize(
+    ("name", "table", "row"),
+    [
         ("kafka_7_sasl_plain", "KafkaTable", "1, 2, 'buy', TO_TIMESTAMP_LTZ(1000, 3)"),
         ("oceanus_3_sasl_plain", "YourTable", "1, 'a'"),
-    ):
-        made = Block(name, spark, secured.address("LOGIN"))
-        made.catalog.execute(made.text.replace("#", "-"))
-        made.wrote(f"INSERT INTO {table} VALUES ({row})")
-        made.catalog.execute("SET 'execution.runtime-mode' = 'batch'")
-        assert [r[0] for r in made.catalog.execute(f"SELECT * FROM {table} {end}").collect()] == [1]
+    ],
+)
+def test_sasl_plain_as_written(spark: SparkSession, secured: Broker, name: str, table: str, row: str) -> None:
+    made = Block(name, spark, secured.address("LOGIN"))
+    made.catalog.execute(made.text.replace("#", "-"))
+    written_and_read(made, table, row)
+
+
+@pytest.mark.kafka
+def test_sasl_ssl_with_jks_stores_as_written(spark: SparkSession, secured: Broker, tmp_path: Path) -> None:
+    """SCRAM-SHA-256 over TLS, and a key of the client's own: passwords of the page, its two files made for the test."""
+    made = Block("kafka_8_sasl_ssl", spark, secured.address("SAFE"))
+    jks_stores(secured, tmp_path)
+    made.catalog.execute(made.text.replace("/path/to", str(tmp_path)))
+    written_and_read(made, "KafkaTable", "1, 2, 'buy', TO_TIMESTAMP_LTZ(1000, 3)")
+
+
+def jks_stores(broker: Broker, folder: Path) -> None:
+    """Write kafka.client.truststore.jks and kafka.client.keystore.jks; the client's key is the broker's."""
+    security = broker.security
+    assert security is not None
+    trust, own = (str(folder / f"kafka.client.{name}.jks") for name in ("truststore", "keystore"))
+    from_broker = ("-srckeystore", str(security.keystore), "-srcalias", "broker", "-srcstorepass:env", "THEIRS")
+    given = ("-importkeystore", *from_broker, "-destkeystore", own, "-deststoretype", "JKS", "-destkeypass:env", "OURS")
+    certificate = ("-importcert", "-noprompt", "-file", str(security.certificate), "-alias", "ca")
+    tool = Path(find_java()).with_name("keytool")
+    passwords = os.environ | {"OURS": STORE, "THEIRS": security.password}
+    for command in ((*given, "-deststorepass:env", "OURS"),
+                    (*certificate, "-storetype", "JKS", "-keystore", trust, "-storepass:env", "OURS")):  # fmt: skip
+        subprocess.run([tool, *command], env=passwords, check=True, capture_output=True)

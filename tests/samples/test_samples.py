@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 from flinkddl.api import Catalog
+from flinkddl.cli.shell.split import split
 from flinkddl.diagnostics import SourceText
 from flinkddl.lower.script import compile_script
 from samples import run as samples
+from tests.support.seeds import meant
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,6 +38,31 @@ def test_sample_is_complete(name: str) -> None:
     assert sample.expected
     compiled = compile_script(SourceText(name, sample.sql), variables={"KAFKA_SERVERS": "broker:9092"})
     assert not compiled.has_errors, compiled.diagnostics
+
+
+OWN = {
+    "upsert_baidu": "baidu_3_result_table",
+    "upsert_streampark": "streampark_1_example",
+    "upsert_source": "streampark_2_formats",
+    "upsert_oceanus": "oceanus_2_example",
+    "metadata_written": "kafka_2_metadata",
+    "cdc_metadata": "kafka_3_format_metadata",
+    "value_format": "kafka_4_value_format",
+    "key_and_value": "kafka_5_key_and_value",
+    "key_prefix": "kafka_6_prefix",
+}
+
+
+@pytest.mark.parametrize(("name", "block"), OWN.items())
+def test_a_sample_has_the_documents_own_statements(name: str, block: str) -> None:
+    """Topics and brokers apart."""
+    assert set(bare(meant(block))) <= set(bare(samples.Sample(name).sql))
+
+
+def bare(text: str) -> list[str]:
+    """Return statements without comments and blanks, and without the names of their topics and brokers."""
+    words = [re.sub(r"\s|--.*", "", statement) for statement in split(f"{text.rstrip().rstrip(';')};").statements]
+    return [re.sub(r"('(?:topic|properties\.bootstrap\.servers)'=)'[^']*'", r"\1", w).rstrip(";") for w in words]
 
 
 def test_samples_share_no_topic() -> None:
