@@ -10,6 +10,7 @@ from flinkddl.lower import realtime
 from flinkddl.lower.context import Lowering
 from flinkddl.lower.expressions import user_functions
 from flinkddl.lower.fingerprint import fingerprint, queries
+from flinkddl.lower.finished import as_streams
 from flinkddl.lower.job import SparkJob
 from flinkddl.lower.operators import paths
 from flinkddl.lower.partitions import NAMED_SOURCES, can_name, timed_tables
@@ -99,6 +100,7 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Mapping[str, str], zon
     plans = tuple(plan_sink(sink, config) for sink in sinks)
     writes = [lower_sink(sink, _input(sink, plan, ctx), ctx) for sink, plan in zip(sinks, plans, strict=True)]
     if streaming:
+        ctx.steps[:] = as_streams(ctx.steps, (w.input for w in writes))
         note_kept(ctx.steps, sinks, config, bag)
     if not can_name(ctx.steps, writes):
         ctx.settings.pop(NAMED_SOURCES, None)

@@ -21,6 +21,12 @@ VERSION = "__version"  # upsert: rises with every change of a key
 DELETED = "__deleted"  # upsert: the key is gone
 SEQUENCE = "__seq"  # arrival order, only where an operator asked for it
 SEQUENCE_STEP = 4096  # ``__seq`` of a Kafka record is its offset times this, plus its partition
+ARRIVAL = {
+    True: "flinkddl.arrival()",
+    False: "monotonically_increasing_id()",
+}  # a streaming run or not: what has no offsets
+NO_COLUMN = "__none"  # of a constant relation without columns, which Spark does not have
+NOTHING = f"TRUE AS {NO_COLUMN}"
 WATERMARK = "__wm"  # bounded runs: the watermark (ms) a row met on arrival, only where an operator asked for it
 OLD, NEW = "__old", "__new"  # pair: whether the row was there before this batch, and is there now
 TICK = "__tick"  # true on a row that only moves the watermark of a silent partition

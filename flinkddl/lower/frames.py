@@ -16,6 +16,7 @@ from flinkddl.lower import job as J
 from flinkddl.lower.assemble import is_bounded, scans, session_settings
 from flinkddl.lower.context import KIND, NEW, OLD, ROW_KIND, WEIGHT, Lowering, Rel
 from flinkddl.lower.expressions import user_functions
+from flinkddl.lower.finished import as_streams
 from flinkddl.lower.stream import lower as lower_stream
 from flinkddl.lower.stream.base import explode, members, select, struct
 from flinkddl.lower.stream.kinds import normalise
@@ -119,7 +120,7 @@ def frame_of_query(
         step = _watermarked(step, columns, name, ctx)
     job = J.SparkJob(
         name=name,
-        steps=tuple(_late(s, ctx) for s in ctx.steps),
+        steps=tuple(_late(s, ctx) for s in (as_streams(ctx.steps, [step], [J.ROWS]) if streaming else ctx.steps)),
         writes=(),
         settings={**session_settings(streaming), **ctx.settings},
         streaming=streaming,

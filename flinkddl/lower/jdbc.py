@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from flinkddl.connectors.jdbc import DRIVERS, database_of
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
-from flinkddl.lower.context import DELETED, SEQUENCE, Lowering, Rel, unique_names
+from flinkddl.lower.context import ARRIVAL, DELETED, SEQUENCE, Lowering, Rel, unique_names
 from flinkddl.records import dataclass
 from flinkddl.sqltypes import Root, quote, spark_type
 
@@ -110,7 +110,7 @@ def jdbc_rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
     names = unique_names(c.name for c, _ in physical)
     columns = [(n, _read_as(quote(c.name), f.type)) for n, (c, f) in zip(names, physical, strict=True)]
     if sequence:
-        columns.append((SEQUENCE, "monotonically_increasing_id()"))
+        columns.append((SEQUENCE, ARRIVAL[ctx.streaming]))
     select = J.Select(
         name=ctx.fresh(f"{node.table.path.name}_columns"), input=ctx.add(read).name, columns=tuple(columns)
     )

@@ -24,6 +24,10 @@ KAFKA_SOURCE = "flinkddl.KafkaSource"
 """Spark's Kafka source with positions that are looked up when it is read (flinkddl/jvm), not when it is opened."""
 FRAME = "flinkddl.frame"
 """A DataFrame of the user's own, by the name in ``options["frame"]``."""
+ROWS = "flinkddl.rows"
+"""A constant relation as a stream that ends: the Spark SQL text in ``options["query"]``."""
+WRITTEN = frozenset({ROWS, "jdbc"})
+"""Formats of which a streaming read is what was written down once when the job began (``lower/finished.py``)."""
 WATERMARKED: Mapping[str, int] = {"spark.watermarkDelayMs": 0}
 """Column metadata by which Spark's stateful operators know event time: a cast loses what ``withWatermark`` noted.
 
@@ -158,9 +162,26 @@ class DropDuplicates(_One):
 
 @dataclass(frozen=True, kw_only=True)
 class OrderBy(_One):
-    """``df.orderBy`` (batch mode only)."""
+    """``df.orderBy`` (batch mode only); each key is an expression, with ``ASC | DESC NULLS FIRST | LAST`` behind it."""
 
     keys: tuple[str, ...]
+
+    @property
+    def sorts(self) -> tuple[tuple[str, str], ...]:
+        """Each key as an expression and the method of its Column: ``expr`` takes no direction."""
+        return tuple(_sort(key) for key in self.keys)
+
+
+_DIRECTIONS = {
+    f" {way.upper()}{nulls and f' NULLS {nulls.upper()}'}": f"{way}{nulls and f'_nulls_{nulls}'}"
+    for nulls in ("first", "last", "")
+    for way in ("asc", "desc")
+}
+
+
+def _sort(key: str) -> tuple[str, str]:
+    suffix = next((s for s in _DIRECTIONS if key.endswith(s)), "")
+    return key.removesuffix(suffix), _DIRECTIONS.get(suffix, "asc")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -223,6 +223,8 @@ def _print_read(step: J.Read, source: str, load: str) -> str:
         return _chain(f"({opened})", [f".schema({_text(step.schema or '')})", f".json({folder})"])
     if step.format == J.FRAME:
         return _own_frame(step)
+    if step.streaming and step.format in J.WRITTEN:
+        return f"stream_of({_finished(step, load)}, os.path.join(work, {_text('frame-' + folder_inside(step.name))}))"
     calls = [f".format({_text(step.format)})"]
     if step.schema is not None:
         calls.append(f".schema({_text(step.schema)})")
@@ -234,6 +236,12 @@ def _print_read(step: J.Read, source: str, load: str) -> str:
     if (step.start or step.stop) and step.format != J.KAFKA_SOURCE:
         calls.append(f".options(**{_positions(step)})")
     return _chain(stream if step.streaming else "spark.read", [*calls, load])
+
+
+def _finished(step: J.Read, load: str) -> str:
+    if step.format == J.ROWS:
+        return f"spark.sql({_text(step.options['query'])})"
+    return _print_read(replace(step, streaming=False), "", load)
 
 
 def _own_frame(step: J.Read) -> str:
@@ -291,7 +299,8 @@ def _(step: J.WithMetadata, names: Mapping[str, str]) -> str:
 @_print_step.register
 def _(step: J.GroupBy, names: Mapping[str, str]) -> str:
     keys, aggs = _aliased(step.keys), _aliased(step.aggs)
-    return _chain(names[step.input], [f".groupBy({keys})", f".agg({aggs})" if step.aggs else ".agg(expr('1'))"])
+    made = [f".agg({aggs})"] if step.aggs else ['.agg(expr("count(1)").alias("__count"))', '.drop("__count")']
+    return _chain(names[step.input], [f".groupBy({keys})", *made])
 
 
 @_print_step.register
@@ -301,7 +310,8 @@ def _(step: J.DropDuplicates, names: Mapping[str, str]) -> str:
 
 @_print_step.register
 def _(step: J.OrderBy, names: Mapping[str, str]) -> str:
-    return _chain(names[step.input], [f".orderBy({', '.join(f'expr({_text(k)})' for k in step.keys)})"])
+    keys = (f"expr({_text(sql)}).{direction}()" for sql, direction in step.sorts)
+    return _chain(names[step.input], [f".orderBy({', '.join(keys)})"])
 
 
 @_print_step.register

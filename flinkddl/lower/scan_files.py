@@ -16,7 +16,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.formats import decoder
 from flinkddl.functions.core import string
 from flinkddl.lower import job as J
-from flinkddl.lower.context import SEQUENCE, WEIGHT, Kind, Lowering, Rel, unique_names
+from flinkddl.lower.context import ARRIVAL, SEQUENCE, WEIGHT, Kind, Lowering, Rel, unique_names
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _columns(
             columns.append((n, inside(c.name)))
     columns += [(r, inside(r)) for r in reserved]
     if sequence:
-        columns.append((SEQUENCE, "monotonically_increasing_id()"))
+        columns.append((SEQUENCE, ARRIVAL[ctx.streaming]))
     select = J.Select(name=ctx.fresh(f"{node.table.path.name}_columns"), input=step, columns=tuple(columns))
     kind: Kind = "delta" if reserved else "append"
     return Rel(ctx.add(select).name, names, tuple(f for _, f in kept), kind, sequence=sequence)

@@ -17,6 +17,7 @@ from flinkddl.dialect import nodes
 from flinkddl.dialect.script import parse_script
 from flinkddl.lower import planfile
 from flinkddl.lower.assemble import lower_job
+from flinkddl.lower.shared_folders import shared_folders
 from flinkddl.plan.builder import plan_insert, plan_query
 from flinkddl.plan.hooks import context_of, hooks
 from flinkddl.plan.nodes import Sink
@@ -113,10 +114,17 @@ def compile_script(
     for statement in script.statements:
         out.statements += 1
         _fold(out, statement.tree, statement.span, broken)
+    out.diagnostics += _shared_folders(out)
     names = frozenset(a.job.name for a in out.actions if isinstance(a, Start))
     out.actions = [replace(a, script_jobs=names) if isinstance(a, Start) else a for a in out.actions]
     out.diagnostics.sort(key=lambda d: (d.span.start, d.span.end) if d.span else (-1, -1))
     return out
+
+
+def _shared_folders(out: Compiled) -> list[Diagnostic]:
+    """Return what several jobs of the script that write into one folder do to each other."""
+    starts = [(a, s) for a, s in zip(out.actions, out.states, strict=True) if isinstance(a, Start)]
+    return shared_folders((a.job, a.sinks, bool(s.setting("table.dml-sync"))) for a, s in starts)
 
 
 def _fold(out: Compiled, tree: exp.Expression, span: Span, broken: set[tuple[str, ...]]) -> None:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from flinkddl.sqltypes import DataType
 
 
+FORMATS = frozenset({"text", "parquet"})
+"""The formats of Spark that write the files of a table."""
+
+
 def filesystem_write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
     """Lower a filesystem sink: one line a row, or parquet; partitions as folders ``name=value``. Raises FD657."""
     options: ResolvedOptions = node.options

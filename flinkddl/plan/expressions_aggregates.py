@@ -62,6 +62,8 @@ def resolve_call(
         if not all(isinstance(s, Literal) and s.value is not None for s in shares):
             raise FlinkDdlError.of("FD401", "the shares of PERCENTILE must be literals", span)
         options["shares"] = tuple(s.value for s in shares if isinstance(s, Literal))
+    if function.name == "NTILE" and args and not _counts(args[0]):
+        raise FlinkDdlError.of("FD401", "the number of groups of NTILE must be a literal of 1 or more", span)
     raw = tuple(i for i, a in enumerate(args) if isinstance(a, Call) and a.function in ("JSON_OBJECT", "JSON_ARRAY"))
     if raw and function.name.startswith("JSON"):
         options["raw"] = raw
@@ -70,6 +72,10 @@ def resolve_call(
     if function.empty_is_null and (not grouped or condition is not None):
         result = result.with_nullable(True)
     return AggregateUse(function.name, typed, result, distinct, condition, ignore_nulls, tuple(options.items()), span)
+
+
+def _counts(rex: Rex) -> bool:
+    return isinstance(rex, Literal) and isinstance(rex.value, int) and rex.value > 0
 
 
 def _constant(rex: Rex) -> Rex:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl.connectors import connector
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan import keys as unique
 from flinkddl.plan import make
@@ -154,7 +155,7 @@ def _lookup(node: TemporalJoin, pairs: Pairs) -> Node:
             "FD510",
             "a processing-time join needs a table that can be looked up, such as jdbc, or a bounded one",
             node.span,
-            "set 'scan.bounded.mode' on it, or use an event-time temporal join",
+            _instead(scan),
         )
     width = len(node.left.fields)
     whole = (*node.left.fields, *scan.fields)
@@ -207,11 +208,15 @@ def _external(node: Node) -> tuple[Scan | None, tuple[Rex, ...], tuple[Rex, ...]
                 return None, exprs, filters
 
 
-_LOOKUP = frozenset({"jdbc", "filesystem"})
-
-
 def _can_lookup(scan: Scan) -> bool:
     options = scan.options
-    if options is None or options.connector in _LOOKUP:
+    if options is None or connector(options.connector).lookup:
         return True
     return options["scan.bounded.mode"] not in (None, "unbounded")
+
+
+def _instead(scan: Scan | None) -> str:
+    ends = scan is not None and scan.options is not None and connector(scan.options.connector).bounded(scan.options)
+    if ends:
+        return "join it without FOR SYSTEM_TIME AS OF: its rows are all there when the job starts"
+    return "set 'scan.bounded.mode' on it, or use an event-time temporal join"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
 from flinkddl.lower.context import TICK
+from flinkddl.lower.fingerprint import digest
 from flinkddl.lower.partitions import LIMIT, NAMED_SOURCES, Places, apart, share, source_name, split
 from flinkddl.records import replace
 from flinkddl.runtime.checkpoint import END_FILE
@@ -181,6 +182,8 @@ class Sources:
             return self._open_control(spark, step)
         if step.format == J.FRAME:
             return self._open_frame(spark, step)
+        if step.streaming and step.format in J.WRITTEN:
+            return self._open_written(spark, step)
         if step.fixed and step.name in self.places:  # a branch keeps to its partition anyway
             step = replace(step, options=assigned(step.options, self.places[step.name]))
         reader: Any = spark.readStream if step.streaming else spark.read
@@ -259,8 +262,18 @@ class Sources:
         frame = spark.table(self.frames[name])
         if step.options["written"] != "true":
             return frame
+        return self._once(spark, step, frame, self.frames[name].strip("`"))
+
+    def _open_written(self, spark: SparkSession, step: J.Read) -> DataFrame:
+        """Return a finished relation as a stream: what was written of it when the job began."""
+        if step.format == J.ROWS:
+            return self._once(spark, step, spark.sql(step.options["query"]), digest(step.options["query"]))
+        return self._once(spark, step, spark.read.format(step.format).options(**step.options).load(), step.name)
+
+    def _once(self, spark: SparkSession, step: J.Read, frame: DataFrame, spooled: str) -> DataFrame:
+        """Write a batch DataFrame down, once, and return that as a stream; ``spooled`` is its name in the spool."""
         if self.checkpoint is None:
-            folder, kept = f"{self.spool}/{self.frames[name].strip('`')}", True
+            folder, kept = f"{self.spool}/{spooled}", True
         else:
             folder = self.checkpoint.frame(step.name)
             kept = step.name in self._written or self.resumes

@@ -100,24 +100,9 @@ def _(step: J.DropDuplicates, spark: SparkSession, frames: Mapping[str, Any]) ->
 
 @apply_step.register(J.OrderBy)
 def _(step: J.OrderBy, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
-    return frames[step.input].orderBy(*map(_sort_key, step.keys))
-
-
-def _sort_key(text: str) -> Any:
-    """Turn ``x DESC NULLS LAST`` into a sort column: ``expr`` takes no direction."""
     from pyspark.sql.functions import expr
 
-    words = text.split()
-    nulls = words[-1].upper() if len(words) > 2 and words[-2].upper() == "NULLS" else None
-    rest = text.rsplit(None, 2)[0] if nulls else text
-    head, _, last = rest.rpartition(" ")
-    falls = last.upper() == "DESC"
-    column = expr(head if falls or last.upper() == "ASC" else rest)
-    if nulls == "FIRST":
-        return column.desc_nulls_first() if falls else column.asc_nulls_first()
-    if nulls == "LAST":
-        return column.desc_nulls_last() if falls else column.asc_nulls_last()
-    return column.desc() if falls else column.asc()
+    return frames[step.input].orderBy(*(getattr(expr(sql), direction)() for sql, direction in step.sorts))
 
 
 @apply_step.register(J.Limit)

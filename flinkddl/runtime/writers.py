@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.changes import Change, ChangeReader, flink_line, visible_types
-from flinkddl.runtime.files import check_target
+from flinkddl.runtime.files import alone, check_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -102,7 +102,7 @@ def start_query(
 ) -> StreamingQuery:
     """Start the streaming query of one write with its checkpoint at ``location``; ``sink`` takes rows on the driver."""
     if not write.on_driver:
-        check_target(frame, write, streaming=True)
+        check_target(frame, write, location)
         writer = _observed(frame, trigger).writeStream.format(write.format)
         for key, value in write.options.items():
             writer = writer.option(key, value)
@@ -129,13 +129,14 @@ def run_write(frame: DataFrame, write: Write, on_rows: Callable[[Rows], None] | 
     if write.on_driver:
         DriverSink(frame, write, on_rows).take(tuple(row) for row in frame.collect())
         return
-    check_target(frame, write, streaming=False)
     writer = frame.write.format(write.format).mode("overwrite" if write.overwrite else "append")
     for key, value in write.options.items():
         writer = writer.option(key, value)
     if write.partitions:
         writer = writer.option("partitionOverwriteMode", "dynamic").partitionBy(*write.partitions)
-    writer.save()
+    with alone(write):
+        check_target(frame, write)
+        writer.save()
 
 
 def trigger_arguments(trigger: tuple[str, str]) -> dict[str, Any]:

@@ -221,6 +221,36 @@ def test_a_batch_into_what_a_stream_wrote_is_refused(files: Files) -> None:
     assert files.rows("SELECT * FROM dst") == [(3,)]
 
 
+def test_five_batch_jobs_into_one_table(files: Files) -> None:
+    """Started at once: none takes away what another has written and not committed yet."""
+    files.run("SET 'execution.runtime-mode' = 'batch'")
+    for n in range(4):
+        files.put(f"src/{n}.csv", "".join(f"{i}\n" for i in range(5000)))
+    files.table("src", "a INT")
+    files.table("dst", "j INT, a INT, p INT", parts="p")
+    inserts = "".join(f"INSERT INTO dst SELECT {n}, a, a / 2500 FROM src;" for n in range(5))
+    for result in files.catalog.execute_all(inserts):
+        assert result.await_termination(120.0)
+    assert files.rows("SELECT j, COUNT(*) FROM dst GROUP BY j") == [(n, 20_000) for n in range(5)]
+
+
+def test_a_second_stream_into_a_folder_is_refused(files: Files, tmp_path: Path) -> None:
+    """Spark would take its first batches for written: with its checkpoint a stream goes on, anew it is refused."""
+    files.put("src/1.json", '{"a":1}\n')
+    files.table("src", "a INT", "json")
+    files.table("dst", "a INT", "json")
+    files.run("SET 'execution.runtime-mode' = 'streaming'")
+    files.run(f"SET 'execution.checkpointing.dir' = '{tmp_path}/state'")
+    files.run("INSERT INTO dst SELECT a FROM src")
+    files.put("src/2.json", '{"a":2}\n')
+    files.run("INSERT INTO dst SELECT a FROM src")
+    files.run("RESET 'execution.checkpointing.dir'")
+    with pytest.raises(FlinkDdlError, match=r"FD848.*another streaming job"):
+        files.run("INSERT INTO dst SELECT a + 10 FROM src")
+    files.run("SET 'execution.runtime-mode' = 'batch'")
+    assert files.rows("SELECT * FROM dst") == [(1,), (2,)]
+
+
 def test_a_folder_that_is_not_there(files: Files) -> None:
     files.table("t", "a STRING")
     with pytest.raises(FlinkDdlError, match="nothing is at"):

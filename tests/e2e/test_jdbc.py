@@ -183,6 +183,27 @@ def test_a_lookup_join_meets_the_table_as_it_is(derby: Derby, tmp_path: Path) ->
         assert derby.read(query.format("LEFT")) == [(10, "Ada"), (11, None), (12, "Bob")]
 
 
+BESIDE = [
+    ("SELECT o, name FROM orders FULL JOIN customers ON c = id", [(10, "Ada"), (11, None), (12, "Bob"), (None, "Cy")]),
+    ("SELECT c FROM orders UNION ALL SELECT id FROM customers", [(1,), (1,), (2,), (2,), (3,), (4,)]),
+    ("SELECT name FROM customers WHERE id NOT IN (SELECT c FROM orders)", [("Cy",)]),
+    ("SELECT id FROM customers ORDER BY id DESC LIMIT 2", [(2,), (4,)]),
+    ("SELECT o, name FROM orders JOIN customers ON c = id", [(10, "Ada"), (12, "Bob")]),
+]
+
+
+def test_a_table_beside_a_stream(derby: Derby, tmp_path: Path) -> None:
+    """An inner join takes it as it is, everywhere else it is a stream that ends."""
+    derby.make("CREATE TABLE customers (id INT NOT NULL PRIMARY KEY, name VARCHAR(9))")
+    derby.make("INSERT INTO customers VALUES (1, 'Ada'), (2, 'Bob'), (4, 'Cy')")
+    derby.table("customers", "id INT, name STRING", "customers")
+    path = changes(tmp_path / "orders", ['{"o":10,"c":1}', '{"o":11,"c":3}', '{"o":12,"c":2}'])
+    derby.run(f"CREATE TABLE orders (o INT, c INT) WITH ('connector'='filesystem', 'path'='{path}', 'format'='json')")
+    for mode in ("streaming", "batch"):
+        derby.run(f"SET 'execution.runtime-mode' = '{mode}'")
+        assert [derby.read(query) for query, _ in BESIDE] == [sorted(rows, key=repr) for _, rows in BESIDE]
+
+
 def test_what_the_database_refuses_is_told_without_secrets(derby: Derby) -> None:
     derby.make("CREATE TABLE short (k VARCHAR(2) NOT NULL PRIMARY KEY)")
     derby.table("short", "k STRING", "APP.short", sink_max__retries="0", username="u", password="hunter2")

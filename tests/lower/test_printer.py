@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +13,11 @@ from flinkddl.diagnostics import SourceText
 from flinkddl.lower.printer import print_json, print_pyspark
 from flinkddl.lower.script import Start, compile_script
 from tests.e2e.support import SAMPLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
 
 SAMPLE_FILES = sorted(SAMPLES.rglob("*.sql"))
 
@@ -56,3 +63,51 @@ def test_two_jobs_into_one_table_have_a_checkpoint_each() -> None:
     printed = print_pyspark(a.job for a in jobs(sql))
     places = re.findall(r'checkpointLocation", os.path.join\(work, ("[^"]*")\)', printed)
     assert len(places) == len(set(places)) == 2
+
+
+ORDERS = [
+    ("b, a DESC", [(4, None), (3, 1), (1, 1), (2, 5)]),
+    ("b DESC NULLS FIRST, a", [(4, None), (2, 5), (1, 1), (3, 1)]),
+    ("b NULLS LAST, `a DESC`", [(1, 1), (3, 1), (2, 5), (4, None)]),
+    ("ABS(b - 4), a FETCH FIRST 2 ROWS ONLY", [(4, None), (2, 5)]),
+    ("a OFFSET 2", [(3, 1), (4, None)]),
+    ("`a DESC` DESC LIMIT 2 OFFSET 1", [(3, 1), (2, 5)]),
+]
+
+
+@pytest.mark.spark
+def test_printed_batch_programs_sort_as_they_run(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every direction, names that look like one, and a grouping without aggregates."""
+    sql = "SET 'execution.runtime-mode' = 'batch'; CREATE TABLE p (a INT, b INT) WITH ('connector' = 'print');"
+    view = "SELECT a, b, a AS `a DESC` FROM (VALUES (1, 1), (2, 5), (3, 1), (4, CAST(NULL AS INT))) AS t(a, b)"
+    for order, _ in ORDERS:
+        sql += f"INSERT INTO p SELECT a, b FROM ({view}) ORDER BY {order};"
+    sql += f"INSERT INTO p SELECT 7, 7 FROM ({view}) GROUP BY b, a HAVING b = 5;"
+    program = tmp_path / "program.py"
+    program.write_text(print_pyspark(a.job for a in jobs(sql)), encoding="utf-8")
+    runpy.run_path(str(program))
+    rows = [
+        tuple(None if v == "null" else int(v) for v in re.findall(r"null|\d+", line))
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith("+I")
+    ]
+    assert rows == [row for _, expected in ORDERS for row in expected] + [(7, 7)]
+
+
+@pytest.mark.spark
+def test_a_printed_stream_takes_values_as_a_stream(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.json").write_text('{"a":1}\n{"a":2}\n')
+    monkeypatch.setenv("CHECKPOINT_DIR", str(tmp_path / "state"))
+    table = "CREATE TABLE {0} (a INT) WITH ('connector' = 'filesystem', 'path' = '{1}/{0}', 'format' = '{2}');"
+    sql = "SET 'execution.runtime-mode' = 'streaming';"
+    sql += table.format("in", tmp_path, "json").replace("TABLE in", "TABLE `in`") + table.format("o", tmp_path, "csv")
+    sql += "INSERT INTO o SELECT a FROM `in` UNION ALL SELECT a + 10 FROM (VALUES (1), (2)) AS v(a)"
+    program = tmp_path / "program.py"
+    program.write_text(print_pyspark(a.job for a in jobs(sql)), encoding="utf-8")
+    runpy.run_path(str(program))
+    assert sorted("".join(p.read_text() for p in (tmp_path / "o").glob("part-*")).split()) == ["1", "11", "12", "2"]

@@ -88,6 +88,11 @@ def _call(i: int, call: AggCall, rel: Rel, ctx: Lowering, frame: Frame, known: M
             return f"CAST({call.function.lower()}() {frame.peers} AS BIGINT)"
         case "RANK" | "DENSE_RANK":
             return f"count(1) {frame.peers}"
+        case "NTILE":
+            parts = text.argument(call.args[0], rel, known, ctx)
+            return f"CAST(ntile(CAST({parts} AS INT)) {frame.by_row} AS BIGINT)"
+        case "PERCENT_RANK" | "CUME_DIST":
+            return f"{call.function.lower()}() {frame.peers}"
         case "LAG" | "LEAD":
             return f"max_by(__shift{i}, {SEQUENCE}) {frame.together}" if frame.together else f"__shift{i}"
         case "COUNT" if call.distinct and call.filter is None:

@@ -17,7 +17,7 @@ from flinkddl.lower.batch.base import (
 )
 from flinkddl.lower.batch.lateness import add_watermark
 from flinkddl.lower.batch.tables import finished
-from flinkddl.lower.context import SEQUENCE, SEQUENCE_STEP, WATERMARK, Rel
+from flinkddl.lower.context import NO_COLUMN, NOTHING, SEQUENCE, SEQUENCE_STEP, WATERMARK, Rel
 from flinkddl.lower.job import Rows, Select, UnionAll
 from flinkddl.lower.scan import lower_scan
 from flinkddl.lower.unnest import elements, generator
@@ -51,16 +51,16 @@ def lower_values(node: Values, ctx: Lowering, want: Want) -> Rel:
         ]
         items += [f"{n * SEQUENCE_STEP}L AS {SEQUENCE}"] * want.sequence
         items += [f"CAST(NULL AS BIGINT) AS {WATERMARK}"] * want.watermark
-        rows.append(", ".join(items))
+        rows.append(", ".join(items or [NOTHING]))
     if not rows:
         nothing = ", ".join(f"CAST(NULL AS {t}) AS {quote(c)}" for c, t in zip(columns, types, strict=True))
         extra = f", CAST(0 AS BIGINT) AS {SEQUENCE}" * want.sequence
         extra += f", CAST(NULL AS BIGINT) AS {WATERMARK}" * want.watermark
-        query = f"SELECT {nothing}{extra} WHERE FALSE"
+        query = f"SELECT {(nothing + extra).removeprefix(', ') or NOTHING} WHERE FALSE"
     elif len(rows) == 1:
         query = f"SELECT {rows[0]}"
     else:
-        names = [*map(quote, columns), *[SEQUENCE] * want.sequence, *[WATERMARK] * want.watermark]
+        names = [*map(quote, columns), *[SEQUENCE] * want.sequence, *[WATERMARK] * want.watermark] or [NO_COLUMN]
         query = f"SELECT inline(array({', '.join(f'struct({r})' for r in rows)})) AS ({', '.join(names)})"
     step = ctx.add(Rows(name=ctx.fresh("values"), query=query))
     return Rel(step.name, columns, node.fields, sequence=want.sequence, watermark=want.watermark)

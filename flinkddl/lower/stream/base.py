@@ -35,6 +35,7 @@ class Want:
 
 
 PLAIN = Want()
+ONE_KEY = "__one"
 Handler = Callable[[Any, "Lowering", Want], Rel]
 HANDLERS: dict[type[Node], Handler] = {}
 
@@ -141,6 +142,11 @@ def group(step: str, keys: Sequence[Named], aggs: Sequence[Named], ctx: Lowering
     """Add a GroupBy, with the state TTL of the session; returns the step's name."""
     calls = timed(aggs, keys, ctx)
     return ctx.add(GroupBy(name=ctx.fresh(prefix), input=step, keys=tuple(keys), aggs=calls, note=note)).name
+
+
+def with_one_key(rel: Rel, ctx: Lowering, name: str = ONE_KEY) -> Rel:
+    """Add a column that is 0 in every row, as the key of what has none: Spark takes a literal out of its keys."""
+    return rel.with_(step=extend(rel, [(name, "CAST(rand() < 0 AS INT)")], ctx, "one_key"))
 
 
 def struct(columns: Iterable[str], prefix: str = "c") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from flinkddl.lower.context import NEW, OLD, SEQUENCE, SEQUENCE_STEP, WATERMARK, WEIGHT, Rel
+from flinkddl.lower.context import NEW, NOTHING, OLD, SEQUENCE, SEQUENCE_STEP, WATERMARK, WEIGHT, Rel
 from flinkddl.lower.expressions import condition_to_spark, to_spark
 from flinkddl.lower.job import Read, Rows, Select, UnionAll, Where
 from flinkddl.lower.lateness import late_possible
@@ -62,11 +62,11 @@ def lower_values(node: Values, ctx: Lowering, want: Want) -> Rel:
             for rex, c, f in zip(row, columns, node.fields, strict=True)
         ]
         items += [f"CAST({n} AS BIGINT) AS {SEQUENCE}"] * want.sequence
-        queries.append(f"SELECT {', '.join(items)}")
+        queries.append(f"SELECT {', '.join(items) or NOTHING}")
     if not queries:
         items = [f"CAST(NULL AS {spark_type(f.type)}) AS {quote(c)}" for f, c in zip(node.fields, columns, strict=True)]
         items += [f"CAST(0 AS BIGINT) AS {SEQUENCE}"] * want.sequence
-        queries.append(f"SELECT {', '.join(items)} WHERE false")
+        queries.append(f"SELECT {', '.join(items) or NOTHING} WHERE false")
     step = ctx.add(Rows(name=ctx.fresh("values"), query=" UNION ALL ".join(queries), note="Values"))
     return Rel(step.name, columns, node.fields, sequence=want.sequence)
 

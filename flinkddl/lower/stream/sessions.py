@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.context import SEQUENCE, WATERMARK, WINDOW
 from flinkddl.lower.lateness import late_possible
 from flinkddl.lower.session_fold import TIME, fold
 from flinkddl.lower.stream.aggregate import key_text
-from flinkddl.lower.stream.base import Want, explode, group, lower_node, select
+from flinkddl.lower.stream.base import ONE_KEY, Want, explode, group, lower_node, select, with_one_key
 from flinkddl.lower.stream.kinds import KEY, PAIR, to_delta
 from flinkddl.sqltypes import quote, spark_type
 
@@ -26,15 +27,23 @@ if TYPE_CHECKING:
 START, END = "__ws", "__we"
 
 
+def refuse_proctime(window: Window) -> None:
+    """Raise FD645 for a window over processing time: Spark closes windows by event time alone."""
+    if window.proctime:
+        raise FlinkDdlError.of("FD645", "a window over processing time is not available on a stream")
+
+
 def session_rows(node: Node, window: Window, keys: Sequence[int], ctx: Lowering) -> Rel:
     """Lower an input to its rows by session, in append mode: beside its fields the step has START and END in ms."""
+    refuse_proctime(window)
     late = late_possible(node)
     rel = to_delta(lower_node(node, ctx, Want(sequence=True, watermark=late)), ctx)
     late = rel.watermark
     time = f"unix_millis(CAST({rel.sql(window.time)} AS TIMESTAMP))"
     by: list[Named] = [(WINDOW, f"session_window({rel.sql(window.time)}, {_gap(window, time, late)})")]
     by += [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(keys)]
-    by += [(f"{KEY}0", "0")] * (len(by) == 1)  # Spark has no session without another key
+    if not keys:  # Spark has no session without another key
+        rel, by = with_one_key(rel, ctx), [*by, (f"{KEY}0", ONE_KEY)]
     tail: list[Named] = [(TIME, time), (SEQUENCE, SEQUENCE), *((WATERMARK, WATERMARK),) * late]
     items = [(f"c{i}", quote(c)) for i, c in enumerate(rel.columns)] + tail
     members = ", ".join(f"'{n}', {sql}" for n, sql in items)

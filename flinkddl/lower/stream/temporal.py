@@ -32,6 +32,7 @@ from flinkddl.lower.stream.base import (
     select,
     struct,
     where,
+    with_one_key,
 )
 from flinkddl.lower.stream.join import common, join, plain, sides, struct_type
 from flinkddl.lower.stream.kinds import KEY, arrival, to_delta, weight
@@ -81,12 +82,19 @@ def lower_interval_join(node: IntervalJoin, ctx: Lowering, want: Want) -> Rel:
     appends = left.kind == right.kind == "append"
     if not appends or (ctx.output_mode == "update" and node.kind != "inner"):
         return join(left, right, regular(node), ctx, want)
+    if node.proctime and node.kind != "inner":
+        message = f"a {node.kind.upper()} interval join over processing time is not available on a stream"
+        raise FlinkDdlError.of(
+            "FD475", message, node.span, "join on event time, or leave out the bounds: a regular join"
+        )
     one, two = sides(left, right, ctx)
     on = [
         f"{common(one.sql(a), one.fields[a].type, two.fields[b].type)} = "
         f"{common(two.sql(b), two.fields[b].type, one.fields[a].type)}"
         for a, b in node.keys
     ]
+    if not node.keys:  # Spark has no join of streams without an equality
+        one, two, on = with_one_key(one, ctx, "__onel"), with_one_key(two, ctx, "__oner"), ["__onel = __oner"]
     columns = (*one.columns, *two.columns)
     if not node.proctime:
         a, b = one.sql(node.left_time), two.sql(node.right_time)

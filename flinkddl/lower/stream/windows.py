@@ -15,6 +15,7 @@ from flinkddl.lower.expressions import condition_to_spark
 from flinkddl.lower.lateness import drop_late_windows, late_possible
 from flinkddl.lower.stream.aggregate import accumulate, grouped, is_native, key_text, native_calls
 from flinkddl.lower.stream.base import (
+    ONE_KEY,
     PLAIN,
     Want,
     explode,
@@ -28,12 +29,13 @@ from flinkddl.lower.stream.base import (
     same,
     select,
     where,
+    with_one_key,
 )
 from flinkddl.lower.stream.calls import needs_order
 from flinkddl.lower.stream.join import join, multiset, plain, presence, residual
 from flinkddl.lower.stream.kinds import KEY, PAIR, single, to_delta
 from flinkddl.lower.stream.ranking import places, top
-from flinkddl.lower.stream.sessions import END, START, session_rows
+from flinkddl.lower.stream.sessions import END, START, refuse_proctime, session_rows
 from flinkddl.plan.nodes import Deduplicate, Field, Join, Rank, WindowAggregate, WindowJoin, WindowTableFunction
 from flinkddl.plan.rex import SortKey
 from flinkddl.records import replace
@@ -51,8 +53,7 @@ def window_text(window: Window, rel: Rel, ctx: Lowering) -> str:
     """Return Spark's window expression over the time column."""
     time = rel.sql(window.time)
     t = rel.fields[window.time].type
-    if window.proctime:
-        raise FlinkDdlError.of("FD645", "a window over processing time is not available on a stream")
+    refuse_proctime(window)
     size = f"'{window.size_ms} milliseconds'"
     match window.kind:
         case "SESSION":
@@ -186,7 +187,8 @@ def lower_window_aggregate(node: WindowAggregate, ctx: Lowering, want: Want) -> 
             rel = drop_late_windows(rel, f"{WINDOW}.end", ctx) if rel.watermark else rel
     keys = [(WINDOW, window), *((f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.keys))]
     if node.window.kind == "SESSION" and not node.keys:
-        keys.append((f"{KEY}0", "0"))  # Spark has no session without another key
+        rel = with_one_key(rel, ctx)  # Spark has no session without another key
+        keys.append((f"{KEY}0", ONE_KEY))
     if ctx.output_mode == "append":
         return _once(rel, keys, node, zoned, ctx)
     return _early(rel, keys, node, zoned, ctx, want)

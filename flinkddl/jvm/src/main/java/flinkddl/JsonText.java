@@ -174,14 +174,4 @@ final class JsonText {
             out.add(HEX.charAt(c >> shift & 15));
         }
     }
-
-    /** Of a row that a caller holds as a struct or null. */
-    void orNull(Bytes out, InternalRow row, FType t) throws IOException {
-        if (row == null) {
-            out.add(NULL);
-        } else {
-            row(out, row, t);
-        }
-    }
-
 }

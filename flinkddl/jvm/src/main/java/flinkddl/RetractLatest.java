@@ -20,9 +20,8 @@ final class RetractLatest extends Retract<RetractLatest.Newest> {
 
     RetractLatest(StructType inputs) {
         super("retract_latest", inputs);
-        StructType o = (StructType) struct(1).apply(0).dataType();
-        order = new RetractOrder(o);
-        orders = o.length();
+        order = new RetractOrder((StructType) struct(1).apply(0).dataType());
+        orders = ((StructType) struct(1).apply(0).dataType()).length();
         fields = ((StructType) struct(1).apply(1).dataType()).length();
     }
 

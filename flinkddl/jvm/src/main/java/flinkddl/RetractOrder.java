@@ -3,6 +3,7 @@ package flinkddl;
 import java.io.Serializable;
 import java.util.Comparator;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.util.TypeUtils;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
@@ -66,7 +67,8 @@ final class RetractOrder implements Comparator<InternalRow>, Serializable {
         if (t instanceof BooleanType) {
             return Boolean.compare(a.getBoolean(i), b.getBoolean(i));
         }
-        // every other orderable type is held as a Comparable: boxed number, UTF8String, Decimal
-        return ((Comparable) a.get(i, t)).compareTo(b.get(i, t));
+        // a boxed number, UTF8String or Decimal is a Comparable, rows and arrays have Spark's order
+        Object x = a.get(i, t);
+        return x instanceof Comparable c ? c.compareTo(b.get(i, t)) : TypeUtils.getInterpretedOrdering(t).compare(x, b.get(i, t));
     }
 }

@@ -7,7 +7,7 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Flink's watermark after every record ({@code scan.watermark.emit.strategy = on-event}), for rows of a stream. */
+/** Rows of a stream: Flink's watermark after every record ({@code scan.watermark.emit.strategy = on-event}), arrival. */
 public final class ScalarWatermark {
     private static final String QUERY_ID = "sql.streaming.queryId"; // Spark sets it on every task of a query
     private static final String PARTITIONS = "spark.flinkddl.partitions.";
@@ -55,6 +55,22 @@ public final class ScalarWatermark {
             Track track = TRACKS.computeIfAbsent(name, n -> new Track());
             long met = track.meet(Retract.batch(), task.taskAttemptId(), watermark);
             return met == Long.MIN_VALUE ? null : (Long) met;
+        }
+    }
+
+    /** {@code arrival()}: grows with the rows of a task, tasks of a batch, batches of a query; the same on a replay. */
+    public static final class Arrival extends Scalar {
+        private static final ThreadLocal<long[]> NEXT = ThreadLocal.withInitial(() -> new long[] {-1, 0}); // task, row
+
+        @Override public boolean isDeterministic() { return false; }
+
+        public static long invoke() {
+            TaskContext task = TaskContext.get(); // the driver has none
+            if (task != null && NEXT.get()[0] != task.taskAttemptId()) {
+                NEXT.set(new long[] {task.taskAttemptId(), 0});
+            }
+            long place = task == null ? 0 : Math.min(task.partitionId(), 511); // 9 bits, before 27 of the row
+            return (Math.max(0, Retract.batch()) << 36) | (place << 27) | Math.min(NEXT.get()[1]++, (1L << 27) - 1);
         }
     }
 }
