@@ -18,11 +18,11 @@ class CastRefused(Exception):
 _TEXT = T.CHARACTER
 _SIMPLE = T.NUMERIC | T.CHARACTER | {Root.BOOLEAN}
 _ALLOWED: dict[Root, frozenset[Root]] = {
-    **dict.fromkeys(_TEXT, _SIMPLE | T.BYTES_FAMILY | T.DATETIME | T.INTERVAL),
+    **dict.fromkeys(_TEXT, _SIMPLE | T.BYTES_FAMILY | T.DATETIME),
     **dict.fromkeys(T.BYTES_FAMILY, T.BYTES_FAMILY | T.CHARACTER),
     Root.BOOLEAN: _SIMPLE,
-    **dict.fromkeys(T.EXACT, _SIMPLE | T.INTERVAL),
-    **dict.fromkeys(T.APPROXIMATE, _SIMPLE),
+    **dict.fromkeys(T.NUMERIC, _SIMPLE),
+    **dict.fromkeys(T.INTEGER, _SIMPLE | T.INTERVAL),
     Root.DATE: _TEXT | T.TIMESTAMPS | {Root.DATE},
     Root.TIME: _TEXT | T.TIMESTAMPS | {Root.TIME},
     Root.TIMESTAMP: _TEXT | T.DATETIME,
@@ -41,6 +41,8 @@ def check_cast(source: DataType, target: DataType) -> None:
         return
     if not _allowed(source, target):
         hint = ""
+        if target.root in T.INTERVAL and source.root in T.NUMERIC | T.CHARACTER:
+            hint = "; multiply an interval of one unit instead: a * INTERVAL '1' SECOND"
         if source.root in T.NUMERIC and target.root in T.TIMESTAMPS:
             hint = "; use TO_TIMESTAMP_LTZ(number, precision) instead"
         raise CastRefused(f"cannot cast {source.summary} to {target.summary}{hint}")
@@ -53,6 +55,8 @@ def _allowed(source: DataType, target: DataType) -> bool:
         return len(source.fields) == len(target.fields) and all(
             _part(a.type, b.type) for a, b in zip(source.fields, target.fields, strict=True)
         )
+    if target.root in T.INTERVAL and source.root not in T.INTERVAL and " TO " in (target.qualifier or ""):
+        return False  # a number is an amount of one unit
     return target.root in _ALLOWED.get(source.root, frozenset())
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
 from flinkddl.functions.arithmetic_functions import narrow
-from flinkddl.functions.zones import cut, from_micros, instant, is_utc, micros, wall
+from flinkddl.functions.zones import cut, from_micros, instant, is_utc, micros, milliseconds, wall
 from flinkddl.sqltypes import Root, quote, spark_type
 
 if TYPE_CHECKING:
@@ -117,12 +117,8 @@ def _from_number(value: str, source: DataType, target: DataType) -> str:
         return _to_integer(value, source, target)
     if target.root in T.INTERVAL:
         months = target.root is Root.INTERVAL_YEAR_MONTH
-        return f"make_ym_interval(0, CAST({value} AS INT))" if months else _milliseconds(value)
+        return f"make_ym_interval(0, {_to_integer(value, source, T.INT)})" if months else milliseconds(value)
     return f"CAST({value} AS {spark_type(target)})"
-
-
-def _milliseconds(value: str) -> str:
-    return f"make_dt_interval(0, 0, 0, CAST({value} AS DECIMAL(18,6)) / 1000)"
 
 
 def _to_integer(value: str, source: DataType, target: DataType) -> str:

@@ -8,7 +8,7 @@ from flinkddl import sqltypes as T
 from flinkddl.functions.arithmetic import add_interval
 from flinkddl.functions.core import Function, Lowered, Operands, Options, SignatureError, string
 from flinkddl.functions.typing import strip_attribute
-from flinkddl.functions.zones import cut, from_micros, from_wall, instant, micros, wall
+from flinkddl.functions.zones import cut, from_micros, from_wall, instant, micros, milliseconds, wall
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
@@ -158,7 +158,9 @@ def _unit(options: Options) -> str:
 
 
 def _check_add(args: Operands, options: Options) -> None:
-    _unit(options)
+    unit, t = _unit(options), args[1].type
+    if unit == "MILLISECOND" and (t.root is Root.DATE or (t.root is Root.TIME and (t.precision or 0) < 3)):
+        raise SignatureError(f"{t.summary} has no milliseconds to add to; cast it to one that has three digits of them")
 
 
 def _add_result(args: Operands, options: Options) -> DataType:
@@ -181,15 +183,26 @@ def _add(call: Lowered) -> str:
 
 
 def _check_diff(args: Operands, options: Options) -> Sequence[DataType] | None:
-    _unit(options)
+    unit = _unit(options)
     roots = {a.type.root for a in args}
+    _check_clocks(roots, unit)
     if Root.TIMESTAMP_LTZ in roots and len(roots) > 1:
         raise SignatureError("TIMESTAMP_LTZ can only be compared with TIMESTAMP_LTZ")
     return None
 
 
+def _check_clocks(roots: set[Root], unit: str) -> None:
+    """TIME goes with TIME, by units of the clock: Flink takes its milliseconds for days, or has no code at all."""
+    if Root.TIME in roots and len(roots) > 1:
+        raise SignatureError("a TIME has no day and can only be compared with a TIME; cast both to TIMESTAMP")
+    if Root.TIME in roots and unit in _MONTHS:
+        raise SignatureError(f"two TIMEs lie within one day, there are no {unit}s between them")
+
+
 def _diff(call: Lowered) -> str:
     unit = _unit(call.options)
+    if call.t[0].root is Root.TIME:
+        return f"CAST(({call.a[1]} - {call.a[0]}) div {_MILLIS[unit]} AS INT)"
     a, b = (wall(x, t, "UTC") for x, t in zip(call.a, call.t, strict=True))
     if unit in _MONTHS:
         months = f"flinkddl.months_between({a}, {b})"
@@ -197,13 +210,26 @@ def _diff(call: Lowered) -> str:
     return f"flinkddl.wrap_int(({micros(b)} - {micros(a)}) div {_MILLIS[unit] * 1000}L)"
 
 
+def _check_minus(args: Operands, options: Options) -> None:
+    roots = {a.type.root for a in args}
+    if len(roots) > 1 and roots != T.TIMESTAMPS:
+        raise SignatureError("both must be of the same type; cast one of them")
+    _check_clocks(roots, _minus_unit(options))
+
+
+def _minus_unit(options: Options) -> str:
+    return str(options.get("unit", "")).partition(" ")[0]
+
+
 def _minus_result(_: Operands, options: Options) -> DataType:
-    months = str(options.get("unit", "")).partition(" ")[0] in _MONTHS
+    months = _minus_unit(options) in _MONTHS
     return T.INTERVAL_YM("MONTH") if months else T.INTERVAL_DT("SECOND", None, 3)
 
 
 def _minus(call: Lowered) -> str:
     """``(a - b) DAY``: the difference as an interval of milliseconds."""
+    if call.t[0].root is Root.TIME:
+        return milliseconds(f"({call.a[0]} - {call.a[1]})")
     a, b = (
         wall(cut(x, t, 3) if t.root in T.TIMESTAMPS and (t.precision or 0) > 3 else x, t, "UTC")
         for x, t in zip(call.a, call.t, strict=True)
@@ -321,7 +347,7 @@ FUNCTIONS = (
     Function("CEIL_TO", "datetime", lambda a, _: strip_attribute(a[0].type), _round_to(True), check=_check_round),
     Function("TIMESTAMPADD", "integer datetime", _add_result, _add, check=_check_add),
     Function("TIMESTAMPDIFF", "datetime datetime", T.INT, _diff, check=_check_diff),
-    Function("MINUS_DATE", "datetime datetime", _minus_result, _minus),
+    Function("MINUS_DATE", "datetime datetime", _minus_result, _minus, check=_check_minus),
     Function("DATE_FORMAT", "timestamp string;string string", S, _date_format, nulls="yes"),
     Function("TO_TIMESTAMP", "string string?", T.TIMESTAMP(3), _to_timestamp, nulls="yes"),
     Function("TO_DATE", "string string?", T.DATE, _to_date, nulls="yes"),

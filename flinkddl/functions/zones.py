@@ -55,6 +55,11 @@ def micros(text: str) -> str:
     return f"unix_micros(CAST({text} AS TIMESTAMP))"
 
 
+def milliseconds(text: str) -> str:
+    """Return a whole number of milliseconds as an interval (DAY TO SECOND)."""
+    return f"(INTERVAL '0.001' SECOND * CAST({text} AS BIGINT))"
+
+
 def cut(text: str, t: DataType, digits: int | None) -> str:
     """Cut a TIMESTAMP or TIMESTAMP_LTZ text to so many fraction digits (six is all that Spark has)."""
     if digits is None or digits >= 6:

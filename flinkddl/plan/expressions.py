@@ -261,6 +261,9 @@ def _condition(node: exp.Expression, subject: Rex | None, scope: Scope) -> Rex:
 def _cast(node: exp.Expression, scope: Scope) -> Rex:
     target = to_type(node.args["to"])
     value = resolve_expression(node.this, scope)
+    counted = None if isinstance(node, exp.TryCast) else literals.counted(node.this, target)
+    if counted is not None:
+        return _checked(lambda: literals.amount(counted, target), node, scope)
     return explicit_cast(value, target, isinstance(node, exp.TryCast), scope.span(node))
 
 

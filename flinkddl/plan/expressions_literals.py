@@ -11,6 +11,8 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from flinkddl import sqltypes as T
 from flinkddl.plan.rex import Literal
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from flinkddl.sqltypes import DataType
 
 _MILLIS = {"DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000, "SECOND": 1000, "WEEK": 7 * 86_400_000}
+_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12, "DECADE": 120, "CENTURY": 1200, "MILLENNIUM": 12000}
 _UNITS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 _LIMIT = {"HOUR": 24, "MINUTE": 60, "SECOND": 60, "MONTH": 12}
 _DEFAULT_PRECISION = 2
@@ -152,6 +155,34 @@ def interval_type(first: str) -> DataType:
     return T.INTERVAL_DT("SECOND", None, 3)
 
 
+def counted(node: exp.Expression, target: DataType) -> Decimal | None:
+    """Return the bare exact number that a CAST to an interval of one unit takes as so many units, or None.
+
+    Any other whole number is an amount of the base unit, months or milliseconds. Flink's rule is Calcite's
+    StandardConvertletTable.convertCast, which asks for a SqlNumericLiteral.
+    """
+    sign = 1
+    while isinstance(node, exp.Paren | exp.Neg):
+        sign, node = -sign if isinstance(node, exp.Neg) else sign, node.this
+    if target.root not in T.INTERVAL or " TO " in str(target.qualifier):
+        return None
+    if not isinstance(node, exp.Literal) or node.is_string or "e" in node.name.lower():
+        return None
+    return sign * Decimal(node.name)
+
+
+def amount(count: Decimal, target: DataType) -> Literal:
+    """Return ``CAST(1.5 AS INTERVAL HOUR)``: 1.5 hours. Raises LiteralError beyond what Spark's intervals hold."""
+    unit = str(target.qualifier)
+    t = interval_type(unit)
+    whole = int(count * {**_MILLIS, **_MONTHS}[unit])
+    if t.root is T.Root.INTERVAL_YEAR_MONTH:
+        return Literal(t.not_null(), (whole + 2**31) % 2**32 - 2**31)  # Flink keeps months in an int
+    if abs(whole) > MAX_LONG // 1000:
+        raise LiteralError(f"{count} {unit}s are more than an interval of Spark holds")
+    return Literal(t.not_null(), whole)
+
+
 def interval(value: str, first: str, last: str | None = None, precision: int | None = None) -> Literal:
     """Return an interval literal in milliseconds or months. Units are singular, upper case. Raises LiteralError."""
     sign, body = (-1, value.strip()[1:]) if value.strip().startswith("-") else (1, value.strip().removeprefix("+"))
@@ -169,9 +200,8 @@ def _single(value: str, body: str, unit: str, precision: int) -> int:
         raise LiteralError(f"illegal interval literal '{value}' for {unit}")
     if len(whole.lstrip("0")) > precision:
         raise LiteralError(f"interval field value {int(whole)} exceeds precision of {unit}({precision}) field")
-    months = {"MONTH": 1, "QUARTER": 3, "YEAR": 12, "DECADE": 120, "CENTURY": 1200, "MILLENNIUM": 12000}
-    if unit in months:
-        return int(whole) * months[unit]
+    if unit in _MONTHS:
+        return int(whole) * _MONTHS[unit]
     return int(whole) * _MILLIS[unit] + (int(fraction.ljust(3, "0")[:3]) if fraction else 0)
 
 
