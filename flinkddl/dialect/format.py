@@ -5,6 +5,9 @@ Comments are kept where they stood. Works on tokens, so nothing of a script can 
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from flinkddl.deep import deep
@@ -14,6 +17,9 @@ from flinkddl.dialect.script import parse_tokens
 from flinkddl.dialect.variables import lex_script
 from flinkddl.dialect.words import RESERVED
 from flinkddl.records import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _CLAUSES = frozenset(
     {
@@ -56,12 +62,46 @@ def format_script(text: str, name: str = "<sql>") -> str:
     return _Layout(text, names).run()
 
 
+class _Statements:
+    """Where statements and statement sets begin and end, found in one pass over the tokens."""
+
+    def __init__(self, tokens: Sequence[t.Token]) -> None:
+        self.tokens = tokens
+        self.places = {x.start: i for i, x in enumerate(tokens)}
+        self.heads: list[int] = []  # of each token, the place of its statement's first one
+        self.brackets: dict[int, int] = {}  # a statement's first one, and its first bracket
+        self.open: list[bool] = []  # of each token, whether a set that began before it has not ended before it
+        self.last_end = max((i for i, x in enumerate(tokens) if x.key == "END"), default=-1)
+        begun, before = False, ""
+        for i, x in enumerate(tokens):
+            self.heads.append(i if before == ";" or not i else self.heads[-1])
+            self.open.append(begun)
+            if x.key == "(":
+                self.brackets.setdefault(self.heads[-1], i)
+            begun = x.key == "BEGIN" or (begun and not (x.key == "END" and before == ";"))
+            before = x.key
+
+    def in_set(self, token: t.Token) -> bool:
+        """Whether a token stands in a statement set."""
+        place = self.places[token.start]
+        return self.open[place] and self.last_end > place
+
+    def is_table(self, token: t.Token) -> bool:
+        """Whether a bracket is that of a CREATE TABLE's elements."""
+        place = self.places[token.start]
+        at = self.heads[place]
+        head = [x.key for x in self.tokens[at : at + 4]]
+        return head[0] == "CREATE" and "TABLE" in head and self.brackets[at] == place
+
+
 class _Layout:
     def __init__(self, text: str, names: set[int]) -> None:
         self.text = text
         self.names = names
         lexed = t.lex(text)
-        self.tokens, self.comments = lexed.tokens, lexed.comments
+        self.tokens, self.comments = lexed.tokens, sorted(lexed.comments)
+        self.comment_starts = [a for a, _ in self.comments]
+        self.statements = _Statements(self.tokens)
         self.lines: list[str] = []
         self.line = ""
         self.indent = 0
@@ -87,9 +127,7 @@ class _Layout:
 
     def _comments(self, start: int, end: int, previous: t.Token | None) -> None:
         last = start
-        for a, b in self.comments:
-            if not start <= a < end:
-                continue
+        for a, b in self._comments_of(start, end):
             comment = self.text[a:b].rstrip()
             gap = self.text[last:a]
             own_line = "\n" in gap or previous is None
@@ -107,6 +145,9 @@ class _Layout:
                     self._newline()
             last = b
 
+    def _comments_of(self, start: int, end: int) -> list[tuple[int, int]]:
+        return self.comments[bisect_left(self.comment_starts, start) : bisect_left(self.comment_starts, end)]
+
     def _put(self, token: t.Token, previous: t.Token | None, following: t.Token) -> None:
         if self.first and previous is not None and self.lines and not self._comment_above(token, previous):
             self.lines.append("")
@@ -118,7 +159,8 @@ class _Layout:
         self._after(token, previous, following)
 
     def _comment_above(self, token: t.Token, previous: t.Token) -> bool:
-        return any(previous.end <= a < token.start and "\n" in self.text[previous.end : a] for a, _ in self.comments)
+        between = self._comments_of(previous.end, token.start)
+        return any("\n" in self.text[previous.end : a] for a, _ in between)
 
     def _text(self, token: t.Token, following: t.Token) -> str:
         if token.kind != t.WORD or token.start in self.names:
@@ -191,38 +233,19 @@ class _Layout:
             case ";":
                 self._newline()
                 self.frames = [_Frame(True, 0)]
-                self.first = not self._in_set(token)
-
-    def _in_set(self, token: t.Token) -> bool:
-        return any(a.key == "END" and a.start > token.start for a in self._set_ends(token))
-
-    def _set_ends(self, token: t.Token) -> list[t.Token]:
-        before = [x for x in self.tokens if x.end <= token.start]
-        opened = [i for i, x in enumerate(before) if x.key == "BEGIN"]
-        if not opened:
-            return []
-        closed = any(before[i].key == "END" and before[i - 1].key == ";" for i in range(opened[-1] + 1, len(before)))
-        return [] if closed else [x for x in self.tokens if x.start > token.start]
+                self.first = not self.statements.in_set(token)
 
     def _open(self, token: t.Token, previous: t.Token | None, following: t.Token) -> None:
         is_query = following.key in ("SELECT", "WITH")
-        elements = len(self.frames) == 1 and not self.frames[0].query and self._is_table(token)
+        elements = len(self.frames) == 1 and not self.frames[0].query and self.statements.is_table(token)
         options = previous is not None and previous.key == "WITH" and following.key != ")"
         block = is_query or elements or options
         self.frames.append(_Frame(block, self.frames[-1].indent + 2 if block else self.frames[-1].indent))
         if block:
             self._newline()
 
-    def _is_table(self, token: t.Token) -> bool:
-        at = self.tokens.index(token)
-        while at and self.tokens[at - 1].key != ";":
-            at -= 1
-        head = [x.key for x in self.tokens[at : at + 4]]
-        body = [x.key for x in self.tokens[at : self.tokens.index(token)]]
-        return head[0] == "CREATE" and "TABLE" in head and "(" not in body
-
     def _list_width(self, token: t.Token) -> int:
-        depth, at, width = 0, self.tokens.index(token) + 1, 0
+        depth, at, width = 0, self.statements.places[token.start] + 1, 0
         while at < len(self.tokens) - 1 and depth >= 0:
             key = self.tokens[at].key
             depth += {"(": 1, ")": -1}.get(key, 0)

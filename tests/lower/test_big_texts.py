@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cProfile
 import pstats
+import time
 
 import pytest
 
@@ -62,3 +63,17 @@ def test_layout(shape: str) -> None:
     count, text = SHAPES[shape]
     sql = format_script(text(count // 10))
     assert format_script(sql) == sql
+
+
+@pytest.mark.parametrize("shape", ["VALUES", "statement set"])
+def test_growth_of_layout(shape: str) -> None:
+    """Four times the script is not sixteen times the work: this process's time, with room for the noise in it."""
+    count, text = SHAPES[shape]
+    small, large = (_seconds(text(n)) for n in (count // 2, count * 2))
+    assert large < 8 * small + 0.5
+
+
+def _seconds(sql: str) -> float:
+    begin = time.process_time()
+    format_script(sql)
+    return time.process_time() - begin
