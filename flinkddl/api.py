@@ -256,7 +256,9 @@ class Catalog:
         if self._adopted and self._spark is not None and not self._own:
             self.bridge.close(self._spark)
         if self._own and self._spark is not None:
-            self._spark.stop()
+            from flinkddl.runtime.gone import end_session
+
+            end_session(self._spark)
             self._spark = None
 
     # ---- Spark's own session ---------------------------------------------------------------------------------------

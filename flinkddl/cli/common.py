@@ -54,6 +54,10 @@ def start_catalog(args: argparse.Namespace) -> CatalogState:
     from flinkddl.catalog.settings import STRICT
     from flinkddl.catalog.state import Catalog as CatalogState
 
+    if files := [file for given in getattr(args, "py_files", ()) for file in given]:
+        from flinkddl.runtime.pyfiles import make_importable
+
+        make_importable(files)
     modules = [module for given in args.allow_python for module in given]
     begin = CatalogState().starting(STRICT if args.strict else {})
     return begin.with_functions(dict(args.udfs)).allowing_python(modules)
@@ -64,6 +68,16 @@ def _modules(text: str) -> tuple[str, ...]:
     if not all(part.isidentifier() for name in names for part in name.split(".")):
         raise argparse.ArgumentTypeError(f"'{text}' names no Python modules")
     return names
+
+
+def _py_files(text: str) -> tuple[str, ...]:
+    from flinkddl.runtime.pyfiles import ENDINGS
+
+    files = tuple(name.strip() for name in text.split(","))
+    for file in files:
+        if not file.endswith(ENDINGS) or not Path(file).is_file():
+            raise argparse.ArgumentTypeError(f"'{file}' is no file that ends in {', '.join(ENDINGS)}")
+    return files
 
 
 def _assignment(text: str) -> tuple[str, str]:
@@ -90,6 +104,10 @@ def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--remote", metavar="URL", help="a Spark Connect server, such as sc://host:15002")
     parser.add_argument("--jars", metavar="DIR", help="folder with the jars, instead of downloading them")
     parser.add_argument(
+        "--py-files", action="append", default=[], metavar="FILE[,..]", type=_py_files,
+        help="Python modules that the workers get: .py, .zip or .egg",
+    )  # fmt: skip
+    parser.add_argument(
         "--conf", action="append", default=[], metavar="KEY=VALUE", type=_assignment, help="a Spark setting"
     )
 
@@ -98,7 +116,8 @@ def spark_options(args: argparse.Namespace) -> SparkOptions:
     """Return how the arguments want Spark to be started."""
     from flinkddl.runtime.session import SparkOptions
 
-    return SparkOptions(master=args.master, remote=args.remote, jars=args.jars, conf=dict(args.conf))
+    conf, files = dict(args.conf), tuple(file for given in args.py_files for file in given)
+    return SparkOptions(master=args.master, remote=args.remote, jars=args.jars, py_files=files, conf=conf)
 
 
 def open_catalog(args: argparse.Namespace) -> Catalog:

@@ -18,9 +18,11 @@ from itertools import groupby
 from operator import itemgetter
 from threading import Thread
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from warnings import catch_warnings, filterwarnings, simplefilter
+from weakref import WeakKeyDictionary, WeakSet
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.diagnostics.secrets import mask_urls
 from flinkddl.lower.partitions import NAMED_SOURCES
 
 if TYPE_CHECKING:
@@ -34,8 +36,10 @@ MOST_CHANGES = 1_000_000
 """Changes of one SELECT or print sink that the server keeps in its memory; then the query is ended with FD835."""
 
 RELEASE_SECONDS = 5.0
+QUIET_SECONDS = 10.0
 _BATCH, _PLACE = "__flinkddl_batch", "__flinkddl_place"
 _open: WeakSet[SparkSession] = WeakSet()
+_patience: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # how long a client tries by itself
 
 
 KAFKA_JARS = ("spark-sql-kafka", "spark-token-provider-kafka", "kafka-clients", "commons-pool2")
@@ -45,6 +49,47 @@ KAFKA_JARS = ("spark-sql-kafka", "spark-token-provider-kafka", "kafka-clients", 
 def is_connect(spark: SparkSession) -> bool:
     """Return whether a session is a Spark Connect client."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def await_server(spark: SparkSession, address: str = "", say: Callable[[str], None] = lambda _: None) -> None:
+    """Wait for the first answer of a session's server. Raises FD810 when nobody listens there, in some five seconds.
+
+    By itself PySpark tries for nine minutes, without a word. A server that listens and is slow is waited for; ``say``
+    is told so. ``address`` is the URL without its secrets, where it is known.
+    """
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    client: Any = spark.client
+    place = address or str(client.host)
+    before = _patience.setdefault(client, client.get_retry_policies())
+    client.set_retry_policies([DefaultPolicy(max_retries=4, initial_backoff=100, max_backoff=2000)])
+    answers: list[Any] = []
+    asked = Thread(target=_ask_version, args=(spark, answers), daemon=True)
+    asked.start()
+    asked.join(QUIET_SECONDS)
+    if asked.is_alive():
+        say(f"the Spark Connect server at '{place}' has not answered for {QUIET_SECONDS:.0f} s; still waiting")
+    while asked.is_alive():
+        asked.join(0.2)  # short waits, so that Ctrl-C is heard
+    if not isinstance(answers[0], Exception):
+        client.set_retry_policies(before)
+        return
+    client.set_retry_policies([DefaultPolicy(max_retries=0)])  # at exit PySpark asks once more
+    filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")
+    raise FlinkDdlError.of(
+        "FD810",
+        f"no Spark Connect server answers at '{place}': {_detail(answers[0])}",
+        help="check the address (sc://host:15002) and that the server runs",
+    ) from answers[0]
+
+
+def _ask_version(spark: SparkSession, answers: list[Any]) -> None:
+    with catch_warnings():
+        simplefilter("ignore")  # PySpark warns that its retries are used up
+        try:
+            answers.append(spark.version)
+        except Exception as error:  # noqa: BLE001 - whatever keeps the server from answering is told by who waits
+            answers.append(error)
 
 
 def new_session(spark: SparkSession, jars: Iterable[Path]) -> SparkSession:
@@ -106,12 +151,18 @@ def server_gone(error: Exception) -> FlinkDdlError | None:
     """Return what to say when an error means that the server does not answer, else None."""
     if "grpc" not in type(error).__name__.lower():
         return None
-    detail = next((line for line in str(error).splitlines() if "details = " in line), str(error)).strip()
     return FlinkDdlError.of(
         "FD836",
-        f"the Spark Connect server does not answer any more: {detail.removeprefix('details = ')}",
+        f"the Spark Connect server does not answer any more: {_detail(error)}",
         help="look at the server's log; with a checkpoint folder the job goes on where it was when it is run again",
     )
+
+
+def _detail(error: Exception) -> str:
+    """Return what gRPC says of a failed call, in one line and without secrets."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    found = next((line for line in lines if "details = " in line), lines[0]).strip()
+    return mask_urls(found.removeprefix("details = ").strip('"'))
 
 
 def _close_all() -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _CAUSE = re.compile(r"^(?:Caused by: )?((?:[a-z_]\w*\.)+[A-Z][\w$]*(?:Exception|Error)\w*): (.*)$", re.MULTILINE)
 _OURS = re.compile(r"\b(FD\d{3}): (.*)")  # what our own kernels say: table, topic, partition, offset, column
+_NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _CLASS = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] ")
 _RANGE = re.compile(r"Current (Committed|Available) Offsets: (.*)")
 _OUT_OF_RANGE = re.compile(r"Fetch position FetchPosition\{offset=(\d+),.*? is out of range for partition (\S+)-(\d+)")
@@ -42,11 +43,16 @@ class JobFailed(FlinkDdlError):
 
 
 def job_failed(job: SparkJob, write: Write, error: Exception) -> JobFailed:
-    """Return the failure of a write as an error of ours (FD830), the whole of Java's text kept in a file."""
+    """Return the failure of a write as an error of ours (FD829, FD830), the whole of Java's text kept in a file."""
     text = scrub(full_text(error), secrets_of(job))
     log = _kept(f"job {job.name}, write {write.name}\n\n{text}\n")
     target = f"the query into '{short(write.table or write.name)}' failed"
-    ours = _OURS.search(text)
+    ours, module = _OURS.search(text), _NO_MODULE.search(text)
+    if module is not None:
+        message = f"{target}: the Python module '{module[1]}' is not on Spark's workers"
+        help = "--py-files sends a module or package along, what is compiled must be installed there"
+        help += f"; the whole error is in '{log}'"
+        return JobFailed(Diagnostic("FD829", message, help=help), write.name, log, text)
     if ours is not None:
         message = f"{target}: {brief(ours[2].strip())}"
         help = f"flinkddl error {ours[1]} says more; the whole error is in '{log}'"

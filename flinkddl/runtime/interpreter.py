@@ -19,6 +19,7 @@ from flinkddl.runtime.connect import MemoryRows, check_kafka, close_session, is_
 from flinkddl.runtime.cores import check_cores
 from flinkddl.runtime.ending import end_between_batches, end_now, stop_on_signals
 from flinkddl.runtime.failures import JobFailed, job_failed, lost_place, with_first
+from flinkddl.runtime.gone import has_java, java_gone
 from flinkddl.runtime.gone_topics import with_topic
 from flinkddl.runtime.idle import IdlePartitions
 from flinkddl.runtime.kafka_admin import KafkaAdmin, Offsets
@@ -173,7 +174,10 @@ class RunningJob:
 
     def _waiting(self, write: str) -> str:
         query = self._queries.get(write)
-        return str(query.status["message"]) if query is not None and query.isActive else ""
+        try:
+            return str(query.status["message"]) if query is not None and query.isActive else ""
+        except Exception:  # noqa: BLE001 - Java or the server may be gone: the supervisor says so
+            return ""
 
     # the run
 
@@ -206,9 +210,12 @@ class RunningJob:
             frames = build_frames(self._spark, self._sources.run, self._sources.open)
             self._idle = IdlePartitions(self._sources)
             self._start_queries(frames)
-        except BaseException:
+        except BaseException as error:
+            gone = java_gone(self._spark) if isinstance(error, Exception) else None
             self._leave()
             self.status = "failed"
+            if gone is not None:
+                raise gone from error
             raise
         self._frames = frames
         if self.job.streaming:
@@ -281,10 +288,10 @@ class RunningJob:
                 self._run_batch()
             self.status = "stopped" if self._stop.is_set() else "finished"
         except FlinkDdlError as error:
-            self.error, self.status = error, "failed"
+            self.error, self.status = java_gone(self._spark) or error, "failed"
         except Exception as error:  # noqa: BLE001 - a thread's last word must reach await_termination
             unknown = FlinkDdlError([Diagnostic("FD901", f"the supervisor failed: {error!r}")])
-            self.error, self.status = server_gone(error) or unknown, "failed"
+            self.error, self.status = server_gone(error) or java_gone(self._spark) or unknown, "failed"
         finally:
             with suppress(FlinkDdlError):  # it has ended: what it reads is no matter any more
                 self._watch_topics.stop()
@@ -479,6 +486,12 @@ class RunningJob:
                 end_now(self._queries)
             self._queries = {}
             close_session(self._spark, put_back)
+            return
+        if not has_java(self._spark):
+            self._queries = {}
+            for call in put_back:
+                with suppress(Exception):  # a checkpoint of another file system went through Java
+                    call()
             return
         end_now(self._queries)
         for call in put_back:

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.secrets import SPARK_OPTIONS_REGEX, SPARK_REGEX, mask_urls
 from flinkddl.runtime.cache import new_log
-from flinkddl.runtime.connect import KAFKA_JARS, add_jars, is_connect, new_session
+from flinkddl.runtime.connect import KAFKA_JARS, add_jars, await_server, is_connect, new_session
+from flinkddl.runtime.gone import quiet_py4j
 from flinkddl.runtime.jars import spark_jars
 from flinkddl.runtime.java import find_java
+from flinkddl.runtime.pyfiles import ship, ship_to_server
 from flinkddl.runtime.sealing import KEY, new_key, sealing_key, set_setting
 
 if TYPE_CHECKING:
@@ -57,6 +59,8 @@ START_SETTINGS: Mapping[str, str] = {
 
 _JARS = "spark.flinkddl.jars"  # of a Connect session: the jars of this machine that its jobs' sessions get
 
+_PY_FILES = "spark.flinkddl.pyFiles"  # ... and the Python modules
+
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
@@ -75,12 +79,14 @@ class SparkOptions:
     """How to come by a session.
 
     ``master``: where Spark runs (default ``local[*]``); ``remote``: a Spark Connect address instead; ``jars``: a folder
-    of jars instead of downloads; ``conf``: further Spark settings, which win over ours.
+    of jars instead of downloads; ``py_files``: Python modules for the workers; ``conf``: further Spark settings, which
+    win over ours.
     """
 
     master: str | None = None
     remote: str | None = None
     jars: str | None = None
+    py_files: tuple[str, ...] = ()
     conf: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
@@ -94,6 +100,7 @@ def build_session(options: SparkOptions = SparkOptions()) -> SparkSession:
     if options.remote is not None:
         return _connect(options.remote, options)
     find_java()
+    quiet_py4j()
     from pyspark.sql import SparkSession
 
     log = new_log("spark")
@@ -103,11 +110,13 @@ def build_session(options: SparkOptions = SparkOptions()) -> SparkSession:
         builder = builder.config(key, value)
     try:
         with _stderr_to(log), _deaf_to_sigterm(log):
-            return builder.getOrCreate()
+            session = builder.getOrCreate()
+        ship(session, options.py_files)
     except Exception as error:
         raise FlinkDdlError.of(
             "FD810", f"Spark did not start: {_first_line(error)}", help=f"its log is '{log}'"
         ) from error
+    return session
 
 
 def _start_conf(options: SparkOptions, log: Path) -> dict[str, str]:
@@ -134,28 +143,42 @@ def _connect(address: str, options: SparkOptions) -> SparkSession:
 
     try:
         session: SparkSession = SparkSession.builder.remote(address).getOrCreate()
+        await_server(session, mask_urls(address), _say)
         for key, value in options.conf.items():
             session.conf.set(key, value)
+    except FlinkDdlError:
+        raise
     except Exception as error:
         raise FlinkDdlError.of(
             "FD810",
             f"no Spark Connect session at '{mask_urls(address)}': {mask_urls(_first_line(error))}",
             help="check the address (sc://host:15002) and that `pip install 'pyspark[connect]'` was run",
         ) from error
-    return adopt_session(session, options.jars)
+    session.conf.set(_PY_FILES, os.pathsep.join(options.py_files))
+    return _noted(session, options.jars)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"flinkddl: {text}\n")
 
 
 def adopt_session(spark: SparkSession, jars: str | None = None) -> SparkSession:
     """Make a user's own session fit for jobs: jars that its class path does not name are added to it.
 
-    Over Spark Connect each job has a session of its own, which gets them then: they are only noted here.
+    Over Spark Connect each job has a session of its own, which gets them then: they are only noted here. Raises FD810
+    when nobody listens where its server should.
     """
-    missing = _missing(spark, jars)
     if is_connect(spark):
-        spark.conf.set(_JARS, os.pathsep.join(str(p) for p in missing if not p.name.startswith(KAFKA_JARS)))
-        return spark
-    for path in missing:
+        await_server(spark, say=_say)
+        return _noted(spark, jars)
+    for path in _missing(spark, jars):
         spark.sql(f"ADD JAR '{path}'")
+    return spark
+
+
+def _noted(spark: SparkSession, jars: str | None) -> SparkSession:
+    kept = (str(p) for p in _missing(spark, jars) if not p.name.startswith(KAFKA_JARS))
+    spark.conf.set(_JARS, os.pathsep.join(kept))
     return spark
 
 
@@ -181,6 +204,7 @@ def job_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSessio
     """Return a child session with JOB_SETTINGS and the job's own settings; the parent's are untouched."""
     if is_connect(spark):
         child = new_session(spark, _own_jars(spark))
+        ship_to_server(child, filter(None, (spark.conf.get(_PY_FILES, "") or "").split(os.pathsep)))
     else:
         child = spark.newSession()
     key = sealing_key(spark)

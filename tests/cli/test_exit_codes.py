@@ -65,6 +65,7 @@ CASES: list[tuple[str, int, str, dict[str, str]]] = [
     ("", 2, "usage", {}),
     ("run bad.sql", 1, "FD452", {}),
     ("run", 2, "usage", {}),
+    ("run good.sql --py-files gone.py", 2, "gone.py", {}),
     ("run good.sql --conf novalue", 2, "NAME=VALUE", {}),
     ("run gone.sql", 3, "FD801", {}),
     ("run good.sql", 3, "FD801: no java", NO_JAVA),

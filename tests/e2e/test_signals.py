@@ -1,4 +1,7 @@
-"""SIGTERM to a whole process group or cgroup, as systemd, ``timeout`` and ``docker stop`` send it: a clean stop."""
+"""SIGTERM to a whole process group or cgroup, as systemd, ``timeout`` and ``docker stop`` send it: a clean stop.
+
+And SIGKILL to Spark's Java process alone, as the kernel sends it when a machine has no memory left.
+"""
 
 from __future__ import annotations
 
@@ -95,3 +98,34 @@ def test_realtime_mode_does_not_wait_for_its_interval(
     assert (code, "Traceback" in said) == (0, False), said
     assert "what was read since the last checkpoint is read again" in said
     assert seconds < 20, said
+
+
+BOTH = """
+CREATE TABLE ticks (id INT) WITH ('connector' = 'datagen', 'rows-per-second' = '5');
+CREATE TABLE nowhere (id INT) WITH ('connector' = 'blackhole');
+CREATE TABLE shown (id INT) WITH ('connector' = 'print');
+EXECUTE STATEMENT SET BEGIN INSERT INTO nowhere SELECT id FROM ticks; INSERT INTO shown SELECT id FROM ticks; END;
+"""
+
+
+def java_of(run: Run) -> int:
+    """The Java process that a run has started."""
+    command = ["ps", "-o", "pid=,comm=", "--ppid", str(run.process.pid)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    (found,) = [int(line.split()[0]) for line in shown.splitlines() if line.split()[1] == "java"]
+    return found
+
+
+@pytest.mark.spark
+def test_java_that_is_killed_is_a_sentence_and_code_3(tmp_path: Path) -> None:
+    run = Run(tmp_path, BOTH)
+    try:
+        run.wait_until(lambda: len(list(tmp_path.glob("checkpoint/**/commits/[1-9]*"))) >= 2)
+        before, began = run.log.stat().st_size, time.monotonic()
+        os.kill(java_of(run), signal.SIGKILL)
+        code, seconds = run.process.wait(60), time.monotonic() - began
+    finally:
+        run.close()
+    said = run.log.read_bytes()[before:].decode()
+    assert (code, "FD828" in said, "Traceback" in said, "py4j" in said) == (3, True, False, False), said
+    assert seconds < 30
