@@ -29,11 +29,14 @@ from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex
 from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from flinkddl.plan.names import NameScope
     from flinkddl.plan.nodes import Node
     from flinkddl.plan.scope import AggregateUse
     from flinkddl.plan.select import Parts
 
+_SET = Field("$e", T.BIGINT.not_null())
 _PROPERTY_NAMES = {"start": "window_start", "end": "window_end", "time": "rowtime", "proctime": "proctime"}
 
 
@@ -62,7 +65,7 @@ def group(node: Node, tree: exp.Expression | None, parts: Parts, scope: NameScop
     node, key_places, calls = _inputs(node, keys, uses, scope)
     if keys.window is not None:
         return _window_aggregate(node, keys, key_places, calls, parts)
-    if keys.simple:
+    if keys.simple or not any(keys.sets):
         return _aggregate(node, keys, key_places, calls, uses, parts)
     return _expanded(node, keys, key_places, calls, uses, parts)
 
@@ -117,12 +120,17 @@ def _sets(node: exp.Expression, scope: NameScope, exprs: list[Rex]) -> list[tupl
         case exp.Cube():
             items = [_one(e, scope, exprs) for e in node.expressions]
             sizes = range(len(items), -1, -1)
-            return [tuple(i for part in chosen for i in part) for n in sizes for chosen in combinations(items, n)]
+            return _distinct(chosen for n in sizes for chosen in combinations(items, n))
         case exp.Rollup():
             items = [_one(e, scope, exprs) for e in node.expressions]
-            return [tuple(i for part in items[:n] for i in part) for n in range(len(items), -1, -1)]
+            return _distinct(items[:n] for n in range(len(items), -1, -1))
         case _:
             return [_one(node, scope, exprs)]
+
+
+def _distinct(sets: Iterable[Iterable[tuple[int, ...]]]) -> list[tuple[int, ...]]:
+    """One ROLLUP or CUBE holds a set once, however often it names a key (Calcite's SqlValidatorUtil.rollup, cube)."""
+    return list(dict.fromkeys(tuple(sorted({i for part in parts for i in part})) for parts in sets))
 
 
 def _one(node: exp.Expression, scope: NameScope, exprs: list[Rex]) -> tuple[int, ...]:
@@ -178,14 +186,21 @@ def _aggregate(
 ) -> Node:
     span = calls[0].span if calls else None
     out = Aggregate(input=node, keys=places, aggs=tuple(calls), fields=_fields(node, places, calls), span=span)
-    _map(parts, keys.exprs, uses, [f.type for f in out.fields], {})
-    return out
+    if keys.simple:
+        _map(parts, keys.exprs, uses, [f.type for f in out.fields], {})
+        return out
+    # several sets without a key: one total, which stands there even without rows, given out once a set
+    ids = tuple(_group_ids(keys))
+    copies = Expand(input=out, keys=(), sets=keys.sets, masks=ids, fields=(*out.fields, _SET))
+    values = _groupings(parts, keys, ids, InputRef(_SET.type, len(out.fields)))
+    _map(parts, keys.exprs, uses, [f.type for f in out.fields], values)
+    return copies
 
 
 def _expanded(
     node: Node, keys: Keys, places: tuple[int, ...], calls: list[AggCall], uses: list[AggregateUse], parts: Parts
 ) -> Node:
-    """Aggregate over one copy of each row per grouping set; ``$e`` tells the sets apart."""
+    """Aggregate over one copy of each row per grouping set; ``$e`` tells the sets apart, equal ones by GROUP_ID."""
     count = len(places)
     always = {i for i in places if all(i in s for s in keys.sets)}
     fields = [
@@ -193,34 +208,48 @@ def _expanded(
         for i, f in enumerate(node.fields)
     ]
     width = len(fields)
-    masks = {s: sum(1 << (count - 1 - i) for i in places if i not in s) for s in keys.sets}
+    ids = _group_ids(keys)
+    masks = tuple(
+        (id_ << count) + sum(1 << (count - 1 - i) for i in places if i not in s)
+        for s, id_ in zip(keys.sets, ids, strict=True)
+    )
     expand = Expand(
         input=node,
         keys=places,
         sets=keys.sets,
-        masks=tuple(masks[s] for s in keys.sets),
-        fields=(*fields, Field("$e", T.BIGINT.not_null())),
+        masks=masks,
+        fields=(*fields, _SET),
     )
     with_id = (*places, width)
     out = Aggregate(input=expand, keys=with_id, aggs=tuple(calls), fields=_fields(expand, with_id, calls))
-    groupings: dict[GroupingRef, Rex] = {}
-    for rex in parts.all():
-        for r in walk_all(rex):
-            if isinstance(r, GroupingRef):
-                groupings[r] = _grouping_value(r, keys, masks, InputRef(T.BIGINT.not_null(), count))
+    groupings = _groupings(parts, keys, masks, InputRef(_SET.type, count))
     _map(parts, keys.exprs, uses, [f.type for f in out.fields], groupings, extra=1)
     return out
 
 
-def _grouping_value(ref: GroupingRef, keys: Keys, masks: dict[tuple[int, ...], int], mask: Rex) -> Rex:
-    """GROUPING(a, b): one bit an argument, 1 where the key is rolled up: a CASE over the set's mask."""
-    positions = [_key_of(a, keys, ref) for a in ref.args]
-    values = {s: sum(1 << (len(positions) - 1 - i) for i, p in enumerate(positions) if p not in s) for s in keys.sets}
-    if ref.function == "GROUP_ID" or len(set(values.values())) == 1:
-        return Literal(ref.type, 0 if ref.function == "GROUP_ID" else next(iter(values.values())))
+def _groupings(parts: Parts, keys: Keys, masks: tuple[int, ...], mask: Rex) -> dict[GroupingRef, Rex]:
+    refs = (r for rex in parts.all() for r in walk_all(rex) if isinstance(r, GroupingRef))
+    return {r: _grouping_value(r, keys, masks, mask) for r in refs}
+
+
+def _group_ids(keys: Keys) -> list[int]:
+    """GROUP_ID() per set: how many equal ones stand before it (Calcite rewrites these to a UNION ALL, by number)."""
+    return [keys.sets[:n].count(s) for n, s in enumerate(keys.sets)]
+
+
+def _grouping_value(ref: GroupingRef, keys: Keys, masks: tuple[int, ...], mask: Rex) -> Rex:
+    """GROUPING(a, b): one bit an argument, 1 where the key is rolled up; GROUP_ID(): a CASE over the set's mask."""
+    if ref.function == "GROUP_ID":
+        values = _group_ids(keys)
+    else:
+        positions = [_key_of(a, keys, ref) for a in ref.args]
+        bits = [1 << n for n in reversed(range(len(positions)))]
+        values = [sum(b for b, p in zip(bits, positions, strict=True) if p not in s) for s in keys.sets]
+    if len(set(values)) == 1:
+        return Literal(ref.type, values[0])
     args: list[Rex] = []
-    for s, value in values.items():
-        args += [make.equal(mask, Literal(T.BIGINT.not_null(), masks[s])), Literal(ref.type, value)]
+    for m, value in zip(masks, values, strict=True):
+        args += [make.equal(mask, Literal(T.BIGINT.not_null(), m)), Literal(ref.type, value)]
     return Call(ref.type, "CASE", (*args[:-2], args[-1]), span=ref.span)
 
 

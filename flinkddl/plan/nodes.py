@@ -157,7 +157,7 @@ class Expand(_Unary):
     """GROUPING SETS: one copy of the row per set, with the other keys NULL; last field ``$e`` BIGINT is the set's mask.
 
     ``sets`` holds, per set, the indices that stay; ``masks`` the value of ``$e`` per set, one bit a key of the query,
-    which may have had more keys than are left here.
+    which may have had more keys than are left here, and above them the set's GROUP_ID, so that no two are equal.
     """
 
     keys: tuple[int, ...]

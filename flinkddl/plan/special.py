@@ -252,6 +252,8 @@ def _grouping(node: exp.Expression, scope: NameScope) -> Rex:
         raise _misplaced(node, scope, "grouping function")
     name = function_name(node)
     args = [*([node.this] if isinstance(node.this, exp.Expression) else []), *node.expressions]
+    if args and name == "GROUP_ID":
+        raise scope.context.error("FD401", "GROUP_ID takes no arguments", node, "write GROUPING_ID(..) for the bits")
     inner = scope.within("an aggregate's argument")
     resolved = tuple(expressions.resolve_expression(a, inner) for a in args)
     return GroupingRef(T.BIGINT.not_null(), resolved, name, scope.span(node))

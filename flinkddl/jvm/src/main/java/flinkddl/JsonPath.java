@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 
 /**
  * The JSON paths of Flink (those of Jayway without filters): {@code $.a['b'][0,1][-1][1:3][*].*..c.size()}. A definite
- * path that leads nowhere raises an error in strict mode and gives null in lax mode; any other gives an array.
+ * path that leads nowhere raises an error in strict mode and gives null in lax mode; any other gives an array, in lax even then.
  */
 final class JsonPath {
     private static final Pattern MODE = Pattern.compile("(?is)\\s*(strict|lax)\\s+(.+)");
@@ -68,7 +68,7 @@ final class JsonPath {
             single &= single(step);
             missing |= single && found.isEmpty();
         }
-        if (valid && !definite && !missing) {
+        if (valid && !definite && (lax || !missing)) {
             return JsonNodeFactory.instance.arrayNode().addAll(found);
         }
         if (found.isEmpty() && !lax) {

@@ -28,21 +28,23 @@ final class ScalarJson {
 
     static void register(Map<String, UnboundFunction> table) { Scalar.registerAll(table, ScalarJson.class); }
 
-    /** What a path finds: null where there is nothing (or JSON null). Raises RuntimeException as strict mode asks. */
+    /** What a path finds; null where lax mode finds nothing or JSON null, for which strict mode raises. A null document raises in both. */
     private static JsonNode find(UTF8String json, JsonPath path) {
+        JsonNode root = null;
         try {
-            JsonNode root = MAPPER.readTree(json.getBytes());
-            if (root == null || root.isMissingNode()) {
-                throw new IllegalArgumentException("No content to map due to end-of-input");
+            root = MAPPER.readTree(json.getBytes());
+        } catch (java.io.IOException e) {
+            if (!path.lax) { // lax forgives text that is no JSON as well
+                throw new IllegalArgumentException(e.getMessage(), e);
             }
-            JsonNode found = path.read(root);
-            return found == null || found.isNull() ? null : found;
-        } catch (java.io.IOException | IllegalArgumentException e) {
-            if (path.lax) {
-                return null; // lax forgives text that is no JSON as well
-            }
-            throw new IllegalArgumentException(e.getMessage(), e);
         }
+        boolean isNull = root != null && root.isNull();
+        JsonNode found = root == null || isNull || root.isMissingNode() ? null : path.read(root);
+        found = found == null || found.isNull() ? null : found;
+        if (isNull || found == null && !path.lax) {
+            throw new IllegalArgumentException(isNull ? "json object can not be null" : "a strict path must find a value that is not null");
+        }
+        return found;
     }
 
     private static JsonPath path(UTF8String text) { return PATHS.computeIfAbsent(text.toString(), JsonPath::parse); }
@@ -105,12 +107,6 @@ final class ScalarJson {
         }
     }
 
-    private static JsonNode query(UTF8String json, JsonPath path, String wrapper) {
-        JsonNode found = find(json, path);
-        boolean wrap = wrapper.equals("U") || wrapper.equals("C") && !(found instanceof ArrayNode);
-        return found != null && wrap ? MAPPER.createArrayNode().add(found) : found;
-    }
-
     /** {@code json_query(json, path, wrapper, on empty, on error)}: wrapper is "", "U" or "C". */
     public static final class JsonQuery extends Scalar {
         public static UTF8String invoke(UTF8String json, UTF8String path, UTF8String wrap, UTF8String onEmpty, UTF8String onError) {
@@ -121,7 +117,9 @@ final class ScalarJson {
             boolean empty = false;
             try {
                 JsonPath p = path(path);
-                JsonNode found = query(json, p, wrap.toString());
+                JsonNode found = find(json, p);
+                boolean bare = wrap.numBytes() == 0 || wrap.toString().equals("C") && found instanceof ArrayNode;
+                found = found == null || bare ? found : MAPPER.createArrayNode().add(found);
                 if (found != null && found.isContainerNode()) {
                     return ScalarText.utf(write(found));
                 }
