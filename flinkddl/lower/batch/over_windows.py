@@ -8,6 +8,7 @@ from flinkddl.lower.batch import text
 from flinkddl.lower.batch.base import UP_TO_HERE, Want, extend, lower_node, lowers, over, project
 from flinkddl.lower.batch.lateness import drop_late, drop_overtaken, late_possible
 from flinkddl.lower.context import SEQUENCE, Rel
+from flinkddl.lower.rowtime import without_null
 from flinkddl.plan.nodes import Over
 from flinkddl.records import dataclass
 from flinkddl.sqltypes import Root
@@ -32,6 +33,9 @@ def lower_over(node: Over, ctx: Lowering, want: Want) -> Rel:
     late = kind == "ROWTIME" and late_possible(node.input)
     rel = lower_node(node.input, ctx, want.with_(sequence=True, watermark=late))
     partition = [rel.sql(i) for i in node.partition]
+    batch = text.said_batch(ctx)
+    if kind == "ROWTIME" and node.preceding is not None and not batch:
+        rel = without_null(rel, node.order[0].index, ctx)
     if late:
         time = node.order[0].index
         rel = drop_late(rel, time, ctx) if node.preceding is None else drop_overtaken(rel, time, partition, ctx)
@@ -42,7 +46,7 @@ def lower_over(node: Over, ctx: Lowering, want: Want) -> Rel:
         framed=over(partition, [*order, SEQUENCE] if _by_rows(node) else order, _frame(node, rel)),
         arrival=f"struct({', '.join([rel.sql(k.index) for k in node.order if order] + [SEQUENCE])})",
         together=over([*partition, *(rel.sql(k.index) for k in node.order)], []) if kind == "ROWTIME" else "",
-        batch=text.said_batch(ctx),
+        batch=batch,
     )
     known = text.constants(node.input)
     rel = _shifts(node, rel, ctx, frame, known)

@@ -14,6 +14,7 @@ from flinkddl.lower.batch.base import Want, extend, group, lower_node, lowers, n
 from flinkddl.lower.batch.lateness import drop_late_windows, late_possible
 from flinkddl.lower.context import SEQUENCE, WATERMARK, Rel
 from flinkddl.lower.job import Select
+from flinkddl.lower.rowtime import never_null, without_null
 from flinkddl.plan.nodes import WindowAggregate, WindowTableFunction
 from flinkddl.sqltypes import quote
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from flinkddl.plan.nodes import Field, Window
 
 TIME, START, END = "__t", "__ws", "__we"
-_NULL_ROWTIME = "RowTime field should not be null, please convert it to a non-null long value."
 
 
 @lowers(WindowTableFunction)
@@ -32,6 +32,7 @@ def lower_window_tvf(node: WindowTableFunction, ctx: Lowering, want: Want) -> Re
     session = node.window.kind == "SESSION"
     late = session and late_possible(node.input)
     rel = lower_node(node.input, ctx, want.with_(sequence=want.sequence or late, watermark=want.watermark or late))
+    rel = without_null(rel, node.window.time, ctx)
     step = assign(rel, node.window, node.window.partition_keys, ctx, late)
     bounds = [_property(p, f, ctx) for p, f in zip(("start", "end", "time"), node.fields[-3:], strict=True)]
     exprs = [rel.sql(i) for i in range(len(rel.fields))] + bounds
@@ -49,6 +50,7 @@ def lower_window_aggregate(node: WindowAggregate, ctx: Lowering, want: Want) -> 
         rel = drop_late_windows(rel, rel.sql(node.windowed_input[1]), ctx) if late else rel
         step = _carried(rel, node.windowed_input, ctx)
     else:
+        rel = (without_null if text.said_batch(ctx) else never_null)(rel, node.window.time, ctx)
         by = node.window.partition_keys or (node.keys if node.legacy else ())
         step = assign(rel, node.window, by, ctx, late, session and ordered)
         if late and not session:
@@ -104,10 +106,8 @@ def _carried(rel: Rel, bounds: tuple[int, int], ctx: Lowering) -> str:
 
 
 def assign(rel: Rel, window: Window, keys: tuple[int, ...], ctx: Lowering, late: bool, ordered: bool = False) -> str:
-    """Add START and END (ms of the wall clock) per row and window; returns the step. A NULL time fails the job."""
-    time = text.column_clock_millis(rel, window.time, ctx)
-    checked = f"coalesce({time}, CAST(raise_error('{_NULL_ROWTIME}') AS BIGINT))"
-    timed = rel.with_(step=extend(rel, [(TIME, checked)], ctx, "timed"))
+    """Add START and END (ms of the wall clock) per row and window; returns the step. No time may be NULL."""
+    timed = rel.with_(step=extend(rel, [(TIME, text.column_clock_millis(rel, window.time, ctx))], ctx, "timed"))
     if window.kind == "SESSION":
         return sessions.assign(timed, window, keys, ctx, late, ordered)
     size, slide, offset = window.size_ms, window.slide_ms or window.size_ms, window.offset_ms

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.lower.context import WATERMARK, WEIGHT, Rel
 from flinkddl.lower.lateness import drop_late, late_possible
+from flinkddl.lower.rowtime import without_null
 from flinkddl.lower.stream.aggregate import key_text
 from flinkddl.lower.stream.base import Want, explode, group, lower_node, lowers, members, names_of, select, struct
 from flinkddl.lower.stream.calls import Registry, plan_call
@@ -30,7 +31,10 @@ RANKING = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
 @lowers(Over)
 def lower_over(node: Over, ctx: Lowering, want: Want) -> Rel:
     """Lower OVER windows that end at the current row."""
-    rel = _on_time(node, to_delta(lower_node(node.input, ctx, Want(sequence=True, watermark=_late(node))), ctx), ctx)
+    rel = to_delta(lower_node(node.input, ctx, Want(sequence=True, watermark=_late(node))), ctx)
+    if node.preceding is not None and _by(node) == "ROWTIME":
+        rel = without_null(rel, node.order[0].index, ctx)
+    rel = _on_time(node, rel, ctx)
     registry = Registry()
     proctime = rel.fields[node.order[0].index].type.time_attribute == "PROCTIME" if node.order else False
     finishes = [_call(c, rel, registry, proctime) for c in node.calls]
@@ -65,8 +69,12 @@ def _by_rows(node: Over, rel: Rel) -> bool:
 
 
 def _late(node: Over) -> bool:
-    by = node.input.fields[node.order[0].index].type.time_attribute if node.order else None
-    return by == "ROWTIME" and late_possible(node.input)
+    return _by(node) == "ROWTIME" and late_possible(node.input)
+
+
+def _by(node: Over) -> str | None:
+    """What kind of time the rows are ordered by, if any."""
+    return node.input.fields[node.order[0].index].type.time_attribute if node.order else None
 
 
 def _on_time(node: Over, rel: Rel, ctx: Lowering) -> Rel:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.context import SEQUENCE, WATERMARK, WINDOW
 from flinkddl.lower.lateness import late_possible
+from flinkddl.lower.rowtime import without_null
 from flinkddl.lower.session_fold import TIME, fold
 from flinkddl.lower.stream.aggregate import key_text
 from flinkddl.lower.stream.base import ONE_KEY, Want, explode, group, lower_node, select, with_one_key
@@ -18,11 +19,13 @@ from flinkddl.lower.stream.kinds import KEY, PAIR, to_delta
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from flinkddl.lower.context import Lowering, Rel
     from flinkddl.lower.job import Named
     from flinkddl.plan.nodes import Node, Window
+
+    Untimed = Callable[[Rel, int, Lowering], Rel]
 
 START, END = "__ws", "__we"
 
@@ -33,12 +36,17 @@ def refuse_proctime(window: Window) -> None:
         raise FlinkDdlError.of("FD645", "a window over processing time is not available on a stream")
 
 
-def session_rows(node: Node, window: Window, keys: Sequence[int], ctx: Lowering) -> Rel:
-    """Lower an input to its rows by session, in append mode: beside its fields the step has START and END in ms."""
+def session_rows(
+    node: Node, window: Window, keys: Sequence[int], ctx: Lowering, untimed: Untimed = without_null
+) -> Rel:
+    """Lower an input to its rows by session, in append mode: beside its fields the step has START and END in ms.
+
+    ``untimed`` says what becomes of rows without a time.
+    """
     refuse_proctime(window)
     late = late_possible(node)
     rel = to_delta(lower_node(node, ctx, Want(sequence=True, watermark=late)), ctx)
-    late = rel.watermark
+    rel, late = untimed(rel, window.time, ctx), rel.watermark
     time = f"unix_millis(CAST({rel.sql(window.time)} AS TIMESTAMP))"
     by: list[Named] = [(WINDOW, f"session_window({rel.sql(window.time)}, {_gap(window, time, late)})")]
     by += [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(keys)]

@@ -13,6 +13,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.context import SEQUENCE, WINDOW, Rel
 from flinkddl.lower.expressions import condition_to_spark
 from flinkddl.lower.lateness import drop_late_windows, late_possible
+from flinkddl.lower.rowtime import never_null
 from flinkddl.lower.stream.aggregate import accumulate, grouped, is_native, key_text, native_calls
 from flinkddl.lower.stream.base import (
     ONE_KEY,
@@ -180,6 +181,7 @@ def lower_window_aggregate(node: WindowAggregate, ctx: Lowering, want: Want) -> 
     zoned = False
     if node.windowed_input is None:
         zoned = _zoned(rel, node.window)
+        rel = never_null(rel, node.window.time, ctx)
         if node.window.kind == "SESSION":
             window = window_text(node.window, rel, ctx)
         else:
@@ -196,7 +198,7 @@ def lower_window_aggregate(node: WindowAggregate, ctx: Lowering, want: Want) -> 
 
 def _late_sessions(node: WindowAggregate, ctx: Lowering) -> Rel:
     """Append mode, rows may be late: the aggregate of each session that the fold by arrival makes."""
-    rel = session_rows(node.input, node.window, node.window.partition_keys or node.keys, ctx)
+    rel = session_rows(node.input, node.window, node.window.partition_keys or node.keys, ctx, never_null)
     keys: list[Named] = [(WINDOW, WINDOW), *((f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.keys))]
     keys += [(START, START), (END, END)]
     return _once(rel, keys, node, _zoned(rel, node.window), ctx, session_bounds(_zoned(rel, node.window), ctx))
