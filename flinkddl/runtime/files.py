@@ -7,7 +7,7 @@ rows without a word.
 
 from __future__ import annotations
 
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from flinkddl.lower.job import Read, Write
 
@@ -38,9 +39,12 @@ def check_target(frame: DataFrame, write: Write, checkpoint: str | None = None) 
 
     ``checkpoint`` is the ``checkpointLocation`` of the stream that is to write, None for a batch.
     """
-    if write.format not in FORMATS or (write.overwrite and not write.partitions):
+    if write.format not in FORMATS:
         return
     path, spark = write.options["path"], frame.sparkSession
+    _check_no_stream(path)
+    if write.overwrite and not write.partitions:
+        return
     listed = _files(spark, f"{path}/{_LIST}") is not None
     if listed and checkpoint is None:
         message = f"'{path}' is written by a streaming job, beside whose files those of a batch would not be seen"
@@ -74,6 +78,26 @@ def _last(spark: SparkSession, folder: str) -> int:
 
     storage, whole = storage_of(spark, folder)
     return max((int(n) for n in (name.split(".")[0] for name in storage.names(whole)) if n.isdigit()), default=-1)
+
+
+_STREAMING: dict[str, StreamingQuery] = {}
+
+
+def streams_into(write: Write, query: StreamingQuery) -> None:
+    """Note a started query, beside which no other of this process writes into the folder of its table."""
+    if write.format in FORMATS:
+        _STREAMING[write.options["path"].rstrip("/")] = query
+
+
+def _check_no_stream(path: str) -> None:
+    """Refuse a folder into which a query of this process streams, whatever it has written so far."""
+    query, active = _STREAMING.get(path.rstrip("/")), False
+    with suppress(Exception):  # its session or its server may be gone
+        active = query is not None and query.isActive
+    if query is not None and active:
+        message = f"the running query '{query.name}' streams into '{path}', which takes one stream"
+        help = "write one INSERT with UNION ALL of the queries, or give each a folder of its own"
+        raise FlinkDdlError.of("FD848", message, help=help)
 
 
 _WRITING: dict[str, Lock] = {}

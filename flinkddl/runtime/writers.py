@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.changes import Change, ChangeReader, flink_line, visible_types
-from flinkddl.runtime.files import alone, check_target
+from flinkddl.runtime.files import alone, check_target, streams_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -111,7 +111,9 @@ def start_query(
     else:
         writer = frame.writeStream.foreachBatch((sink or DriverSink(frame, write)).take_batch)
     writer = writer.outputMode(write.mode).queryName(write.name).option("checkpointLocation", location)
-    return writer.trigger(**trigger).start()
+    query = writer.trigger(**trigger).start()
+    streams_into(write, query)
+    return query
 
 
 def _observed(frame: DataFrame, trigger: Mapping[str, Any]) -> DataFrame:

@@ -251,6 +251,20 @@ def test_a_second_stream_into_a_folder_is_refused(files: Files, tmp_path: Path) 
     assert files.rows("SELECT * FROM dst") == [(1,), (2,)]
 
 
+def test_a_job_beside_a_running_stream_is_refused(files: Files) -> None:
+    """One statement after the other, as in the shell: the first may not have written anything yet."""
+    files.put("src/1.json", '{"a":1}\n')
+    files.table("src", "a INT", "json", source_monitor__interval="1s")
+    files.table("dst", "a INT", "json")
+    job = files.catalog.execute("INSERT INTO dst SELECT a FROM src").job
+    assert job is not None
+    for insert in ("INSERT INTO dst SELECT a + 10 FROM src", "INSERT INTO dst VALUES (2)"):
+        with pytest.raises(FlinkDdlError, match=r"FD848.*streams into"):
+            files.run(insert)
+    job.stop()
+    assert job.status == "stopped"
+
+
 def test_a_folder_that_is_not_there(files: Files) -> None:
     files.table("t", "a STRING")
     with pytest.raises(FlinkDdlError, match="nothing is at"):
