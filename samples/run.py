@@ -3,7 +3,9 @@
 A sample is a folder: ``job.sql`` (its first comment says what it shows), ``input.jsonl`` and ``expected.jsonl``.
 Input lines are records (topic, value, and if wanted key, partition, timestamp, headers), offsets that a consumer group
 has committed, or ``{"step": ...}``: what follows is sent when the running job has taken all before it.
-Expected lines are records of the sinks (of an upsert table the last one a key), or the changes that a SELECT shows.
+Expected lines are records of the sinks (of an upsert table the last one a key); of a SELECT the changes, as the result
+modes ``changelog`` and ``tableau`` show them, and where they take rows back those that the mode ``table`` shows at the
+end.
 
     python -m samples.run [NAME ...] [--update]
 """
@@ -20,6 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.api import Catalog
+from flinkddl.cli.shell.results import TableResult
+from flinkddl.cli.tables import Columns
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.lower.script import Start, compile_script
 from flinkddl.runtime.kafka_admin import KafkaAdmin
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from flinkddl.api import Job
+    from flinkddl.runtime.writers import Rows
 
 FOLDER = Path(__file__).parent
 SECONDS = 300.0
@@ -134,10 +139,10 @@ def run_sample(sample: Sample, catalog: Catalog, servers: str) -> Lines:
     broker = Broker(servers)
     broker.prepare(sample, [t for table in tables for t in table.topics])
     catalog.state = compiled.catalog
-    shown: list[str] = []
+    shown = Shown(start, catalog)
     _feed(sample, broker, lambda: _started(catalog, start, shown))
     if start.is_query:
-        return [{"change": line} for line in shown]
+        return shown.lines()
     return [line for table in tables for topic in table.topics for line in _content(servers, topic, table)]
 
 
@@ -147,10 +152,29 @@ def one_partition(start: Start) -> Start:
     return replace(start, job=replace(start.job, settings=settings))
 
 
-def _started(catalog: Catalog, start: Start, shown: list[str]) -> Job:
-    run = {"notice": lambda _: None}
+class Shown:
+    """What a SELECT shows, in every result mode."""
+
+    def __init__(self, start: Start, catalog: Catalog) -> None:
+        self._changes: list[str] = []
+        self._table = TableResult(Columns.of_query(start, catalog.state), 1000) if start.is_query else None
+
+    def add(self, rows: Rows) -> None:
+        self._changes += rows.lines()
+        assert self._table is not None
+        self._table.add(rows.changes)
+
+    def lines(self) -> Lines:
+        assert self._table is not None
+        updates = any(not line.startswith("+I") for line in self._changes)
+        rows = self._table.page(0, len(self._table)) if updates else []
+        return [*({"change": line} for line in self._changes), *({"row": row} for row in rows)]
+
+
+def _started(catalog: Catalog, start: Start, shown: Shown) -> Job:
+    run: dict[str, Any] = {"notice": lambda _: None}
     if start.is_query:
-        run["on_rows"] = lambda rows: shown.extend(rows.lines())
+        run["on_rows"] = shown.add
     return catalog.start(start, **run)
 
 

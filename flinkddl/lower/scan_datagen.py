@@ -49,11 +49,13 @@ def datagen_rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
             note="datagen",
         )
     else:
+        # a run that takes what is there and ends finds nothing at a rate: its clock has just begun
+        ends = ctx.bounded and total is not None
+        amount = {"rowsPerBatch": str(total)} if ends else {"rowsPerSecond": str(options["rows-per-second"])}
         source = J.Read(
             name=ctx.fresh(node.table.path.name),
-            format="rate",
-            options={"rowsPerSecond": str(options["rows-per-second"])}
-            | ({"numPartitions": str(tasks)} if tasks else {}),
+            format="rate-micro-batch" if ends else "rate",
+            options=amount | ({"numPartitions": str(tasks)} if tasks else {}),
             streaming=True,
             table=str(node.table.path),
             note="datagen",

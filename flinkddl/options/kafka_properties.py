@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PREFIX = "properties."
 _SHADED = "org.apache.flink.kafka.shaded."
-_NOT_USED = "is not passed on"
+_FLINKS = "is about Flink's own metrics and does nothing here"
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,13 @@ _OWN: Mapping[str, Property] = {
     "partition.discovery.interval.ms": Property(
         "is replaced by 'scan.topic-partition-discovery.interval'", ("source",)
     ),
-    "client.id": Property(),
-    "client.id.prefix": Property(),
-    "register.consumer.metrics": Property(),
-    "register.producer.metrics": Property(),
-    "flink.disable-metrics": Property(),
-    "interceptor.classes": Property("is not passed on: Spark allows no interceptors", ("source",), ("sink",)),
+    "client.id.prefix": Property("of a sink does nothing: it has 'properties.client.id'", ("sink",)),
+    "register.consumer.metrics": Property(_FLINKS),
+    "register.producer.metrics": Property(_FLINKS),
+    "flink.disable-metrics": Property(_FLINKS),
+    "interceptor.classes": Property(
+        "of a source is not passed on: Spark allows no interceptors there", ("source",), ("sink",)
+    ),
 }
 
 # The modes in which Flink overwrites auto.offset.reset, and with what.
@@ -87,8 +88,20 @@ def resolve(options: Mapping[str, OptionText], role: Role, mode: str, bag: Bag) 
             out[name] = clean(name, text.value)
         elif known.warn and role in known.roles and not _harmless(name, text.value):
             bag.warning("FD223", f"'{key}' {known.warn}", text.key_span, "remove the option")
+    _client_prefix(options, role, out, bag)
     _reset_warning(options, role, mode, bag)
     return out
+
+
+def _client_prefix(options: Mapping[str, OptionText], role: Role, out: dict[str, str], bag: Bag) -> None:
+    """Name a source's clients by their prefix. Flink adds a reader's number, of which Spark's have none that stays."""
+    prefix, plain = options.get(f"{PREFIX}client.id.prefix"), options.get(f"{PREFIX}client.id")
+    if prefix is None or role != "source":
+        return
+    out["client.id"] = prefix.value
+    if plain is not None:
+        message = "'properties.client.id' is replaced by 'properties.client.id.prefix'"
+        bag.warning("FD223", message, plain.key_span, "remove one of them")
 
 
 def clean(name: str, value: str) -> str:

@@ -9,6 +9,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -17,6 +18,7 @@ from flinkddl.lower import job as J
 from flinkddl.runtime.checkpoint import Checkpoint
 from flinkddl.runtime.kafka_admin import KafkaAdmin
 from flinkddl.runtime.offsets import client_properties, topics_of
+from flinkddl.runtime.sink_needs import check_version, sink_checks
 from flinkddl.runtime.storage import try_folder
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flinkddl.runtime.session import SparkOptions
+    from flinkddl.runtime.sink_needs import Told
 
 State = Literal["ok", "warn", "fail"]
 LOW_DISK_BYTES = 1 << 30
@@ -177,15 +180,15 @@ def _kafka(properties: dict[str, str], jobs: Sequence[J.SparkJob]) -> Iterator[F
     servers = properties["bootstrap.servers"]
     try:
         with KafkaAdmin(properties) as admin:
-            names = admin.topics()
-            yield Finding("kafka", "ok", f"{servers} answers, {len(names)} topics")
+            version = check_version(admin)
+            yield Finding("kafka", "ok", f"{servers} answers, Kafka {version}, {len(admin.topics())} topics")
             seen: set[str] = set()
             for step in _reads(jobs):
                 if step.options["kafka.bootstrap.servers"] == servers:
                     yield from _source(step, admin, seen)
             for write in _writes(jobs):
                 if write.options["kafka.bootstrap.servers"] == servers:
-                    yield from _sink(write, admin, names, seen)
+                    yield from _sink(write, admin, seen)
     except FlinkDdlError as error:
         yield _failed("kafka", error)
 
@@ -215,17 +218,18 @@ def _from_the_future(topic: str, admin: KafkaAdmin, ends: Mapping[int, int]) -> 
         yield Finding("clock", "warn", text, "set the clock (NTP), or look at the timestamps that producers write")
 
 
-def _sink(write: J.Write, admin: KafkaAdmin, names: list[str], seen: set[str]) -> Iterator[Finding]:
-    topic = write.options.get("topic")
-    if topic is None or topic in seen:
-        return
-    seen.add(topic)
-    if topic not in names:
-        text = f"{topic}: does not exist; '{write.table}' writes it"
-        fix = f"create it, or rely on the broker: kafka-topics.sh --create --topic {topic} --bootstrap-server ..."
-        yield Finding("topic", "warn", text, fix)
-        return
-    yield Finding("topic", "ok", f"{topic}: {len(admin.partitions([topic])[topic])} partitions, written")
+def _sink(write: J.Write, admin: KafkaAdmin, seen: set[str]) -> Iterator[Finding]:
+    for what, check in sink_checks(write, admin):
+        topic = write.options.get("topic", "")
+        if what == "topic" and topic in seen and "transactional-id" not in write.options:
+            continue  # read or written by another table, and told already
+        seen.add(topic)
+        yield _attempt(what, partial(_told, what, check))
+
+
+def _told(what: str, check: Callable[[], Told]) -> Finding:
+    text, fix = check()
+    return Finding(what, "warn" if fix else "ok", text, fix)
 
 
 # ---- registry and checkpoint ---------------------------------------------------------------------------------------

@@ -23,6 +23,9 @@ REACH_SECONDS = 5.0
 RETRY_SECONDS = 20.0
 NO_ID = "00000000-0000-0000-0000-000000000000"
 _UNKNOWN_TOPIC = 3  # Kafka's error code UNKNOWN_TOPIC_OR_PARTITION
+_HIDDEN_TOPIC = 29  # TOPIC_AUTHORIZATION_FAILED
+_NO_PARTITION = 2**31 - 1
+_TELLS_RIGHTS = (2, 3)  # KIP-430
 T = TypeVar("T")
 
 
@@ -36,6 +39,7 @@ class KafkaAdmin:
 
     def __init__(self, properties: Mapping[str, str], timeout: float = REACH_SECONDS) -> None:
         self.servers = properties.get("bootstrap.servers", "")
+        self._version: tuple[int, ...] | None = None
         config = python_client_config(properties)
         logging.getLogger("kafka").setLevel(logging.CRITICAL)  # it logs each retry; we report the outcome
         self._client = self._connect(config, timeout)
@@ -71,6 +75,26 @@ class KafkaAdmin:
     def cluster_id(self) -> str:
         """Return the id that the cluster was formatted with."""
         return str(self._ask(self._client.describe_cluster)["cluster_id"])
+
+    def version(self) -> tuple[int, ...]:
+        """Return the version of a broker, such as (3, 9), inferred from the requests that it understands."""
+        if self._version is None:
+            broker = self._a_broker()
+            self._version = tuple(self._ask(lambda: self._client.get_broker_version_data(broker)).broker_version)
+        return self._version
+
+    def _a_broker(self) -> int:
+        return int(self._ask(self._client.describe_cluster)["brokers"][0]["broker_id"])
+
+    def broker_setting(self, name: str) -> str | None:
+        """Return a setting of a broker, None where this user may not read it."""
+        from kafka.admin import ConfigResource, ConfigResourceType
+
+        broker = str(self._a_broker())
+        wanted = [ConfigResource(ConfigResourceType.BROKER, broker, {name: None})]
+        found = self._ask(lambda: self._client.describe_configs(wanted, config_filter="all"))
+        setting = found.get("broker", {}).get(broker, {}).get(name)
+        return None if setting is None else setting["value"]
 
     def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
         """Create a topic with one replica; one that exists is left as it is."""
@@ -112,6 +136,18 @@ class KafkaAdmin:
             if name not in found or found[name]["error_code"] == _UNKNOWN_TOPIC:
                 raise self._missing_topic(name)
         return {name: str(found[name].get("topic_id") or NO_ID) for name in wanted}
+
+    def rights(self, topic: str) -> set[str] | None:
+        """Return what this user may do with a topic (READ, WRITE, ...), None where it does not exist.
+
+        Nothing of what may be seen is there where the topic is hidden; all rights where brokers before 2.3 tell none.
+        """
+        found = self._ask(lambda: self._client.describe_topics([topic]))[0]
+        if found["error_code"] == _UNKNOWN_TOPIC:
+            return None
+        if found["error_code"] == _HIDDEN_TOPIC:
+            return set()
+        return set(found["authorized_operations"]) if self.version() >= _TELLS_RIGHTS else {"READ", "WRITE"}
 
     def _missing_topic(self, name: str) -> FlinkDdlError:
         help_text = did_you_mean(name, self.topics())
@@ -171,6 +207,20 @@ class KafkaAdmin:
         }
         if values:
             self._ask(lambda: self._commit_once(group, values))
+
+    def may_commit(self, group: str, topic: str) -> bool:
+        """Return whether this user may commit for a group. Nothing is committed: the partition named is in no topic."""
+        from kafka import OffsetAndMetadata, TopicPartition
+        from kafka.errors import GroupAuthorizationFailedError
+
+        values = {TopicPartition(topic, _NO_PARTITION): OffsetAndMetadata(0, "", -1)}
+        try:
+            found = self._ask(lambda: self._client.alter_group_offsets(group, values))
+        except FlinkDdlError as error:
+            if isinstance(error.__cause__, GroupAuthorizationFailedError):
+                return False
+            raise
+        return GroupAuthorizationFailedError not in found.values()
 
     def _commit_once(self, group: str, values: Mapping[Any, Any]) -> None:
         from kafka.errors import NoError

@@ -29,6 +29,7 @@ from flinkddl.runtime.offsets import (
     stop_condition,
     stop_offsets,
 )
+from flinkddl.runtime.sink_needs import check_sink, check_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -85,19 +86,21 @@ class Sources:
         return tuple(s for s in self.run.steps if isinstance(s, J.Read) and s.format == CONTROL)
 
     def preflight(self) -> None:
-        """Ask each cluster once whether it and the topics are there. Raises FD811, FD812, FD813, FD814, FD860.
+        """Ask each cluster whether it and the topics are there, and all that the sinks need.
 
-        A cluster with a Kerberos login (FD850) is left to Spark.
+        Raises FD811 to FD814, FD860 to FD864, FD867. A cluster with a Kerberos login (FD850) is left to Spark.
         """
         try:
             for step in self.kafka_reads:
                 with KafkaAdmin(client_properties(step.options)) as admin:
+                    check_version(admin)
                     self.places[step.name] = partitions_of(step.options, admin)
                 if step.fixed and not self.count(step.name):
                     raise _never_any(step)
-            servers = {json.dumps(p, sort_keys=True): p for p in map(client_properties, self._kafka_writes())}
-            for properties in servers.values():
-                KafkaAdmin(properties).close()
+            for write in self._kafka_writes():
+                with KafkaAdmin(client_properties(write.options)) as admin:
+                    check_version(admin)
+                    check_sink(write, admin)
         except FlinkDdlError as error:
             if error.diagnostics[0].code != "FD850":
                 raise
@@ -110,10 +113,10 @@ class Sources:
     def clients(self) -> Iterator[tuple[Mapping[str, str], J.Read | None]]:
         """Yield the client properties of each stream that Kafka gives, with its read, and of each sink."""
         yield from ((client_properties(s.options), s) for s in self.kafka_reads if s.streaming)
-        yield from ((client_properties(o), None) for o in self._kafka_writes())
+        yield from ((client_properties(w.options), None) for w in self._kafka_writes())
 
-    def _kafka_writes(self) -> Iterator[Mapping[str, str]]:
-        return (w.options for w in self.job.writes if w.format in ("kafka", J.KAFKA_SINK))
+    def _kafka_writes(self) -> Iterator[J.Write]:
+        return (w for w in self.job.writes if w.format in ("kafka", J.KAFKA_SINK))
 
     def split(self, notice: Callable[[str], None]) -> None:
         """Make a branch of each partition whose watermark counts. Raises FD816 where there are too many."""

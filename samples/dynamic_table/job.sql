@@ -1,4 +1,8 @@
 -- A query over an upsert-kafka table shows inserts, an update and a delete, as in the article on dynamic tables.
+-- In `flinkddl shell` the same query in each of the article's modes (samples/recordings/result_modes.txt):
+--   SET 'sql-client.execution.result-mode' = 'table';       the rows that stand now; the default
+--   SET 'sql-client.execution.result-mode' = 'changelog';   every change with its kind
+--   SET 'sql-client.execution.result-mode' = 'tableau';     as changelog, printed line by line
 CREATE TABLE orders_upsert_kafka_json (
   order_id INT,
   order_date TIMESTAMP(0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from flinkddl.api import Catalog
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
 
@@ -25,3 +28,18 @@ def test_var_len_makes_texts_of_one_to_so_many_characters(spark: SparkSession, v
     rows = frame.collect()
     assert {row.s for row in rows} == {row.b for row in rows} == lengths
     assert len({row.task for row in rows}) == 3
+
+
+@pytest.mark.spark
+def test_a_table_that_ends_is_whole_in_streaming_mode_and_once(spark: SparkSession, tmp_path: Path) -> None:
+    script = f"""
+      SET 'execution.runtime-mode' = 'streaming';
+      SET 'execution.checkpointing.dir' = '{tmp_path}/state';
+      CREATE TABLE g (id BIGINT) WITH ('connector' = 'datagen', 'fields.id.kind' = 'sequence',
+        'fields.id.start' = '1', 'fields.id.end' = '50');
+      CREATE TABLE f (id BIGINT) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/out', 'format' = 'json');
+      INSERT INTO f SELECT id FROM g;"""
+    for _ in range(2):  # the second run goes on behind the end
+        Catalog(spark, views=False).execute(script).await_termination(120)
+        lines = [json.loads(x)["id"] for p in (tmp_path / "out").glob("part-*") for x in p.read_text().splitlines()]
+        assert sorted(lines) == list(range(1, 51))

@@ -198,9 +198,30 @@ def test_properties_are_cleaned_and_secrets_masked():
     assert "Plain" not in repr(resolved)
 
 
+@pytest.mark.parametrize(
+    ("role", "change", "expected"),
+    [
+        ("source", {"properties.client.id": "me"}, {"client.id": "me"}),
+        ("sink", {"properties.client.id": "me"}, {"client.id": "me"}),
+        ("source", {"properties.client.id.prefix": "readers"}, {"client.id": "readers"}),
+        ("sink", {"properties.interceptor.classes": "com.acme.Seen"}, {"interceptor.classes": "com.acme.Seen"}),
+        ("source", {"properties.allow.auto.create.topics": "false"}, {"allow.auto.create.topics": "false"}),
+        ("sink", {"properties.allow.auto.create.topics": "false"}, {"allow.auto.create.topics": "false"}),
+    ],
+)
+def test_properties_that_are_carried(role, change, expected):
+    resolved, findings = run("kafka", change, role)
+    assert findings == []
+    assert resolved.properties == expected
+
+
 WARNED = [
     ("serializer", "sink", {"properties.key.serializer": "x.Y"}, "FD223"),
     ("reset", "source", {"properties.auto.offset.reset": "latest"}, "FD223"),
+    ("prefix-of-a-sink", "sink", {"properties.client.id.prefix": "p"}, "FD223"),
+    ("two-client-ids", "source", {"properties.client.id.prefix": "p", "properties.client.id": "x"}, "FD223"),
+    ("metrics", "source", {"properties.register.consumer.metrics": "false"}, "FD223"),
+    ("interceptors-of-a-source", "source", {"properties.interceptor.classes": "a.B"}, "FD223"),
     ("semantic", "sink", {"sink.semantic": "none"}, "FD226"),
     ("alignment", "source", {"scan.watermark.emit.strategy": "on-event"}, "FD225"),
     ("client", "source", {**REGISTRY, "avro-confluent.properties.proxy.host": "h"}, "FD225"),
