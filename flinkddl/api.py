@@ -271,7 +271,7 @@ class Catalog:
         return Bridge(self._say)
 
     def _say(self, text: str) -> None:
-        from flinkddl.runtime.interpreter import to_stderr
+        from flinkddl.runtime.run_options import to_stderr
 
         (self._notice or to_stderr)(text)
 

@@ -65,6 +65,21 @@ class Job:
         return self._running.lost
 
     @property
+    def waiting(self) -> str:
+        """What the job waits for: a Kafka cluster that is away, a restart; nothing where all its queries run."""
+        return self._running.waiting
+
+    @property
+    def restarts(self) -> int:
+        """How often a query of the job was started again after a failure."""
+        return self._running.restarts
+
+    @property
+    def last_failure(self) -> str:
+        """Why a query failed last, in one line, also where the job went on; nothing where none has."""
+        return self._running.last_failure
+
+    @property
     def progress(self) -> tuple[Progress, ...]:
         """The last finished batch of each sink."""
         return self._running.progress

@@ -14,6 +14,7 @@ from flinkddl.lower.finished import as_streams
 from flinkddl.lower.job import SparkJob
 from flinkddl.lower.operators import paths
 from flinkddl.lower.partitions import NAMED_SOURCES, can_name, timed_tables
+from flinkddl.lower.restarts import restart_strategy
 from flinkddl.lower.scan_datagen import is_bounded as datagen_is_bounded
 from flinkddl.lower.sink import lower_sink
 from flinkddl.lower.stream.ttl import note_kept
@@ -113,6 +114,7 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Mapping[str, str], zon
         streaming=streaming,
         trigger=trigger(sinks, config, streaming),
         udfs={**user_functions(sinks), **ctx.udfs},
+        restart=restart_strategy(config, sinks[0].span, bag, streaming=streaming),
         identity=partial(fingerprint, sinks, tuple(ctx.steps)),
         queries=partial(queries, sinks),
         owners={step: places[node] for step, node in ctx.owners.items() if node in places},

@@ -15,6 +15,8 @@ from flinkddl.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from flinkddl.lower.restarts import RestartStrategy
+
 OutputMode = Literal["append", "update", "complete"]
 Named = tuple[str, str]  # (column name, Spark SQL expression)
 
@@ -254,6 +256,7 @@ class SparkJob:
     Spark's trigger as keyword and value (``("processingTime", "0 seconds")``, ``("availableNow", "true")``,
     ``("realTime", "10 seconds")``). ``identity`` makes ``fingerprint`` when that is asked for: only a checkpoint does.
     ``queries`` makes one (sink table, digest of sources and query) pair a sink, by which a job is known under any name.
+    ``restart`` is what follows a failed query; None: as Flink decides, by whether the run has a checkpoint folder.
     ``owners`` maps a step to the path of the plan node that it serves (``lower/operators.py``).
     """
 
@@ -264,6 +267,7 @@ class SparkJob:
     streaming: bool
     trigger: tuple[str, str] = ("processingTime", "0 seconds")
     udfs: Mapping[str, str] = field(default_factory=dict)
+    restart: RestartStrategy | None = None
     identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
     queries: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)

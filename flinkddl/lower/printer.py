@@ -412,6 +412,7 @@ def _job(job: J.SparkJob) -> dict[str, object]:
     return plain | {
         "steps": _steps(job),
         "writes": [asdict(w) for w in job.writes],
+        "restart": None if job.restart is None else asdict(job.restart),
         "fingerprint": job.fingerprint,
     }
 

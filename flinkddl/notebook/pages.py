@@ -96,8 +96,21 @@ def job_panel(job: Job) -> str:
         waits = {p.waiting for p in progress if p.waiting} if job.status == "running" else set()
         parts.append(caption(*sorted(waits), f"{late:,} late rows dropped" if late else ""))
     else:
-        parts.append(caption("no batch has finished yet" if job.status in ("starting", "running") else ""))
-    return block(*parts, lost(job))
+        parts.append(caption("no batch has finished yet" if job.status in ("starting", "running") else "", held(job)))
+    return block(*parts, restarts(job), lost(job))
+
+
+def held(job: Job) -> str:
+    """Return what a job waits for: a cluster that is away, a restart."""
+    return job.waiting if job.status == "running" else ""
+
+
+def restarts(job: Job) -> str:
+    """Return how often a job was started again, and why; nothing where it never was."""
+    if not job.restarts:
+        return ""
+    times = "once" if job.restarts == 1 else f"{job.restarts:,} times"
+    return caption(f"restarted {times}; last failure: {job.last_failure}")
 
 
 def lost(job: Job) -> str:

@@ -64,7 +64,7 @@ class QueryView:
         rows = f"{len(content):,} row{'' if len(content) == 1 else 's'}"
         more = f"the first {self.limit} of {rows}" if len(content) > len(shown) else rows
         count = f"{content.count:,} change{'' if content.count == 1 else 's'}"
-        facts = pages.caption(count if content.op else f"{more}, {count}", self.job.status)
+        facts = pages.caption(count if content.op else f"{more}, {count}", self.job.status, pages.held(self.job))
         error = self.job.error
         below = pages.findings(error.diagnostics) if error else ""
         return pages.block(pages.table(content.header, shown), facts, pages.lost(self.job), below)

@@ -27,6 +27,7 @@ _CLASS = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] ")
 _RANGE = re.compile(r"Current (Committed|Available) Offsets: (.*)")
 _OUT_OF_RANGE = re.compile(r"Fetch position FetchPosition\{offset=(\d+),.*? is out of range for partition (\S+)-(\d+)")
 _UNREAD = re.compile(r"Could not read records in offset \[(\d+), \d+\) for topic partition (\S+)-(\d+)")
+_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 _QUOTED = re.compile(r"(['\"])((?:(?!\1).){200})(?:(?!\1).){100,}\1")
 _LONGEST = 2000
 _PLACE = re.compile(r"KafkaV2\[[^\]]*\]+: (\{.*?\}\})")
@@ -126,6 +127,9 @@ def full_text(error: Exception) -> str:
 
 def reason(text: str) -> str:
     """Return the innermost cause in one line, without Java class, Spark's error class and SQLSTATE."""
+    python = _TRACEBACK.search(text)
+    if python is not None:
+        return f"the Python function failed: {python[1].strip()}"
     causes = [message for _, message in _CAUSE.findall(text) if message.strip()]
     telling = [m for m in causes if not m.startswith(("Job aborted", "Task failed", "[TASK_WRITE_FAILED]"))]
     line = (telling or causes or text.strip().splitlines() or ["unknown reason"])[-1 if causes else 0]

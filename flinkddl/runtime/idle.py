@@ -82,6 +82,12 @@ class IdlePartitions:
             if latest is not None:
                 branch.latest[write] = max(int(latest), branch.latest.get(write, int(latest)))
 
+    def wake(self) -> None:
+        """Count the silence anew: a query that is started again was silent itself."""
+        now = self._seen = self._clock()
+        for branch in self._branches.values():
+            branch.active_at = now
+
     def move(self, *, quiet: bool) -> None:
         """Move on the idle partitions of every table; ``quiet`` says that nothing is left to be read at this moment."""
         now = self._clock()

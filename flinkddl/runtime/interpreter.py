@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.lower.partitions import can_name
+from flinkddl.lower.restarts import TYPE
 from flinkddl.records import replace
+from flinkddl.runtime.aside import Aside
 from flinkddl.runtime.checkpoint import Checkpoint, changed_partitions, forget_stops, kept_stops, mark_drained
 from flinkddl.runtime.classes import check_classes
 from flinkddl.runtime.connect import MemoryRows, check_kafka, close_session, is_connect, server_gone
@@ -21,11 +21,14 @@ from flinkddl.runtime.ending import end_between_batches, end_now, stop_on_signal
 from flinkddl.runtime.failures import JobFailed, job_failed, lost_place, with_first
 from flinkddl.runtime.gone import has_java, java_gone
 from flinkddl.runtime.gone_topics import with_topic
+from flinkddl.runtime.group_commits import GroupCommits
 from flinkddl.runtime.idle import IdlePartitions
 from flinkddl.runtime.kafka_admin import KafkaAdmin, Offsets
 from flinkddl.runtime.offsets import await_stops, client_properties, topics_of
 from flinkddl.runtime.opening import open_held
 from flinkddl.runtime.progress import Progress, read_progress
+from flinkddl.runtime.restarts import Restarts, strategy_of, with_help
+from flinkddl.runtime.run_options import RunOptions
 from flinkddl.runtime.session import job_session
 from flinkddl.runtime.sources import Sources, other_partitions
 from flinkddl.runtime.steps import build_frames
@@ -35,50 +38,19 @@ from flinkddl.runtime.udf import register
 from flinkddl.runtime.writers import DriverSink, run_write, start_query, trigger_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
     from flinkddl.lower.job import SparkJob, Write
     from flinkddl.runtime.hold import Hold
-    from flinkddl.runtime.writers import Rows
 
 Status = Literal["starting", "running", "finished", "stopped", "failed"]
 POLL_SECONDS = 0.1
-COMMIT_SECONDS = 1.0
+_AS_USUAL = RunOptions()
+OUTAGE_SECONDS = 120.0  # a query may notice so late that its cluster was away: Kafka's clients have long timeouts
 PARTITIONS = "spark.flinkddl.partitions."  # ScalarWatermark.java asks for it
-
-
-def to_stderr(text: str) -> None:
-    sys.stderr.write(f"flinkddl: {text}\n")
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """How a job is run, beside what its SQL says.
-
-    ``checkpoint``: folder that outlives the run (a path or URI), None for a temporary one; ``fresh`` sets an old one
-    aside. ``from_first``: topics that were created again and are read from their first offset, the state kept.
-    ``on_rows`` takes the changes of ``flinkddl.collect`` writes, ``on_progress`` each finished batch, ``notice`` a line
-    for the user, ``warning`` one that must not be overlooked (by default a notice as well).
-    ``max_offsets_per_trigger`` bounds a batch of each Kafka source. ``frames`` are the views that hold DataFrames of
-    the user's own, by the name that the job reads them under. ``asked`` ends the waiting of a job that is being
-    started. ``script_jobs`` are the names of all jobs that belong together: state that lies under one of them is not
-    taken for this job's own.
-    """
-
-    checkpoint: str | None = None
-    fresh: bool = False
-    from_first: tuple[str, ...] = ()
-    on_rows: Callable[[Rows], None] | None = None
-    on_progress: Callable[[Progress], None] | None = None
-    notice: Callable[[str], None] = to_stderr
-    warning: Callable[[str], None] | None = None
-    max_offsets_per_trigger: int | None = None
-    frames: Mapping[str, str] = field(default_factory=dict)
-    asked: Callable[[], bool] = lambda: False
-    script_jobs: Collection[str] = ()
 
 
 class RunningJob:
@@ -103,8 +75,9 @@ class RunningJob:
         self._cut = threading.Event()
         self._drain = False
         self._thread = threading.Thread(target=self._run, name=f"flinkddl {job.name}", daemon=True)
-        self._committed_at = 0.0
         self._looked_at = time.monotonic()
+        self._grown: Aside[dict[str, list[str]]] = Aside()
+        self._restarts = Restarts(strategy_of(job, options.checkpoint))
 
     # what its owner may ask
 
@@ -122,6 +95,21 @@ class RunningJob:
     def lost(self) -> dict[str, int]:
         """Records per topic that were deleted before they were read, as far as this run has seen."""
         return dict(self._watch_topics.lost)
+
+    @property
+    def waiting(self) -> str:
+        """What the job waits for, in words: a cluster that is away, a restart; nothing where all its queries run."""
+        return self._watch_topics.away or self._restarts.waiting
+
+    @property
+    def restarts(self) -> int:
+        """How often a query of the job was started again after a failure."""
+        return self._restarts.count
+
+    @property
+    def last_failure(self) -> str:
+        """Why a query failed last, in one line; nothing where none has."""
+        return self._restarts.last
 
     def await_input(self, timeout: float | None = None) -> bool:
         """Wait until every write has taken what its topics hold at this moment; return whether that came in time.
@@ -173,7 +161,10 @@ class RunningJob:
             self._thread.join(POLL_SECONDS)  # short waits, so that Python signal handlers get their turn
 
     def _waiting(self, write: str) -> str:
+        held = self._watch_topics.away or (self._restarts.waiting if write in self._restarts.open else "")
         query = self._queries.get(write)
+        if held:
+            return held
         try:
             return str(query.status["message"]) if query is not None and query.isActive else ""
         except Exception:  # noqa: BLE001 - Java or the server may be gone: the supervisor says so
@@ -195,6 +186,7 @@ class RunningJob:
             if is_connect(self._spark) and self._sources.uses_kafka:
                 check_kafka(self._spark)
             check_classes(self._spark, self.job)
+            self._commits = GroupCommits(self._sources, self.options.notice, lambda: self._watch_topics.answers)
             self._sources.preflight()
             check_cores(self._spark, self.job)
             self._check_topics()
@@ -257,16 +249,19 @@ class RunningJob:
     def _start_queries(self, frames: Mapping[str, DataFrame], trigger: Mapping[str, Any] | None = None) -> None:
         if not self.job.streaming:
             return
-        assert self._checkpoint is not None
-        arguments = trigger or trigger_arguments(self.job.trigger)
+        self._trigger = trigger or trigger_arguments(self.job.trigger)
         for write in self.job.writes:
-            try:
-                location = self._checkpoint.location(write.name)
-                self._queries[write.name] = self._start_query(frames[write.input], write, arguments, location)
-            except FlinkDdlError:
-                raise
-            except Exception as error:
-                raise job_failed(self.job, write, error) from error
+            self._start_write(write, frames)
+
+    def _start_write(self, write: Write, frames: Mapping[str, DataFrame]) -> None:
+        assert self._checkpoint is not None
+        try:
+            location = self._checkpoint.location(write.name)
+            self._queries[write.name] = self._start_query(frames[write.input], write, self._trigger, location)
+        except FlinkDdlError:
+            raise
+        except Exception as error:
+            raise job_failed(self.job, write, error) from error
 
     def _start_query(self, frame: DataFrame, write: Write, trigger: Mapping[str, Any], location: str) -> StreamingQuery:
         if not write.on_driver:
@@ -330,34 +325,67 @@ class RunningJob:
             forget_stops(self._checkpoint)
 
     def _watch(self) -> None:
-        """Follow the queries until all have ended, one fails, or a stop is asked for."""
+        """Follow the queries until all have ended, one fails for good, or a stop is asked for."""
         while True:
             active = [name for name, query in self._queries.items() if query.isActive]
             self._collect()
             self._watch_topics.tell()
-            if self._stop.is_set() and active:
+            if self._stop.is_set() and (active or self._restarts.open):
                 self._stop_after_batch()
                 return
-            self._raise_failure()
-            if not active:
-                self._commit(force=True)
+            self._take_failures()
+            if not self._restart() and not active and not self._restarts.open:
+                self._commits.last(self._read_so_far())
                 return
-            self._commit()
-            if self._idle:
-                self._idle.move(quiet=all(map(_quiet, self._queries.values())))
-            self._look_for_partitions()
+            self._commits.commit(self._read_so_far)
+            if not self._restarts.open and self._watch_topics.answers:
+                if self._idle:
+                    self._idle.move(quiet=all(map(_quiet, self._queries.values())))
+                self._look_for_partitions()
             time.sleep(POLL_SECONDS)
+
+    def _take_failures(self) -> None:
+        """Plan the restart of what has failed. Raises what no restart follows."""
+        if self._hold is not None:
+            self._hold.check()
+        for failed in self._failures():
+            self._plan(failed)
+
+    def _plan(self, failed: JobFailed) -> None:
+        late = self._watch_topics.was_away(OUTAGE_SECONDS)
+        if self._restarts.strategy.kind == "none" and late:
+            rest = failed.diagnostics[0].help
+            raise with_help(failed, f"SET '{TYPE}' = 'exponential-delay' lets a job wait for its cluster; {rest}")
+        said = self._restarts.failed(failed, begun=late or failed.write in self._latest)
+        if not late:  # else it was told when the cluster went, and is when it comes back
+            self.options.notice(said)
+
+    def _restart(self) -> bool:
+        """Start again what is due, once the clusters answer; return whether anything was."""
+        if not self._restarts.due or not self._watch_topics.answers:
+            return False
+        names = self._restarts.take()
+        self._idle.wake()
+        for write in self.job.writes:
+            if write.name in names:
+                try:
+                    self._start_write(write, self._frames)
+                except JobFailed as error:
+                    self._plan(error)
+        return True
 
     def _look_for_partitions(self) -> None:
         """Go on with a branch more where a topic has got a partition; offsets and state stay."""
         every = self._sources.discovery_ms / 1000
-        if not every or self.job.trigger[0] == "availableNow" or time.monotonic() - self._looked_at < every:
+        if not every or self.job.trigger[0] == "availableNow":
             return
-        self._looked_at = time.monotonic()
         try:
-            found = self._sources.grown()
+            found = self._grown.take()
         except FlinkDdlError:  # the cluster is away, or the topic: the query says so when it matters
             return
+        if not found and time.monotonic() - self._looked_at >= every:
+            self._looked_at = time.monotonic()
+            self._grown.start(self._sources.grown)
         if not found:
             return
         if not self._sources.named:
@@ -421,34 +449,19 @@ class RunningJob:
                 known |= {p: min(o, known.get(p, o)) for p, o in places.items()}
         return ends
 
-    def _commit(self, *, force: bool = False) -> None:
-        """Tell consumer groups where the job stands. Informational, as in Flink: a failure is told, not raised."""
-        if not force and time.monotonic() - self._committed_at < COMMIT_SECONDS:
-            return
-        self._committed_at = time.monotonic()
-        ends = self._read_so_far()
-        for step in self._sources.kafka_reads:
-            group = step.start.get("commit-group")
-            topics = {t: ends[t] for t in ends if t in step.options.get("subscribe", t).split(",")}
-            if not group or not topics:
-                continue
-            try:
-                with KafkaAdmin(client_properties(step.options)) as admin:
-                    admin.commit(group, topics)
-            except FlinkDdlError as error:
-                self.options.notice(f"offsets of group '{group}' were not committed: {error}")
-
-    def _raise_failure(self) -> None:
-        if self._hold is not None:
-            self._hold.check()
+    def _failures(self) -> Iterator[JobFailed]:
+        """Yield the queries that have failed, but for those that are to be started again."""
         for write in self.job.writes:
             query = self._queries.get(write.name)
-            error = None if query is None else query.exception()
-            if error is not None:
-                failed = job_failed(self.job, write, error)
-                if lost_place(failed.text) is not None:
-                    self._watch_topics.settle()  # raises FD865
+            error = None if query is None or write.name in self._restarts.open else query.exception()
+            if error is None:
+                continue
+            failed = job_failed(self.job, write, error)
+            if lost_place(failed.text) is not None:
+                self._watch_topics.settle()  # raises FD865
+            if write.name in self._remote_rows:  # a memory sink of the server does not go on from a checkpoint
                 raise self._explained(failed)
+            yield self._explained(failed)
 
     def _explained(self, failed: JobFailed) -> JobFailed:
         return with_topic(with_first(failed, self._watch_topics.first), self._sources)
@@ -463,20 +476,26 @@ class RunningJob:
         else:
             self._end_between_batches()
         self._collect()
-        self._commit(force=True)
-        try:
-            self._raise_failure()
-        except FlinkDdlError as error:  # such as a Python worker that was sent the same signal
-            self.options.notice(f"the last batch is run again by the next run: {error.diagnostics[0].message}")
+        self._commits.last(self._read_so_far())
+        if self._hold is not None:
+            with suppress(FlinkDdlError):
+                self._hold.check()
+        with suppress(FlinkDdlError):
+            for failed in self._failures():  # such as a Python worker that was sent the same signal
+                self.options.notice(f"the last batch is run again by the next run: {failed.diagnostics[0].message}")
 
     def _end_between_batches(self) -> None:
         """A real-time batch lasts for minutes and is not waited for: what it read is read again by the next run."""
         if self.job.trigger[0] != "realTime":
-            end_between_batches(self._queries, self._cut.is_set, self.options.notice)
+            end_between_batches(self._queries, self._hopeless, self.options.notice)
             return
         if self._checkpoint is not None and not self._checkpoint.temporary:
             self.options.notice("stopping: what was read since the last checkpoint is read again by the next run")
         end_now(self._queries)
+
+    def _hopeless(self) -> bool:
+        """Whether the end of a running batch is not to be waited for."""
+        return self._cut.is_set() or not self._watch_topics.answers
 
     def _leave(self) -> None:
         """Leave nothing behind: no query, no temporary folder, no session on a Connect server."""
@@ -512,7 +531,7 @@ def _quiet(query: StreamingQuery) -> bool:
     return not status["isTriggerActive"] and not status["isDataAvailable"]
 
 
-def start_job(spark: SparkSession, job: SparkJob, options: RunOptions = RunOptions()) -> RunningJob:
+def start_job(spark: SparkSession, job: SparkJob, options: RunOptions = _AS_USUAL) -> RunningJob:
     """Start a job on a session; return its handle.
 
     Raises FD811-FD815 (Kafka), FD820/FD821 (checkpoint), FD830 (Spark refuses a query), FD831 (it refuses a step).

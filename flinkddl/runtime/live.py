@@ -81,8 +81,9 @@ class Panel:
 
         meter = self.meter
         seconds = int(meter.clock() - meter.began)
-        colour = {"failed": "red", "running": "green"}.get(meter.status, "yellow")
-        title = f"[b]{meter.job.name}[/b]  [{colour}]{meter.status}[/{colour}]  {_clock(seconds)}"
+        status = "waiting" if meter.held() else meter.status
+        colour = {"failed": "red", "running": "green"}.get(status, "yellow")
+        title = f"[b]{meter.job.name}[/b]  [{colour}]{status}[/{colour}]  {_clock(seconds)}"
         kept = f"  checkpoint {_kept(meter.job, self.checkpoint)}" if meter.job.streaming else ""
         parts = [*self._sources(), self._sinks(), *self._states()]
         return Box(
@@ -98,12 +99,12 @@ class Panel:
         sources = kafka_sources(self.meter.job)
         if not sources:
             return []
-        lag, known = self.meter.lag(), bool(self.meter.totals())
+        lag, known, held = self.meter.lag(), bool(self.meter.totals()), bool(self.meter.held())
         table = _table("reading", "", "from", ">lag")
         for name, topics, start in sources:
             behind = {t: n for t, n in lag.items() if _reads(topics, t)}
             for topic in behind or {topics: 0}:
-                table.add_row(name, f"topic {topic}", start, f"{behind[topic]:,}" if behind else "-" if known else "")
+                table.add_row(name, f"topic {topic}", start, _lag(behind.get(topic), known=known, held=held))
         return [table]
 
     def _sinks(self) -> RenderableType:
@@ -127,11 +128,22 @@ class Panel:
             text = Text(f"{short(write.table or write.name)}: " if several else "", style="dim")
             text.append(" · ".join(parts))
             lines.append(text)
+        restarts, failure = self.meter.restarts()
+        if restarts or (failure and self.meter.held()):
+            times = f"restarted {'once' if restarts == 1 else f'{restarts:,} times'}; " if restarts else ""
+            lines.append(Text(f"{times}last failure: {failure}", style="yellow"))
         lost = self.meter.lost()
         if lost:
             what = ", ".join(f"{n:,} records of topic {topic}" for topic, n in lost.items())
             lines.append(Text(f"deleted before they were read: {what}", style="red"))
         return lines
+
+
+def _lag(records: int | None, *, known: bool, held: bool) -> str:
+    """Return a cell: nobody knows what a topic holds whose cluster does not answer."""
+    if records is None:
+        return "-" if known else ""
+    return "?" if held else f"{records:,}"
 
 
 def _sink_cells(total: WriteTotals, now: float) -> list[str]:

@@ -37,6 +37,18 @@ class Watched(Protocol):
     def lost(self) -> dict[str, int]:
         """Records per topic that were deleted unread."""
 
+    @property
+    def waiting(self) -> str:
+        """What it waits for: a cluster, a restart."""
+
+    @property
+    def restarts(self) -> int:
+        """How often a query was started again."""
+
+    @property
+    def last_failure(self) -> str:
+        """Why one failed last."""
+
 
 @dataclass
 class WriteTotals:
@@ -123,11 +135,19 @@ class JobMeter:
         if self._running is None:
             return "starting"
         found = next((p.waiting for p in self._running.progress if p.write == write), "")
-        return found or ("waiting for the first batch" if self.status == "running" else self.status)
+        return found or self.held() or ("waiting for the first batch" if self.status == "running" else self.status)
 
     def lost(self) -> dict[str, int]:
         """Return records deleted before they were read, per topic."""
         return {} if self._running is None else self._running.lost
+
+    def held(self) -> str:
+        """Return what the whole job waits for: a cluster that is away, a restart; nothing where it runs."""
+        return "" if self._running is None or self.status != "running" else self._running.waiting
+
+    def restarts(self) -> tuple[int, str]:
+        """Return how often a query was started again, and why one failed last."""
+        return (0, "") if self._running is None else (self._running.restarts, self._running.last_failure)
 
     def lag(self) -> dict[str, int]:
         """Return records not yet read, per topic; the slowest write counts."""

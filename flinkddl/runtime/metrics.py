@@ -50,6 +50,10 @@ def metrics_text(meters: Sequence[JobMeter]) -> str:
     _family(lines, "lag_records", "gauge", "Records of a topic that a job has not read yet.", lag)
     lost = [({"job": m.job.name, "topic": topic}, float(n)) for m in meters for topic, n in m.lost().items()]
     _family(lines, "lost_records_total", "counter", "Records of a topic that were deleted before they were read.", lost)
+    again = [({"job": m.job.name}, float(m.restarts()[0])) for m in meters]
+    _family(lines, "restarts_total", "counter", "How often a query was started again after a failure.", again)
+    held = [({"job": m.job.name}, float(bool(m.held()))) for m in meters]
+    _family(lines, "waiting", "gauge", "1 while a job waits for a Kafka cluster that is away, or for a restart.", held)
     for name, kind, help_text, value in _WRITES:
         samples = [
             ({"job": m.job.name, "sink": short(total.last.table or write)}, float(found))
@@ -78,11 +82,15 @@ def health(meters: Sequence[JobMeter]) -> tuple[int, dict[str, Any]]:
     statuses = [m.status for m in meters]
     up = bool(statuses) and not {"failed", "starting"} & set(statuses)
     word = "failed" if "failed" in statuses else "up" if up else "starting"
-    jobs = [
-        {"job": m.job.name, "status": m.status, "lag": m.lag(), **({"error": m.error} if m.error else {})}
-        for m in meters
-    ]
-    return (200 if up else 503), {"status": word, "jobs": jobs}
+    return (200 if up else 503), {"status": word, "jobs": [_job(m) for m in meters]}
+
+
+def _job(meter: JobMeter) -> dict[str, Any]:
+    """Return a job's part of ``/health``; a job that waits is up, as it goes on by itself."""
+    restarts, failure = meter.restarts()
+    told = {"error": meter.error, "waiting": meter.held(), "restarts": restarts, "last_failure": failure}
+    found = {"job": meter.job.name, "status": meter.status, "lag": meter.lag()}
+    return found | {key: value for key, value in told.items() if value}
 
 
 @contextmanager

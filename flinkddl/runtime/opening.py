@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from flinkddl.lower.job import SparkJob
-    from flinkddl.runtime.interpreter import RunOptions
+    from flinkddl.runtime.run_options import RunOptions
 
 
 def open_held(spark: SparkSession, job: SparkJob, options: RunOptions) -> tuple[Checkpoint, Hold | None]:

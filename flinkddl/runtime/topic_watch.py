@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 1.0
 AWAY_SECONDS = 8.0
+SILENT_SECONDS = 2.0
 SETTLE_SECONDS = 5.0
 _PASSING = ("FD811", "FD814")  # a cluster that is away, or refuses: the queries say so when it matters
 Place = tuple[str, int]
@@ -69,25 +70,23 @@ class _Batch:
 class _Cluster:
     """One Kafka cluster, with times as monotonic seconds.
 
-    ``asked``: a question was put that has no answer yet; ``looked``: the last one with an answer was put; ``told``:
-    since then it is away, as has been said.
+    ``asked``: a question was put that has no answer yet; ``looked``: the last one with an answer was put.
     """
 
     properties: Mapping[str, str]
     reads: list[Read] = field(default_factory=list)
     asked: float | None = None
     looked: float = 0.0
-    told: float | None = None
     admin: KafkaAdmin | None = None
 
     @property
     def servers(self) -> str:
         return self.properties.get("bootstrap.servers", "")
 
-    def away(self) -> float | None:
-        """Return since when it does not answer, where that is long enough to be told."""
+    def away(self, seconds: float) -> float | None:
+        """Return since when it does not answer, where that is at least so long."""
         asked = self.asked
-        return asked if asked is not None and time.monotonic() - asked > AWAY_SECONDS else None
+        return asked if asked is not None and time.monotonic() - asked > seconds else None
 
 
 class TopicWatch:
@@ -110,6 +109,8 @@ class TopicWatch:
             cluster.reads += [read] if read is not None else []
         self.first: dict[Place, int] = {}
         self._batches: list[_Batch] = []  # not looked at yet
+        self._away: dict[str, float] = {}  # what has been said of addresses: away since then
+        self._back_at: float | None = None
         self._told: set[Gap] = set()
         self._told_to: dict[tuple[str, str, int], int] = {}
         self._gaps: list[Gap] = []
@@ -129,8 +130,9 @@ class TopicWatch:
     def stop(self) -> None:
         """Look a last time where a cluster answers, and end."""
         self._end.set()
+        end = time.monotonic() + (2 * LOOK_SECONDS if self.answers else 0)
         for thread in self._threads:
-            thread.join(2 * LOOK_SECONDS)
+            thread.join(max(0.0, end - time.monotonic()))
         self.tell()
 
     def batch(self, write: str, event: Mapping[str, Any], once: bool) -> None:
@@ -159,27 +161,45 @@ class TopicWatch:
         for gap in gaps:
             self.lost[gap.topic] = self.lost.get(gap.topic, 0) + gap.first - gap.wanted
             self._notice(str(gap))
-        for cluster in self._clusters.values():
-            since = cluster.away()
-            if since is not None and cluster.told is None:
-                cluster.told = since
-                self._notice(f"Kafka at '{cluster.servers}' does not answer since {_clock(since)}; the job waits")
-            elif since is None and cluster.told is not None and cluster.asked is None:
-                self._notice(f"Kafka at '{cluster.servers}' is back after {time.monotonic() - cluster.told:.0f} s")
-                cluster.told = None
+        self._tell_away()
         if self.error is not None:
             raise self.error
+
+    def _tell_away(self) -> None:
+        """Say once of each address that it is away, and once that it is back; several clients may have it."""
+        now = self._silent(AWAY_SECONDS)
+        for servers, since in now.items():
+            if servers not in self._away:
+                self._away[servers] = since
+                self._notice(f"Kafka at '{servers}' does not answer since {_clock(since)}; the job waits")
+        silent = self._silent(0)
+        for servers in [s for s in self._away if s not in silent]:
+            since, self._back_at = self._away.pop(servers), time.monotonic()
+            self._notice(f"Kafka at '{servers}' is back after {time.monotonic() - since:.0f} s; the job goes on")
+
+    def _silent(self, seconds: float) -> dict[str, float]:
+        """Return the addresses that have not answered for so long, with since when."""
+        found: dict[str, float] = {}
+        for cluster in self._clusters.values():
+            since = cluster.away(seconds)
+            if since is not None:
+                found[cluster.servers] = min(since, found.get(cluster.servers, since))
+        return found
 
     @property
     def away(self) -> str:
         """What is waited for, in words: a cluster that does not answer; else nothing."""
-        found = [(c.servers, since) for c in self._clusters.values() if (since := c.away()) is not None]
+        found = list(self._silent(AWAY_SECONDS).items())
         return f"waiting for Kafka at '{found[0][0]}', away since {_clock(found[0][1])}" if found else ""
 
     @property
     def answers(self) -> bool:
-        """Whether every cluster has answered the last question."""
-        return all(c.asked is None for c in self._clusters.values())
+        """Whether no cluster keeps a question waiting."""
+        return not self._silent(SILENT_SECONDS)
+
+    def was_away(self, seconds: float) -> bool:
+        """Whether a cluster does not answer, or was told to be away within the last seconds."""
+        return not self.answers or (self._back_at is not None and time.monotonic() - self._back_at < seconds)
 
     # in a thread of its own
 

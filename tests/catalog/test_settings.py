@@ -40,6 +40,8 @@ def test_every_mapped_key_is_read() -> None:
         ("execution.state-recovery.path", "/savepoints/1", ["FD332"]),
         ("python.files", "/a.py", ["FD332"]),
         ("parallelism.default", "4", []),
+        ("restart-strategy.type", "fixed-delay", []),
+        ("restart-strategy", "nonsense", ["FD330"]),
     ],
 )
 def test_a_value_that_cannot_be_had_is_refused_and_what_does_nothing_is_said(

@@ -31,6 +31,9 @@ def job(**changes: Any) -> Any:
         "status": "running",
         "lag": {"orders": 1200},
         "lost": {},
+        "waiting": "",
+        "restarts": 0,
+        "last_failure": "",
         "progress": (progress(),),
     }
     return SimpleNamespace(**(values | changes))
@@ -53,6 +56,14 @@ def test_panel_of_a_running_job() -> None:
 def test_panel_before_the_first_batch() -> None:
     assert "no batch has finished yet" in pages.job_panel(job(lag={}, progress=()))
     assert "no batch" not in pages.job_panel(job(lag={}, progress=(), status="finished"))
+
+
+def test_what_a_job_waits_for_and_why_it_was_restarted() -> None:
+    away = "waiting for Kafka at 'b:1', away since 12:00:00"
+    html = pages.job_panel(job(progress=(progress(waiting=away),), waiting=away, restarts=2, last_failure="it broke"))
+    assert html.count("waiting for Kafka at") == 1
+    assert "restarted 2 times; last failure: it broke" in html
+    assert "waiting for Kafka at" in pages.job_panel(job(progress=(), waiting=away))
 
 
 def test_late_rows_are_told() -> None:

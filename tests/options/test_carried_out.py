@@ -281,6 +281,12 @@ LOGIN = "SET 'security.kerberos.login.contexts' = 'KafkaClient'; "
 KEYTAB, PRINCIPAL = (f"SET 'security.kerberos.login.{k}' = 'x'; " for k in ("keytab", "principal"))
 REALTIME = "SET 'flinkddl.execution.mode' = 'realtime'; "
 
+
+def restarts(kind: str, values: dict[str, tuple[str, str]]) -> dict[str, tuple[tuple[str, str], str, str]]:
+    chosen = f"SET 'restart-strategy.type' = '{kind}'; "
+    return {f"restart-strategy.{kind}.{key}": (pair, chosen, "SELECT k FROM s;") for key, pair in values.items()}
+
+
 # key -> two values, and what is SET before, and the query.
 SETTINGS: dict[str, tuple[tuple[str, str], str, str]] = {
     "execution.runtime-mode": (
@@ -299,6 +305,20 @@ SETTINGS: dict[str, tuple[tuple[str, str], str, str]] = {
     "parallelism.default": (("2", "3"), "", COUNTED),
     "table.exec.resource.default-parallelism": (("2", "3"), "", COUNTED),
     "execution.checkpointing.interval": (("6 s", "7 s"), REALTIME, "INSERT INTO g SELECT k FROM s;"),
+    "restart-strategy.type": (("none", "fixed-delay"), "", "SELECT k FROM s;"),
+    **restarts("fixed-delay", {"attempts": ("2", "3"), "delay": ("1 s", "2 s")}),
+    **restarts(
+        "failure-rate",
+        {"max-failures-per-interval": ("2", "3"), "failure-rate-interval": ("1 s", "2 s"), "delay": ("1 s", "2 s")},
+    ),
+    **restarts(
+        "exponential-delay",
+        {
+            "initial-backoff": ("1 s", "2 s"), "max-backoff": ("3 s", "4 s"), "backoff-multiplier": ("2", "3"),
+            "reset-backoff-threshold": ("1 s", "2 s"), "jitter-factor": ("0.1", "0.2"),
+            "attempts-before-reset-backoff": ("2", "3"),
+        },
+    ),
     "flinkddl.on-data-loss": (("report", "fail"), "", "SELECT k FROM s;"),
     "pipeline.name": (("a", "b"), "", "SELECT k FROM s;"),
     "table.dynamic-table-options.enabled": (("true", "false"), "", "SELECT * FROM s /*+ OPTIONS('topic' = 'x') */;"),

@@ -146,10 +146,21 @@ Caused by: java.lang.ArithmeticException: [DIVIDE_BY_ZERO] Division by zero. SQL
 """
 
 
+PYTHON_FAILURE = """\
+Caused by: org.apache.spark.api.python.PythonException: An exception was thrown from the Python worker: Traceback (most recent call last):
+  File "/here/f.py", line 3, in f
+    raise ValueError(f"no number: {text!r}")
+ValueError: no number: 'x'
+
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException
+"""  # noqa: E501
+
+
 def test_a_failure_is_told_by_its_records_and_innermost_cause() -> None:
     assert records_in_question(SPARK_FAILURE) == "topic 'orders' partition 0, offsets 40 to 52"
     assert reason(SPARK_FAILURE) == "Division by zero"
     assert reason("something else") == "something else"
+    assert reason(PYTHON_FAILURE) == "the Python function failed: ValueError: no number: 'x'"
     assert records_in_question("nothing") == ""
 
 

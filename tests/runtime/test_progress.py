@@ -134,6 +134,7 @@ class Watched:
     def __init__(self, *progress: Progress) -> None:
         self.progress = progress
         self.lost: dict[str, int] = {}
+        self.waiting, self.restarts, self.last_failure = "", 0, ""
 
 
 def drawn(meter: JobMeter, width: int = 110) -> list[str]:
@@ -202,6 +203,24 @@ def test_health_is_bad_before_the_start_and_after_a_failure() -> None:
     watched.status, watched.error = "failed", FlinkDdlError.of("FD830", "it broke")
     code, body = health([meter])
     assert (code, body["status"], body["jobs"][0]["error"]) == (503, "failed", "it broke")
+
+
+def test_a_job_that_waits_says_so_and_is_up() -> None:
+    meter, watched = JobMeter(JOB), Watched()
+    meter.attach(watched)
+    watched.waiting, watched.restarts, watched.last_failure = "restarting in 4 s (2nd of 3)", 1, "it broke"
+    told = {"waiting": watched.waiting, "restarts": 1, "last_failure": "it broke"}
+    assert health([meter]) == (
+        200,
+        {"status": "up", "jobs": [{"job": "j", "status": "running", "lag": {}} | told]},
+    )
+    text = metrics_text([meter])
+    assert 'flinkddl_restarts_total{job="j"} 1\n' in text
+    assert 'flinkddl_waiting{job="j"} 1\n' in text
+    shown = drawn(meter)
+    assert "j  waiting" in shown[0]
+    assert any("restarting in 4 s (2nd of 3)" in line for line in shown)
+    assert any("restarted once; last failure: it broke" in line for line in shown)
 
 
 def test_figures_are_served() -> None:

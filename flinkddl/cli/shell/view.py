@@ -149,6 +149,8 @@ def job_state(job: Job) -> list[str]:
     if job.status != "running":
         return [job.status]
     latest = job.progress
+    if job.waiting:
+        return [job.waiting]
     if not latest:
         return ["running", "waiting for the first batch"]
     now = latest[0]
