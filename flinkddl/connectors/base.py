@@ -25,15 +25,13 @@ ALL_KINDS: ChangelogMode = frozenset({"I", "UB", "UA", "D"})
 class Metadata:
     """A metadata key: its type when read, and when written (None where it can not be written).
 
-    ``of_format`` is the key's name in the value format where it comes from there, as in ``value.source.table``;
-    ``withheld`` says why a query cannot read it, where Spark does not hand it over.
+    ``of_format`` is the key's name in the value format where it comes from there, as in ``value.source.table``.
     """
 
     key: str
     read: DataType
     write: DataType | None = None
     of_format: str | None = None
-    withheld: str = ""
 
 
 @dataclass(frozen=True)

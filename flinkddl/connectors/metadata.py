@@ -36,7 +36,7 @@ KAFKA = _by_key(
     Metadata("partition", T.INT.not_null()),
     Metadata("headers", T.MAP(T.STRING, T.BYTES).not_null(), T.MAP(T.STRING, T.BYTES)),
     Metadata("header-list", T.ARRAY(_HEADER_READ).not_null(), T.ARRAY(_HEADER_WRITE)),
-    Metadata("leader-epoch", T.INT, withheld="the leader epoch of a record, which Spark's Kafka source does not tell"),
+    Metadata("leader-epoch", T.INT),
     Metadata("offset", T.BIGINT.not_null()),
     Metadata("timestamp", T.TIMESTAMP_LTZ(3).not_null(), T.TIMESTAMP_LTZ(3)),
     Metadata("timestamp-type", T.STRING.not_null()),

@@ -81,6 +81,11 @@ class Read(Step):
     stop: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def opened(self) -> str:
+        """The format by which Spark opens it: ours where its own Kafka source does not tell a leader epoch."""
+        return KAFKA_SOURCE if self.format == "kafka" and "flinkddl.leader-epoch" in self.options else self.format
+
+    @property
     def fixed(self) -> bool:
         """Whether an endless stream keeps to the partitions that are there when a run starts."""
         return self.streaming and not self.discovery_ms and self.stop.get("mode", "unbounded") == "unbounded"

@@ -225,7 +225,7 @@ def _print_read(step: J.Read, source: str, load: str) -> str:
         return _own_frame(step)
     if step.streaming and step.format in J.WRITTEN:
         return f"stream_of({_finished(step, load)}, os.path.join(work, {_text('frame-' + folder_inside(step.name))}))"
-    calls = [f".format({_text(step.format)})"]
+    calls = [f".format({_text(step.opened)})"]
     if step.schema is not None:
         calls.append(f".schema({_text(step.schema)})")
     if step.fixed and step.format == "kafka" and any(k in step.options for k in SUBSCRIPTION):

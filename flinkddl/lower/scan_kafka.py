@@ -30,13 +30,15 @@ METADATA: Mapping[str, str] = {
     "partition": "`partition`",
     "headers": "coalesce(flinkddl.map_last(`headers`), CAST(map() AS MAP<STRING,BINARY>))",
     "header-list": "coalesce(`headers`, CAST(array() AS ARRAY<STRUCT<key:STRING,value:BINARY>>))",
-    "leader-epoch": "CAST(NULL AS INT)",
+    "leader-epoch": "CAST(NULLIF(CAST(element_at(`headers`, -1).value AS STRING), '') AS INT)",
     "offset": "`offset`",
     "timestamp": "`timestamp`",
     "timestamp-type": (
         "CASE `timestampType` WHEN 0 THEN 'CreateTime' WHEN 1 THEN 'LogAppendTime' ELSE 'NoTimestampType' END"
     ),
 }
+# The option of our source by which the leader epoch comes as one header more (LeaderEpochs.java), and the others.
+_EPOCH, _OTHERS = "flinkddl.leader-epoch", "slice(`headers`, 1, size(`headers`) - 1)"
 # After each poll Spark asks for a partition's first and last offset and drops what the client has fetched ahead: with
 # the client's own 500 records a poll most bytes would come many times over.
 POLLS = {"kafka.max.poll.records": "100000", "kafka.max.partition.fetch.bytes": "4194304"}
@@ -53,9 +55,8 @@ def kafka_rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
     """Lower a kafka or upsert-kafka table to its physical and raw metadata columns, in declared order."""
     options: ResolvedOptions = node.options
     shape = connector(options.connector).projection(node.table, options)
-    wants_headers = any((c.metadata_key or "").startswith("header") for c in node.table.columns)
-    record = [*_RECORD] + (["headers"] if wants_headers else [])
-    read = ctx.add(_read(node, ctx, wants_headers))
+    read = ctx.add(_read(node, ctx))
+    record = [*_RECORD] + (["headers"] if "includeHeaders" in read.options else [])
     key, value = _decoders(node, shape)
     ctx.settings.update({**value.secrets, **(key.secrets if key else {})})
     step = read.name
@@ -123,7 +124,7 @@ def _with_updates(step: str, node: Scan, value: DecodeSpec, kept: list[str], ctx
     return ctx.add(select).name
 
 
-def _read(node: Scan, ctx: Lowering, headers: bool) -> J.Read:
+def _read(node: Scan, ctx: Lowering) -> J.Read:
     options: ResolvedOptions = node.options
     spark = POLLS | client_options(options, ctx.config)
     spark["failOnDataLoss"] = "true" if _fails_on_loss(options, ctx) else "false"
@@ -132,8 +133,11 @@ def _read(node: Scan, ctx: Lowering, headers: bool) -> J.Read:
         spark["subscribe"] = ",".join(topics)
     else:  # Spark takes a topic in which the pattern is found anywhere, Flink one that matches as a whole
         spark["subscribePattern"] = f"^(?:{options['topic-pattern']})$"
-    if headers:
+    wanted = {c.metadata_key or c.name for c in node.table.columns if c.kind == "metadata"}
+    if wanted & {"headers", "header-list", "leader-epoch"}:
         spark["includeHeaders"] = "true"
+    if "leader-epoch" in wanted:
+        spark[_EPOCH] = "true"
     if (limit := ctx.config.get("flinkddl.execution.max-offsets-per-trigger")) and ctx.streaming:
         spark["maxOffsetsPerTrigger"] = limit
     return J.Read(
@@ -206,6 +210,12 @@ def _present(node: Scan, key: PayloadField, text: str, ctx: Lowering) -> str:
     return f"CASE WHEN {text} IS NULL AND `value` IS NOT NULL THEN {failure} ELSE {text} END"
 
 
+def _of_record(node: Scan) -> Mapping[str, str]:
+    if all((c.metadata_key or c.name) != "leader-epoch" for c in node.table.columns if c.kind == "metadata"):
+        return METADATA
+    return {k: text.replace("`headers`", _OTHERS) if k.startswith("header") else text for k, text in METADATA.items()}
+
+
 def _key_columns(node: Scan, shape: Projection) -> tuple[str, ...]:
     """Return the columns by which an upsert table's rows replace each other, none for other tables."""
     if node.options.connector == "upsert-kafka":
@@ -226,11 +236,12 @@ def _columns(node: Scan, shape: Projection, value: DecodeSpec, step: str, ctx: L
         places[p.column] = text
     if upsert:
         places |= {p.column: _present(node, p, places[p.column], ctx) for p in shape.key}
+    record = _of_record(node)
     meta = {name: f"{_VALUE}.{quote(name)}" for name, _ in value.fields}
     kept = [(c, f) for c, f in zip(node.table.columns, node.fields, strict=True) if c.kind != "computed"]
     names = unique_names(c.name for c, _ in kept)
     columns = [
-        (n, places[c.name] if c.kind == "physical" else METADATA.get(k := c.metadata_key or c.name) or meta[k])
+        (n, places[c.name] if c.kind == "physical" else record.get(k := c.metadata_key or c.name) or meta[k])
         for n, (c, _) in zip(names, kept, strict=True)
     ]
     delta = value.changelog == "delta" and not node.normalised

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan import make, tables
+from flinkddl.plan import make
 from flinkddl.plan import nodes as N
 from flinkddl.plan.rex import InputRef, Rex, references, transform
 from flinkddl.records import replace
@@ -76,19 +75,6 @@ def _reads(calls: Iterable[AggCall]) -> set[int]:
 
 
 # ---- row by row --------------------------------------------------------------------------------------------------
-
-
-def _scan(node: N.Scan, needed: Needed) -> tuple[Node, Places]:
-    """Keep a scan as it is. Raises FD243 for a metadata column that is read and that Spark does not hand over."""
-    computed = dict(node.computed)
-    read = needed | {i for n in needed if n in computed for i in references(computed[n])}
-    for i in sorted(read):
-        if why := tables.withheld(node, i):
-            column = node.table.columns[i]
-            help = f"leave '{column.name}' out of the query; the table may keep it"
-            message = f"column '{column.name}' of table '{node.table.path.name}' is {why}"
-            raise FlinkDdlError.of("FD243", message, node.span or column.span, help)
-    return node, {i: i for i in range(len(node.fields))}
 
 
 def _project(node: N.Project, needed: Needed) -> tuple[Node, Places]:
@@ -314,7 +300,6 @@ def _lookup(node: N.LookupJoin, needed: Needed) -> tuple[Node, Places]:
 
 
 _RULES: dict[type[Node], Callable[[Any, Needed], tuple[Node, Places]]] = {
-    N.Scan: _scan,
     N.Project: _project,
     N.Filter: _filter,
     N.Union: _union,

@@ -264,14 +264,6 @@ def _metadata(table: Table, fields: tuple[Field, ...], options: ResolvedOptions)
     return tuple(out)
 
 
-def withheld(node: Scan, index: int) -> str:
-    """Return why no query can read a column of a scan, or nothing for one that it can."""
-    column = node.table.columns[index]
-    if column.kind != "metadata":
-        return ""
-    return connector(node.options.connector).metadata(node.options)[column.metadata_key or column.name].withheld
-
-
 def _metadata_cast(value: Rex, target: DataType) -> Rex:
     if value.type.not_null() == target.not_null():
         return value

@@ -190,7 +190,7 @@ class Sources:
         if step.fixed and step.name in self.places:  # a branch keeps to its partition anyway
             step = replace(step, options=assigned(step.options, self.places[step.name]))
         reader: Any = spark.readStream if step.streaming else spark.read
-        reader = self._named(step, reader.format(step.format))
+        reader = self._named(step, reader.format(step.opened))
         if step.schema is not None:
             reader = reader.schema(step.schema)
         options = dict(step.options)

@@ -1,5 +1,4 @@
--- Kafka's own data about a record as columns: time, place, headers, kind of time. A leader epoch may be declared, but
--- Spark's Kafka source does not tell it: a query that reads it is refused (FD243).
+-- Every piece of Kafka's own data about a record as a column: time, place, headers, leader epoch, kind of time.
 CREATE TABLE KafkaTable (
   `event_time` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp',
   `partition` BIGINT METADATA VIRTUAL,
@@ -20,6 +19,6 @@ CREATE TABLE KafkaTable (
   'format' = 'csv'
 );
 
-SELECT event_time, `topic`, `partition`, `offset`, CAST(headers['from'] AS STRING) AS `from`, kind,
+SELECT event_time, `topic`, `partition`, `offset`, CAST(headers['from'] AS STRING) AS `from`, epoch, kind,
   user_id, item_id, behavior
 FROM KafkaTable;

@@ -46,7 +46,6 @@ NAMED: dict[str, str | None] = {
     "digits 7 to 9 of a second: Spark's timestamps hold microseconds, FD710 says so": "Spark holds microseconds",
     "Flink's JSON encoder of Avro puts a line feed before every record but a writer's first":
         "the line feed that its JSON",
-    "leader-epoch is refused (FD243): Spark's Kafka source does not tell it": "but for `leader-epoch`",
     "header-list is newer than the recorded connector; it is harmless": "`header-list` is taken",
     "a header without a key fails the job: a key of a map is never NULL for Spark": "A header without a key fails",
     "a field inside a nested object overwrites the column outside in Flink's stream parser, a bug": "nested object",

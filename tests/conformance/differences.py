@@ -22,7 +22,6 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "Flink's JSON encoder of Avro puts a line feed before every record but a writer's first": (
         "enc-avro-json-double-special",
     ),
-    "leader-epoch is refused (FD243): Spark's Kafka source does not tell it": ("dec-meta-all",),
     "header-list is newer than the recorded connector; it is harmless": ("enc-meta-header-list",),
     "a header without a key fails the job: a key of a map is never NULL for Spark": ("enc-meta-headers-null-key",),
     "a field inside a nested object overwrites the column outside in Flink's stream parser, a bug": (
@@ -43,16 +42,12 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "win-session-cube": "refused: Spark builds no sessions in a query that also updates what it gave out",
     },
     "formats": {name: why for why, names in FORMATS.items() for name in names},
-    "views": {
-        "dec-span-stop-timestamp-9001": "the recorder ran out of memory",
-        "dec-meta-all": "leader-epoch is refused (FD243): Spark's Kafka source does not tell it",
-    },
+    "views": {"dec-span-stop-timestamp-9001": "the recorder ran out of memory"},
     "validate": {
         "val-meta-16-header-list": "header-list is newer than the recorded connector; it is harmless",
         "val-meta-17-header-list": "header-list is newer than the recorded connector; it is harmless",
         "val-meta-headers-both-read": "header-list is newer than the recorded connector; it is harmless",
         "val-topic-list": "no column names the topic of a row (FD247): Flink plans the sink and fails at its first row",
-        "val-meta-11-leader-epoch": "leader-epoch is refused (FD243): Spark's Kafka source does not tell it",
     },
     "queries-batch": {
         "match-": "MATCH_RECOGNIZE is refused: Spark has no operator for row patterns",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 GOLDENS = Path(__file__).parents[1] / "data" / "goldens" / "kafka"
 # observed.md: Flink 2 refuses what Flink 1 accepted unless this is off; ours is the other way round.
-STRICT = "SET 'table.exec.sink.require-on-conflict' = 'true'"
+STRICT = "SET 'flinkddl.strict' = 'true'"  # refuse whatever Flink 2.3 refuses
 ONE = "SET 'parallelism.default' = '1'"  # as the oracle's; with more, the order of a sink's records is open
 # What may stop a case that Flink fails as well: a refusal while planning, or a job that says which record is bad.
 _DEFECTS = ("FD831", "FD832", "FD9")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 GOLDENS = Path(__file__).parents[1] / "data" / "goldens" / "queries"
 # observed.md: Flink 2 refuses what Flink 1 accepted unless this is off; ours is the other way round
-STRICT = "SET 'table.exec.sink.require-on-conflict' = 'true'"
+STRICT = "SET 'flinkddl.strict' = 'true'"  # refuse whatever Flink 2.3 refuses
 MODES = {"queries": ("SET 'execution.runtime-mode' = 'streaming'",), "queries-batch": ()}
 # the most records a batch that still make three micro-batches of every case with three records
 PACE = "SET 'flinkddl.execution.max-offsets-per-trigger' = '{0}'"

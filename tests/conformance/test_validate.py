@@ -11,8 +11,6 @@ DIFFERENT = {
     # Flink plans it and fails at each row.
     "val-topic-list-write",
     "val-topic-list-upsert-write",
-    # Spark's Kafka source does not tell the leader epoch.
-    "val-meta-11-leader-epoch-int-virtual",
 }
 LEAST = 0.98
 

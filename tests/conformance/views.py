@@ -40,15 +40,15 @@ def compare(case: Case) -> None:
     case.world.product.execute(catalog, data["ddl"])
     try:
         for info in catalog.tables():
-            _one(catalog, info.name, data, lambda: _commit(topics, names, data))
+            _one(catalog, info.name, data, lambda name=info.name: _commit(topics, names, data, name))
     finally:
         catalog.bridge.close(catalog.spark)
 
 
-def _commit(topics: Any, names: list[str], data: dict[str, Any]) -> None:
+def _commit(topics: Any, names: list[str], data: dict[str, Any], table: str) -> None:
     """Set the group where the case has it: a SELECT and a frame's query move it on, as Flink's checkpoints do."""
-    if "properties.group.id" in data["ddl"]:
-        topics.forget(f"g-{names[0]}")
+    for group in (f"g-{names[0]}", f"KafkaSource-default_catalog.default_database.{table}"):
+        topics.forget(group)
     if data.get("committed"):
         topics.commit(f"g-{names[0]}", {names[0]: {int(p): o for p, o in data["committed"].items()}})
 

@@ -143,12 +143,13 @@ def test_metadata_in_odd_order(db: Tables, form: str) -> None:
         "TRUE), ('data 2', 2, TIMESTAMP '2020-03-09 13:12:11.123', CAST(NULL AS MAP<STRING, BYTES>), FALSE)"
     )
     found = db.rows(
-        "SELECT physical_1, physical_2, `timestamp-type`, `timestamp`, headers, `partition`, `topic`, physical_3 FROM t"
+        "SELECT physical_1, physical_2, `timestamp-type`, `timestamp`, headers, `partition`, `topic`, physical_3, "
+        "`leader-epoch` FROM t"
     )
     at = dt.datetime(2020, 3, 8, 13, 12, 11, 123000)
     headers = {"k1": b"\xc0\xff\xee", "k2": b"\xba\xbe\x01"}
-    assert found[0] == ("data 1", 1, "CreateTime", at, headers, 0, topic, True)
-    assert found[1] == ("data 2", 2, "CreateTime", at + dt.timedelta(days=1), {}, 0, topic, False)
+    assert found[0] == ("data 1", 1, "CreateTime", at, headers, 0, topic, True, 0)
+    assert found[1] == ("data 2", 2, "CreateTime", at + dt.timedelta(days=1), {}, 0, topic, False, 0)
 
 
 def test_e10_e11_e12_headers_as_map_and_as_list(db: Tables) -> None:

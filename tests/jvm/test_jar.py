@@ -40,4 +40,4 @@ def test_a_jar_depends_on_its_classes_alone(tmp_path: Path) -> None:
 
 def test_java_stays_small() -> None:
     lines = sum(len(p.read_text().splitlines()) for p in build.SOURCES.rglob("*.java"))
-    assert lines < 7400, f"{lines} lines of Java"
+    assert lines < 7600, f"{lines} lines of Java"

@@ -46,7 +46,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  */
 final class KafkaPositions {
     static final String STARTING = "startingOffsets", ENDING = "endingOffsets";
-    static final String ASSIGN = "assign", DISCOVERY = "flinkddl.discovery";
+    static final String ASSIGN = "assign", DISCOVERY = "flinkddl.discovery", START = "flinkddl.start";
 
     private static final long EARLIEST = -2, LATEST = -1, COMMITTED = -3;
     private static final Map<String, String> WORDS = Map.of("earliest-offset", "earliest", "latest-offset", "latest");
@@ -62,14 +62,14 @@ final class KafkaPositions {
 
     private KafkaPositions(Cluster cluster, CaseInsensitiveStringMap options) {
         this.cluster = cluster;
-        start = read(options.get("flinkddl.start"), new TypeReference<>() { });
+        start = read(options.get(START), new TypeReference<>() { });
         stop = read(options.get("flinkddl.stop"), new TypeReference<>() { });
         partitions = partitions(options);
     }
 
     /** The start of a stream. Words do for the ends of a topic: the stream asks for them itself. */
     static Map<String, String> ofStream(CaseInsensitiveStringMap options) {
-        Map<String, String> start = read(options.get("flinkddl.start"), new TypeReference<>() { });
+        Map<String, String> start = read(options.get(START), new TypeReference<>() { });
         String word = WORDS.get(start.getOrDefault("mode", "earliest-offset"));
         if (word != null) {
             return Map.of(STARTING, word);

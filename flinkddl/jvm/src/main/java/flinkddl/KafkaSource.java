@@ -31,7 +31,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * <p>Options: those of Spark's source, with {@code flinkddl.start} and {@code flinkddl.stop} ({@link KafkaPositions})
  * in the place of Spark's {@code starting...} and {@code ending...} ones, which are dropped. A stream looks its start
  * up once in the life of a checkpoint; it ends by its trigger, so the stop only tells it that there is one. With
- * {@code flinkddl.discovery=0} it keeps to the partitions that are there whenever it starts.
+ * {@code flinkddl.discovery=0} it keeps to the partitions that are there whenever it starts. With
+ * {@code flinkddl.leader-epoch} it hands that over ({@link LeaderEpochs}), and without a start reads from where Spark's
+ * own options say.
  *
  * <p>Spark's connector is loaded by name: whoever compiles this needs none, and over Spark Connect, where this class
  * comes out of a session's jar, it is the one on the server's class path.
@@ -76,13 +78,17 @@ public final class KafkaSource implements TableProvider {
     /** What Spark's source is told: no option of ours, no position but these, and one way to name partitions. */
     private static CaseInsensitiveStringMap with(CaseInsensitiveStringMap options, Map<String, String> positions) {
         Map<String, String> told = new HashMap<>(options.asCaseSensitiveMap());
-        told.keySet().removeIf(key -> key.toLowerCase(Locale.ROOT)
-            .matches("flinkddl\\.(start|stop|discovery)|(starting|ending)(offsets|timestamp|offsetsbytimestamp)"));
+        String positioned = late(options) ? "|(starting|ending)(offsets|timestamp|offsetsbytimestamp)" : "";
+        told.keySet().removeIf(key -> key.toLowerCase(Locale.ROOT).matches("flinkddl\\..*" + positioned));
         if (positions.containsKey(KafkaPositions.ASSIGN)) {
             told.keySet().removeIf(key -> key.toLowerCase(Locale.ROOT).startsWith("subscribe"));
         }
         told.putAll(positions);
         return new CaseInsensitiveStringMap(told);
+    }
+
+    private static boolean late(CaseInsensitiveStringMap options) {
+        return options.containsKey(KafkaPositions.START) || !options.containsKey(LeaderEpochs.OPTION);
     }
 
     private record Topics(SupportsRead delegate, String name) implements SupportsRead {
@@ -104,11 +110,15 @@ public final class KafkaSource implements TableProvider {
         private final SupportsRead table;
         private final CaseInsensitiveStringMap options;
         private final Scan plain;
+        private final boolean late;
+        private final boolean epochs;
         private Batch batch;
 
         Late(SupportsRead table, CaseInsensitiveStringMap options) {
             this.table = table;
             this.options = options;
+            late = late(options);
+            epochs = options.getBoolean(LeaderEpochs.OPTION, false);
             plain = scan(Map.of());
         }
 
@@ -129,13 +139,20 @@ public final class KafkaSource implements TableProvider {
         /** Each copy of a plan asks for it, also just to be compared; as a scan belongs to one plan, once is enough. */
         @Override public synchronized Batch toBatch() {
             if (batch == null) {
-                batch = scan(KafkaPositions.ofBatch(options)).toBatch();
+                Batch found = scan(late ? KafkaPositions.ofBatch(options) : Map.of()).toBatch();
+                batch = epochs ? LeaderEpochs.told(found) : found;
             }
             return batch;
         }
 
         /** The connector's own stream, since Spark asks its class what it can do. */
         @Override public MicroBatchStream toMicroBatchStream(String checkpointLocation) {
+            MicroBatchStream stream = scan(late ? positions(checkpointLocation) : Map.of())
+                .toMicroBatchStream(checkpointLocation);
+            return epochs ? LeaderEpochs.told(stream) : stream;
+        }
+
+        private Map<String, String> positions(String checkpointLocation) {
             Map<String, String> told = new HashMap<>();
             if ("0".equals(options.get(KafkaPositions.DISCOVERY))) {
                 told.putAll(KafkaPositions.assigned(options));
@@ -144,7 +161,7 @@ public final class KafkaSource implements TableProvider {
             read.putAll(told);
             told.putAll(started(checkpointLocation) ? Map.of(KafkaPositions.STARTING, "earliest")
                 : KafkaPositions.ofStream(new CaseInsensitiveStringMap(read)));
-            return scan(told).toMicroBatchStream(checkpointLocation);
+            return told;
         }
 
         /** Whether the stream has noted its first offsets below its checkpoint; after that it asks for no start. */
