@@ -31,7 +31,7 @@ from flinkddl.runtime.payloads import kafka_table, plain
 from samples.topics import read_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from flinkddl.api import Job
     from flinkddl.runtime.writers import Rows
@@ -40,6 +40,15 @@ FOLDER = Path(__file__).parent
 SECONDS = 300.0
 SIDE_BY_SIDE = 3  # samples that run at the same time
 Lines = list[dict[str, Any]]
+VARIABLES = {
+    "KAFKA_SERVERS": "broker:9092",
+    "KAFKA_SECURE_SERVERS": "broker:9093",
+    "KAFKA_USER": "flink",
+    "KAFKA_PASSWORD": "x",
+    "KAFKA_TRUSTSTORE": "trust.p12",
+    "KAFKA_TRUSTSTORE_PASSWORD": "x",
+}
+"""Values of the variables of all scripts, for who only compiles them."""
 
 
 def names() -> list[str]:
@@ -129,9 +138,10 @@ def message(value: Any) -> bytes | None:
     return (value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))).encode()
 
 
-def run_sample(sample: Sample, catalog: Catalog, servers: str) -> Lines:
+def run_sample(sample: Sample, catalog: Catalog, variables: Mapping[str, str]) -> Lines:
     """Run a sample and return what came out, in the form of its expected lines."""
-    compiled = compile_script(SourceText(f"{sample.name}/job.sql", sample.sql), None, {"KAFKA_SERVERS": servers})
+    servers = variables["KAFKA_SERVERS"]
+    compiled = compile_script(SourceText(f"{sample.name}/job.sql", sample.sql), None, variables)
     if compiled.has_errors:
         raise FlinkDdlError(compiled.diagnostics)
     start = one_partition(next(a for a in compiled.actions if isinstance(a, Start)))
@@ -238,26 +248,28 @@ class Outcome:
         return "\n".join([f"    {self.error}"] if self.error else missing + more) or "    repeated lines differ"
 
 
-def outcome(name: str, catalog: Catalog, servers: str) -> Outcome:
+def outcome(name: str, catalog: Catalog, variables: Mapping[str, str]) -> Outcome:
     """Run one sample; a failure is part of the outcome."""
     sample, begin = Sample(name), time.monotonic()
     out = Outcome(name, expected=sample.expected)
     try:
-        out.found = run_sample(sample, catalog, servers)
+        out.found = run_sample(sample, catalog, variables)
     except (FlinkDdlError, TimeoutError) as error:
         out.error = str(error)
     out.seconds = time.monotonic() - begin
     return out
 
 
-def run_all(chosen: list[str], catalog: Catalog, servers: str) -> Iterator[Outcome]:
+def run_all(chosen: list[str], catalog: Catalog, variables: Mapping[str, str]) -> Iterator[Outcome]:
     """Run samples, a few at a time, and yield the outcomes in order."""
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        yield from pool.map(lambda name: outcome(name, catalog.fork(), servers), chosen)
+        yield from pool.map(lambda name: outcome(name, catalog.fork(), variables), chosen)
 
 
 def main() -> int:
     from flinkddl.runtime.broker import Broker as KafkaBroker
+    from flinkddl.runtime.broker import BrokerOptions
+    from flinkddl.runtime.broker_config import secure_listener
     from flinkddl.runtime.session import SparkOptions
 
     parser = argparse.ArgumentParser(description="run the samples")
@@ -265,10 +277,11 @@ def main() -> int:
     parser.add_argument("--update", action="store_true", help="write what came out as expected")
     args = parser.parse_args()
     begin = time.monotonic()
-    with KafkaBroker() as broker, Catalog(options=SparkOptions()) as catalog:
+    options = BrokerOptions(listeners=(secure_listener(),))
+    with KafkaBroker(options) as broker, Catalog(options=SparkOptions()) as catalog:
         outcomes = []
         print(f"{'sample':<18}{'':<5}{'s':>5}  what it shows")
-        for o in run_all(args.names, catalog, broker.bootstrap):
+        for o in run_all(args.names, catalog, broker.variables):
             outcomes.append(o)
             if args.update and not o.error:
                 text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in o.found)

@@ -60,10 +60,11 @@ def viewfs() -> str:
 
 @pytest.fixture(scope="session")
 def broker() -> Iterator[Broker]:
-    """Start a development broker; ``broker.bootstrap`` is its address."""
+    """Start a development broker; ``broker.bootstrap`` is its address, of ``broker.variables`` a secured one."""
     from flinkddl.runtime.broker import Broker, BrokerOptions
+    from flinkddl.runtime.broker_config import secure_listener
 
-    with Broker(BrokerOptions(heap="400m")) as running:
+    with Broker(BrokerOptions(heap="400m", listeners=(secure_listener(),))) as running:
         yield running
 
 

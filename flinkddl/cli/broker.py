@@ -10,29 +10,44 @@ from flinkddl.diagnostics import FlinkDdlError
 if TYPE_CHECKING:
     import argparse
 
+    from flinkddl.runtime.broker_daemon import BrokerState
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("action", choices=("start", "stop", "status"))
+    parser.add_argument(
+        "--security", action="store_true", help="start: with a listener over SASL_SSL (SCRAM-SHA-512) too"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Carry out the action and say where the broker listens."""
     from flinkddl.runtime import broker_daemon
+    from flinkddl.runtime.broker import BrokerOptions
+    from flinkddl.runtime.broker_config import secure_listener
 
     try:
         match args.action:
             case "start":
-                state = broker_daemon.start()
-                print(f"broker at {state.bootstrap}")
+                listeners = (secure_listener(),) if args.security else ()
+                _tell(broker_daemon.start(BrokerOptions(listeners=listeners)))
             case "stop":
                 state = broker_daemon.stop()
                 print(f"stopped the broker at {state.bootstrap}")
             case _:
                 found = broker_daemon.status()
-                print(f"broker at {found.bootstrap}" if found else "no broker is running")
-                return OK if found else OUTSIDE_FAILED
+                if found is None:
+                    print("no broker is running")
+                    return OUTSIDE_FAILED
+                _tell(found)
     except FlinkDdlError as error:
         print_diagnostics(error.diagnostics)
         return exit_code(error)
     return OK
+
+
+def _tell(state: BrokerState) -> None:
+    print(f"broker at {state.bootstrap}")
+    if state.environment:
+        print(f"its secured address, user and trust store are variables: source {state.environment}")

@@ -89,6 +89,22 @@ class Broker:
         """Return ``host:port`` of a listener by its name."""
         return f"127.0.0.1:{self.ports[listener]}"
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """What scripts (``samples/``) know it by: its address; address, user, trust store if secured."""
+        found = {"KAFKA_SERVERS": self.bootstrap}
+        listener = next((x for x in self.options.listeners if x.sasl and x.tls), None)
+        if listener is not None and self.security is not None:
+            ((user, password),) = listener.users
+            found |= {
+                "KAFKA_SECURE_SERVERS": self.address(listener.name),
+                "KAFKA_USER": user,
+                "KAFKA_PASSWORD": password,
+            }
+            found |= {"KAFKA_TRUSTSTORE": str(self.security.truststore)}
+            found |= {"KAFKA_TRUSTSTORE_PASSWORD": self.security.password}
+        return found
+
     def start(self) -> Broker:
         """Start Kafka and wait until a client is answered; on other ports where another program was faster."""
         java, jars = find_java(), resolve_jars("broker", self.options.jars)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -17,6 +18,7 @@ from flinkddl.runtime.broker import Broker, BrokerOptions, answers
 from flinkddl.runtime.cache import cache_dir, locked
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 STOP_SECONDS = watchdog.GRACE_SECONDS + 10
@@ -24,12 +26,16 @@ STOP_SECONDS = watchdog.GRACE_SECONDS + 10
 
 @dataclass(frozen=True)
 class BrokerState:
-    """The background broker: process id of its guard, address, log file, start time (epoch seconds)."""
+    """The background broker: process id of its guard, address, log file, start time (epoch seconds).
+
+    ``environment``: a file of shell variables that scripts know it by, where it is secured.
+    """
 
     pid: int
     bootstrap: str
     log: str
     started: float
+    environment: str | None = None
 
 
 def start(options: BrokerOptions = BrokerOptions()) -> BrokerState:  # noqa: B008 - frozen value
@@ -41,7 +47,8 @@ def start(options: BrokerOptions = BrokerOptions()) -> BrokerState:  # noqa: B00
             raise FlinkDdlError.of("FD805", message, help="use it, or end it with `flinkddl broker stop`")
         broker = Broker(options, detached=True).start()
         assert broker.pid is not None
-        state = BrokerState(broker.pid, broker.bootstrap, str(broker.log), time.time())
+        environment = _write_environment(broker.variables) if options.listeners else None
+        state = BrokerState(broker.pid, broker.bootstrap, str(broker.log), time.time(), environment)
         _file().write_text(json.dumps(asdict(state)), encoding="utf-8")
         return state
 
@@ -60,6 +67,7 @@ def stop() -> BrokerState:
                 os.kill(state.pid, signal.SIGKILL)
             time.sleep(0.1)
         _file().unlink(missing_ok=True)
+        _environment().unlink(missing_ok=True)
         return state
 
 
@@ -71,6 +79,19 @@ def status() -> BrokerState | None:
 
 def _file() -> Path:
     return cache_dir() / "broker.json"
+
+
+def _environment() -> Path:
+    return cache_dir() / "broker.env"
+
+
+def _write_environment(variables: Mapping[str, str]) -> str:
+    """Write variables where only their owner reads them: there are passwords among them."""
+    _environment().unlink(missing_ok=True)
+    handle = os.open(_environment(), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(handle, "w", encoding="utf-8") as file:
+        file.writelines(f"export {name}={shlex.quote(value)}\n" for name, value in variables.items())
+    return str(_environment())
 
 
 def _running() -> BrokerState | None:

@@ -12,6 +12,7 @@ import pytest
 from flinkddl.diagnostics import SourceText
 from flinkddl.lower.printer import print_json, print_pyspark
 from flinkddl.lower.script import Start, compile_script
+from samples.run import VARIABLES
 from tests.e2e.support import SAMPLES
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ SAMPLE_FILES = sorted(SAMPLES.rglob("*.sql"))
 
 
 def jobs(sql: str) -> list[Start]:
-    compiled = compile_script(SourceText("t.sql", sql), variables={"KAFKA_SERVERS": "broker:9092"})
+    compiled = compile_script(SourceText("t.sql", sql), variables=VARIABLES)
     assert not compiled.has_errors, compiled.diagnostics
     return [a for a in compiled.actions if isinstance(a, Start)]
 

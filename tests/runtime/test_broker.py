@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime import broker_daemon
 from flinkddl.runtime.broker import Broker, BrokerOptions, free_ports
@@ -84,15 +85,40 @@ def test_a_port_that_another_program_took_is_left_to_it(monkeypatch: pytest.Monk
                 assert admin.topics() == []
 
 
+def _secured(known: dict[str, str]) -> dict[str, str]:
+    module = "org.apache.kafka.common.security.scram.ScramLoginModule required"
+    return {
+        "bootstrap.servers": known["KAFKA_SECURE_SERVERS"],
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.jaas.config": f'{module} username="{known["KAFKA_USER"]}" password="{known["KAFKA_PASSWORD"]}";',
+        "ssl.truststore.type": "PKCS12",
+        "ssl.truststore.location": known["KAFKA_TRUSTSTORE"],
+        "ssl.truststore.password": known["KAFKA_TRUSTSTORE_PASSWORD"],
+    }
+
+
 @pytest.mark.kafka
-def test_background_broker_starts_once_reports_and_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_background_broker_starts_once_reports_and_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "jars").symlink_to(cache_dir("jars"))
     monkeypatch.setenv("FLINKDDL_CACHE", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "20")  # `ps` cuts what it prints to that
     assert broker_daemon.status() is None
-    state = broker_daemon.start(BrokerOptions(heap="300m"))
+    assert main(["broker", "start", "--security"]) == 0
+    state = broker_daemon.status()
+    assert state is not None
     try:
-        assert broker_daemon.status() == state
+        assert capsys.readouterr().out.startswith(f"broker at {state.bootstrap}\n")
+        file = tmp_path / "broker.env"
+        assert state.environment == str(file)
+        assert file.stat().st_mode & 0o777 == 0o600  # there are passwords in it
+        known = dict(
+            line.removeprefix("export ").split("=", 1) for line in file.read_text(encoding="utf-8").splitlines()
+        )
+        with KafkaAdmin(_secured(known)) as admin:
+            assert admin.topics() == []
         with pytest.raises(FlinkDdlError, match=f"FD805: a development broker runs already at {state.bootstrap}"):
             broker_daemon.start()
         with KafkaAdmin({"bootstrap.servers": state.bootstrap}) as admin:
@@ -102,6 +128,7 @@ def test_background_broker_starts_once_reports_and_stops(tmp_path: Path, monkeyp
         assert broker_daemon.stop() == state
     assert not _alive(state.pid)
     assert broker_daemon.status() is None
+    assert not file.exists()
     with pytest.raises(FlinkDdlError, match="FD805: no development broker runs"):
         broker_daemon.stop()
 

@@ -26,7 +26,7 @@ GROUPS = 4  # each a test of its own, whose samples run side by side
 @pytest.mark.kafka
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_every_sample_gives_what_it_promises(spark: SparkSession, broker: Broker, group: int) -> None:
-    outcomes = list(samples.run_all(samples.names()[group::GROUPS], Catalog(spark), broker.bootstrap))
+    outcomes = list(samples.run_all(samples.names()[group::GROUPS], Catalog(spark), broker.variables))
     wrong = {o.name: o.difference() for o in outcomes if not o.ok}
     assert not wrong
 
@@ -36,7 +36,7 @@ def test_sample_is_complete(name: str) -> None:
     sample = samples.Sample(name)
     assert sample.sql.startswith("-- "), "its first line says what it shows"
     assert sample.expected
-    compiled = compile_script(SourceText(name, sample.sql), variables={"KAFKA_SERVERS": "broker:9092"})
+    compiled = compile_script(SourceText(name, sample.sql), variables=samples.VARIABLES)
     assert not compiled.has_errors, compiled.diagnostics
 
 
