@@ -24,6 +24,7 @@ from flinkddl.lower.planfile import store
 from flinkddl.lower.print_views import views_of_jobs
 from flinkddl.lower.printer import print_pyspark
 from flinkddl.lower.script import Action, Answer, Command, Compiled, Done, Start, WritePlan, compile_script
+from flinkddl.records import replace
 from flinkddl.results import Job, Result
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class Catalog:
     def compile(self, sql: str, *, variables: Mapping[str, str] | None = None, name: str = "<sql>") -> str:
         """Return the script's jobs as a PySpark program."""
         compiled = self._compiled(sql, variables, name)
-        return print_pyspark((a.job for a in _starts(compiled)), views_of_jobs(compiled))
+        return print_pyspark((a.job for a in _starts(compiled)), views_of_jobs(compiled), compiled.catalog.settings)
 
     def _compiled(self, sql: str, variables: Mapping[str, str] | None, name: str) -> Compiled:
         compiled = compile_script(SourceText(name, sql), self.state, variables)
@@ -191,10 +192,13 @@ class Catalog:
     @property
     def spark(self) -> SparkSession:
         """The Spark session; built at the first use when none was given."""
+        from flinkddl.runtime.kerberos_start import joined, take_settings
         from flinkddl.runtime.session import SparkOptions, adopt_session, build_session
 
         if self._spark is None:
-            self._spark = build_session(self._options or SparkOptions())
+            take_settings(self.state.settings)
+            options = self._options or SparkOptions()
+            self._spark = build_session(replace(options, conf=joined(options.conf, self.state.settings)))
             self._adopted = True
             self._show_views()
         elif not self._adopted:
@@ -205,10 +209,12 @@ class Catalog:
     def start(self, action: Start, **run: Any) -> Job:
         """Start a job. ``run`` are fields of RunOptions; the checkpoint folder defaults to what the script has SET."""
         from flinkddl.runtime.interpreter import RunningJob
+        from flinkddl.runtime.kerberos_start import check_session
         from flinkddl.runtime.udf import refuse_unnamed
 
         refuse_unnamed(action.job.udfs, action.span)
         self.preflight(action, run.get("checkpoint"))
+        check_session(self.spark, self.state.settings)
         running = RunningJob(self.spark, action.job, self._run_options(action, run)).start()
         job = Job(running, str(len(self.jobs) + 1))
         self.jobs.append(job)
@@ -217,11 +223,13 @@ class Catalog:
     def preflight(self, action: Start, given: str | None = None) -> None:
         """Raise FD822 for a checkpoint folder that cannot be written, as far as that is known before Spark is started.
 
-        ``given`` as for ``checkpoint_folder``.
+        ``given`` as for ``checkpoint_folder``. Raises FD850 and FD851 for a Kerberos login that cannot be made.
         """
+        from flinkddl.runtime.kerberos_start import log_in
         from flinkddl.runtime.session import SparkOptions
         from flinkddl.runtime.storage import check_before
 
+        log_in(action.job, self.state.settings)
         options = self._options or SparkOptions()
         folder = self.checkpoint_folder(action, given)
         if self._spark is None and options.remote is None and action.job.streaming and folder is not None:
@@ -286,8 +294,11 @@ class Catalog:
         Batch is what the topic holds when the frame is read; streaming of what is updated are its changes, with
         ``_row_kind``. Raises FlinkDdlError for an unknown table and with what keeps one from being read.
         """
+        from flinkddl.runtime.kerberos_start import check_session, take_settings
         from flinkddl.runtime.tables import find
 
+        take_settings(self.state.settings)
+        check_session(self.spark, self.state.settings)
         return self.bridge.table(self.spark, self.state, find(self.state, name), mode)
 
     def tables(self) -> tuple[TableInfo, ...]:

@@ -36,5 +36,6 @@ def run(args: argparse.Namespace) -> int:
     if args.views:
         print(print_views(compiled.catalog), end="")
     else:
-        print(print_json(jobs) if args.format == "json" else print_pyspark(jobs, views_of_jobs(compiled)))
+        config = compiled.catalog.settings
+        print(print_json(jobs) if args.format == "json" else print_pyspark(jobs, views_of_jobs(compiled), config))
     return OK

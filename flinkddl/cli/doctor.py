@@ -67,24 +67,30 @@ def run(args: argparse.Namespace) -> int:
 def _compiled(args: argparse.Namespace) -> Compiled | None:
     """Compile the script: its mistakes are printed, what of it can be read is looked at all the same."""
     from flinkddl.lower.script import compile_script
+    from flinkddl.runtime.kerberos_start import take_settings
 
     if args.script is None:
         return None
     compiled = compile_script(read_source(args.script), start_catalog(args), variables=dict(args.variables))
     print_diagnostics([d for d in compiled.diagnostics if d.severity == "error"])
+    take_settings(compiled.catalog.settings)
     return compiled
 
 
 def _subject(args: argparse.Namespace, compiled: Compiled | None) -> Subject:
     from flinkddl.lower.script import Start
+    from flinkddl.records import replace
     from flinkddl.runtime.doctor import Subject
+    from flinkddl.runtime.kerberos_start import joined
 
+    spark = spark_options(args)
     if compiled is None:
-        return Subject(spark_options(args), checkpoint=args.checkpoint)
+        return Subject(spark, checkpoint=args.checkpoint)
     settings = compiled.catalog.settings
+    spark = replace(spark, conf=joined(spark.conf, settings))
     folder = args.checkpoint or settings.get("execution.checkpointing.dir") or settings.get("state.checkpoints.dir")
     jobs = [a.job for a in compiled.actions if isinstance(a, Start)]
-    return Subject(spark_options(args), jobs, list(registries_of(compiled.catalog)), folder)
+    return Subject(spark, jobs, list(registries_of(compiled.catalog)), folder)
 
 
 def registries_of(catalog: Catalog) -> Iterator[dict[str, str]]:

@@ -79,14 +79,16 @@ def run_compiled(args: argparse.Namespace, compiled: Compiled) -> int:
 def compiled_script(args: argparse.Namespace) -> Compiled:
     """Compile the script of the arguments. Raises FlinkDdlError with all its mistakes."""
     from flinkddl.lower.script import Start, compile_script
+    from flinkddl.runtime.kerberos_start import log_in
     from flinkddl.runtime.udf import refuse_unnamed
 
     compiled = compile_script(read_source(args.script), start_catalog(args), variables=dict(args.variables))
     if compiled.has_errors:
         raise FlinkDdlError(compiled.diagnostics)
-    for action in compiled.actions:
+    for action, state in zip(compiled.actions, compiled.states, strict=True):
         if isinstance(action, Start):  # before Spark is started
             refuse_unnamed(action.job.udfs, action.span)
+            log_in(action.job, state.settings)
     if compiled.diagnostics and args.log_format == "json":
         _report(args, FlinkDdlError(compiled.diagnostics))
     else:

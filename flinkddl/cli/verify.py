@@ -63,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
 def _sides(args: argparse.Namespace) -> tuple[KafkaTable, KafkaTable]:
     from flinkddl.catalog.model import Table
     from flinkddl.lower.script import compile_script
+    from flinkddl.runtime.kerberos_start import take_settings
     from flinkddl.runtime.payloads import kafka_table
 
     source = read_source(args.ddl) if args.ddl else SourceText("", "")
@@ -70,11 +71,12 @@ def _sides(args: argparse.Namespace) -> tuple[KafkaTable, KafkaTable]:
     if compiled.has_errors:
         raise FlinkDdlError(compiled.diagnostics)
     catalog = compiled.catalog
+    take_settings(catalog.settings)
 
     def side(name: str) -> KafkaTable:
         found = catalog.find(tuple(name.split(".")))
         if isinstance(found, Table):
-            return kafka_table(found)
+            return kafka_table(found, catalog.settings)
         if not args.bootstrap:
             known = ", ".join(catalog.names()) or "none"
             message = f"'{name}' is no table of the script (tables: {known}), and no --bootstrap says where topics are"

@@ -10,7 +10,7 @@ from flinkddl.lower.assemble import scans
 from flinkddl.lower.environment import settle
 from flinkddl.lower.folders import view_store
 from flinkddl.lower.frames import frame_of
-from flinkddl.lower.printer import PROLOGUE, print_steps, variables
+from flinkddl.lower.printer import print_steps, prologue, variables
 from flinkddl.lower.pytext import comment, literal
 from flinkddl.lower.script import Start
 from flinkddl.sqltypes import quote
@@ -32,7 +32,7 @@ def print_views(catalog: Catalog) -> str:
     databases = catalog.catalogs[catalog.current_catalog].databases
     paths = [item.path for d in databases for item in catalog.objects_in(catalog.current_catalog, d)]
     parts = [text for path in paths if (text := _registered(catalog, path)) is not None]
-    return settle(PROLOGUE + "\n\n".join(parts) + "\n")
+    return settle(prologue(catalog.settings) + "\n\n".join(parts) + "\n")
 
 
 @deep

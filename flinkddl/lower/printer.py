@@ -8,6 +8,7 @@ from collections.abc import Mapping  # singledispatch reads the annotations at r
 from dataclasses import asdict, fields
 from functools import singledispatch
 from textwrap import indent
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from flinkddl.deep import balanced, deep
@@ -17,6 +18,7 @@ from flinkddl.lower import job as J
 from flinkddl.lower import pytext
 from flinkddl.lower.environment import look_up, settle, settle_settings
 from flinkddl.lower.folders import folder_inside, folder_name
+from flinkddl.lower.kerberos import krb5_conf, start_conf
 from flinkddl.lower.partitions import NAMED_SOURCES, SUBSCRIPTION, apart, source_name
 from flinkddl.lower.pytext import comment
 from flinkddl.lower.pytext import literal as _text
@@ -33,15 +35,16 @@ _OFFSETS = "__import__('flinkddl.runtime.offsets', fromlist=[''])"
 
 
 @deep
-def print_pyspark(jobs: Iterable[J.SparkJob], views: str = "") -> str:
+def print_pyspark(jobs: Iterable[J.SparkJob], views: str = "", config: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return a program that runs the jobs one after the other; secrets become environment look-ups.
 
-    ``views`` is the text of ``lower.print_views``: the tables that the jobs read, as temp views of the session.
+    ``views`` is the text of ``lower.print_views``: the tables that the jobs read, as temp views of the session;
+    ``config`` is what the script has SET.
     The program needs pyspark, the jars of ``flinkddl jars`` (or a folder of them in ``FLINKDDL_JARS``) and nothing else
     of flinkddl, except where partitions or positions must be asked of the broker or a writer of the runtime is used.
     """
     jobs = tuple(_apart(jobs))
-    program = PROLOGUE + views + "\n\n".join(_print_job(job, variables(job)) for job in jobs) + _EPILOGUE
+    program = prologue(config) + views + "\n\n".join(_print_job(job, variables(job)) for job in jobs) + _EPILOGUE
     return settle(program)
 
 
@@ -113,6 +116,17 @@ def finish(start, ends):
 '''.replace("OPTIONS_REDACTION", _text(SPARK_OPTIONS_REGEX)).replace("REDACTION", _text(SPARK_REGEX))
 
 _EPILOGUE = "\n"
+
+
+def prologue(config: Mapping[str, str]) -> str:
+    """Return what a program begins with: imports, and Spark started with what the session's Kerberos needs."""
+    more = "".join(f"    .config({_text(k)}, {_text(v)})\n" for k, v in start_conf(config).items())
+    path = krb5_conf(config)
+    named = f'os.environ["KRB5_CONFIG"] = {_text(path)}\n' if path else ""
+    text = PROLOGUE.replace("    .getOrCreate()\n", f"{more}    .getOrCreate()\n")
+    return text.replace(
+        "\nfrom pyspark.sql import SparkSession\n", f"{named}\nfrom pyspark.sql import SparkSession\n", 1
+    )
 
 
 _OWN_NAMES = frozenset(

@@ -105,7 +105,12 @@ def _client_prefix(options: Mapping[str, OptionText], role: Role, out: dict[str,
 
 
 def clean(name: str, value: str) -> str:
-    r"""Return a property's value for any Kafka client: no shaded class names, no ``\"`` in JAAS texts."""
+    r"""Return a property's value for any Kafka client: no shaded class names, no ``\"`` in JAAS texts.
+
+    Java's clients compare mechanisms by case, and all that there are have upper-case names.
+    """
+    if name == "sasl.mechanism":
+        return value.upper()
     value = value.replace(_SHADED, "")
     return value.replace('\\"', '"') if name.endswith("sasl.jaas.config") else value
 

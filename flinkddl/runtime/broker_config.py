@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower.kerberos import MODULE
 from flinkddl.runtime.java import keytool
 
 if TYPE_CHECKING:
@@ -14,18 +15,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Protocol = Literal["SASL_PLAINTEXT", "SSL", "SASL_SSL"]
-Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI"]
 _LOGIN = "org.apache.kafka.common.security"
 
 
 @dataclass(frozen=True)
 class Listener:
-    """A further listener of the broker: its name (upper case), protocol, and for SASL the mechanism and its users."""
+    """A further listener of the broker: its name (upper case), protocol, and for SASL the mechanism and its users.
+
+    With GSSAPI the only "user" is the broker's own principal, with the path of its keytab.
+    """
 
     name: str
     protocol: Protocol
     mechanism: Mechanism = "PLAIN"
-    users: tuple[tuple[str, str], ...] = ()
+    users: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     client_auth: bool = False
 
     @property
@@ -37,6 +41,11 @@ class Listener:
     def tls(self) -> bool:
         """Whether the wire is encrypted."""
         return self.protocol.endswith("SSL")
+
+
+def secure_listener() -> Listener:
+    """Return the listener of ``flinkddl broker start --security``: TLS, and a user with a password made now."""
+    return Listener("SECURE", "SASL_SSL", "SCRAM-SHA-512", (("flink", secrets.token_hex(12)),))
 
 
 @dataclass(frozen=True)
@@ -132,6 +141,10 @@ def _listener_properties(listener: Listener, security: Security | None) -> dict[
 
 
 def _jaas(listener: Listener) -> str:
+    if listener.mechanism == "GSSAPI":
+        ((principal, keytab),) = listener.users
+        entry = f'useKeyTab=true storeKey=true keyTab="{keytab}" principal="{principal}"'
+        return f'{MODULE} required {entry} serviceName="{principal.split("/")[0]}";'
     if listener.mechanism != "PLAIN":
         return f"{_LOGIN}.scram.ScramLoginModule required;"
     users = " ".join(f'user_{name}="{password}"' for name, password in listener.users)
@@ -143,7 +156,7 @@ def storage_arguments(listeners: tuple[Listener, ...]) -> list[str]:
     return [
         argument
         for listener in listeners
-        if listener.sasl and listener.mechanism != "PLAIN"
+        if listener.sasl and listener.mechanism.startswith("SCRAM")
         for name, password in listener.users
         for argument in ("--add-scram", f"{listener.mechanism}=[name={name},password={password}]")
     ]

@@ -190,7 +190,7 @@ class RunningJob:
             self._sources.preflight()
             check_cores(self._spark, self.job)
             self._check_topics()
-            self._sources.split(self.options.notice)
+            self._sources.split()
             self._tell_partitions()
             self._sources.fix_stops()
             if self._checkpoint is not None:
@@ -394,7 +394,7 @@ class RunningJob:
         self._end_between_batches()
         self._collect()
         assert self._checkpoint is not None
-        self._sources.split(self.options.notice)
+        self._sources.split()
         self._tell_partitions()
         self._sources.resumes = all(self._checkpoint.started(w.name) for w in self.job.writes)
         self._frames = build_frames(self._spark, self._sources.run, self._sources.open)

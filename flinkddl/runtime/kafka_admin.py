@@ -41,6 +41,7 @@ class KafkaAdmin:
         self.servers = properties.get("bootstrap.servers", "")
         self._version: tuple[int, ...] | None = None
         config = python_client_config(properties)
+        self._login = config.get("sasl_kerberos_name")
         logging.getLogger("kafka").setLevel(logging.CRITICAL)  # it logs each retry; we report the outcome
         self._client = self._connect(config, timeout)
 
@@ -252,6 +253,12 @@ class KafkaAdmin:
         try:
             yield
         except (KafkaConnectionError, KafkaTimeoutError) as error:
+            if self._login is not None and self._login.failure:
+                raise FlinkDdlError.of(
+                    "FD851",
+                    f"the Kerberos login at '{self.servers}' fails: {self._login.failure}",
+                    help="is 'properties.sasl.kerberos.service.name' the service of the brokers' principal?",
+                ) from error
             if _listening(self.servers):  # the client says the same of a wrong password as of an empty address
                 raise FlinkDdlError.of(
                     "FD814",

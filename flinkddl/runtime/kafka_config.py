@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower.kerberos import uses_gssapi
+from flinkddl.runtime.kerberos import sasl_config
 from flinkddl.runtime.stores import tls_context
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ _DIRECT: Mapping[str, str] = {
     "client.id": "client_id",
     "security.protocol": "security_protocol",
     "sasl.mechanism": "sasl_mechanism",
-    "sasl.kerberos.service.name": "sasl_kerberos_service_name",
 }
 _LOGIN_FIELD = re.compile(r"""\b(username|password)\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s;]+)""")
 
@@ -25,28 +25,24 @@ def python_client_config(properties: Mapping[str, str]) -> dict[str, Any]:
     """Return keyword arguments for a kafka-python client that logs in as the Java client would.
 
     Understood: servers, protocol, SASL PLAIN and SCRAM through ``sasl.jaas.config``, TLS with key and trust
-    stores of every kind that Java reads. Raises FD813 for a store that cannot be read, FD850 for GSSAPI.
+    stores of every kind that Java reads, GSSAPI. Raises FD813 for a store that cannot be read, FD850 and FD851 for a
+    Kerberos login that cannot be made.
     """
-    if properties.get("security.protocol", "").upper().startswith("SASL") and _mechanism(properties) == "GSSAPI":
-        raise FlinkDdlError.of(
-            "FD850",
-            "this client logs in by Kerberos, which only Java can",
-            help="checks before the start are left out; start and stop at 'earliest-offset' or 'latest-offset'",
-        )
     config: dict[str, Any] = {ours: properties[java] for java, ours in _DIRECT.items() if properties.get(java)}
     if "security_protocol" in config:
         config["security_protocol"] = config["security_protocol"].upper()
+    if "sasl_mechanism" in config:
+        config["sasl_mechanism"] = config["sasl_mechanism"].upper()
     if "bootstrap_servers" in config:
         config["bootstrap_servers"] = [s.strip() for s in config["bootstrap_servers"].split(",") if s.strip()]
-    config |= _login(properties.get("sasl.jaas.config", ""))
+    if uses_gssapi(properties):
+        config |= sasl_config(properties)
+    else:
+        config |= _login(properties.get("sasl.jaas.config", ""))
     if config.get("security_protocol", "").endswith("SSL"):
         config["ssl_context"] = tls_context(properties)
         config["ssl_check_hostname"] = config["ssl_context"].check_hostname
     return config
-
-
-def _mechanism(properties: Mapping[str, str]) -> str:
-    return properties.get("sasl.mechanism", "GSSAPI").upper()
 
 
 def _login(jaas: str) -> dict[str, str]:

@@ -12,10 +12,12 @@ import json
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.connectors import Use, connector, use_table
 from flinkddl.diagnostics import Bag, FlinkDdlError
+from flinkddl.lower.kerberos import login
 from flinkddl.sqltypes import DataType, Root
 
 if TYPE_CHECKING:
@@ -68,8 +70,11 @@ class KafkaTable:
     timed: bool = False
 
 
-def kafka_table(table: Table) -> KafkaTable:
-    """Return the topics and formats of a kafka or upsert-kafka table. Raises FD845 for another connector's."""
+def kafka_table(table: Table, config: Mapping[str, str] = MappingProxyType({})) -> KafkaTable:
+    """Return the topics and formats of a kafka or upsert-kafka table; ``config`` is the session's, for its login.
+
+    Raises FD845 for another connector's.
+    """
     bag = Bag()
     options = use_table(table, "sink", None, bag, Use(table.span)) or use_table(table, "source", None, Bag())
     if options is None or options.value_format is None or options.connector not in ("kafka", "upsert-kafka"):
@@ -79,7 +84,9 @@ def kafka_table(table: Table) -> KafkaTable:
     key = decoder(options.key_format, [(f.name, f.type) for f in shape.key]) if options.key_format else None
     timed = any(c.kind == "metadata" and (c.metadata_key or c.name) == "timestamp" for c in table.persisted)
     upsert = options.connector == "upsert-kafka"
-    return KafkaTable(tuple(options["topic"] or ()), _properties(options), upsert, Payloads(key, value), timed)
+    properties = _properties(options)
+    properties = login(properties, config) | properties
+    return KafkaTable(tuple(options["topic"] or ()), properties, upsert, Payloads(key, value), timed)
 
 
 def _properties(options: ResolvedOptions) -> dict[str, str]:

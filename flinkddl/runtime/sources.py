@@ -32,7 +32,7 @@ from flinkddl.runtime.offsets import (
 from flinkddl.runtime.sink_needs import check_sink, check_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -88,22 +88,18 @@ class Sources:
     def preflight(self) -> None:
         """Ask each cluster whether it and the topics are there, and all that the sinks need.
 
-        Raises FD811 to FD814, FD860 to FD864, FD867. A cluster with a Kerberos login (FD850) is left to Spark.
+        Raises FD811 to FD814, FD850, FD851, FD860 to FD864, FD867.
         """
-        try:
-            for step in self.kafka_reads:
-                with KafkaAdmin(client_properties(step.options)) as admin:
-                    check_version(admin)
-                    self.places[step.name] = partitions_of(step.options, admin)
-                if step.fixed and not self.count(step.name):
-                    raise _never_any(step)
-            for write in self._kafka_writes():
-                with KafkaAdmin(client_properties(write.options)) as admin:
-                    check_version(admin)
-                    check_sink(write, admin)
-        except FlinkDdlError as error:
-            if error.diagnostics[0].code != "FD850":
-                raise
+        for step in self.kafka_reads:
+            with KafkaAdmin(client_properties(step.options)) as admin:
+                check_version(admin)
+                self.places[step.name] = partitions_of(step.options, admin)
+            if step.fixed and not self.count(step.name):
+                raise _never_any(step)
+        for write in self._kafka_writes():
+            with KafkaAdmin(client_properties(write.options)) as admin:
+                check_version(admin)
+                check_sink(write, admin)
 
     @property
     def uses_kafka(self) -> bool:
@@ -118,21 +114,10 @@ class Sources:
     def _kafka_writes(self) -> Iterator[J.Write]:
         return (w for w in self.job.writes if w.format in ("kafka", J.KAFKA_SINK))
 
-    def split(self, notice: Callable[[str], None]) -> None:
+    def split(self) -> None:
         """Make a branch of each partition whose watermark counts. Raises FD816 where there are too many."""
-        wanted = dict(_by_read(self.job))
-        for step in self.kafka_reads:
-            if step.fixed and step.name not in self.places and step.name not in wanted:
-                notice(
-                    f"the partitions of '{step.name}' cannot be asked for from here: new ones are read, in spite of '0'"
-                )
-        for name, mark in wanted.items():
-            if name not in self.places:
-                notice(
-                    f"the partitions of '{name}' cannot be asked for from here: one watermark holds for all of them, "
-                    "and rows of one that lags behind can be dropped as late"
-                )
-            elif (count := self.count(name)) > mark.partitions:
+        for name, mark in _by_read(self.job):
+            if (count := self.count(name)) > mark.partitions:
                 raise _too_many(name, count, mark.partitions)
         self.run = split(raised(self.job, self.raised), {name: found for name, found in self.apart.items() if found})
 
@@ -145,7 +130,7 @@ class Sources:
         found: dict[str, list[str]] = {}
         steps = {s.name: s for s in self.kafka_reads}
         for name in dict(_by_read(self.job)):
-            if name not in self.places or not steps[name].discovery_ms:
+            if not steps[name].discovery_ms:
                 continue
             with KafkaAdmin(client_properties(steps[name].options)) as admin:
                 now = partitions_of(steps[name].options, admin)
@@ -217,7 +202,7 @@ class Sources:
     @property
     def apart(self) -> dict[str, Places]:
         """The partitions that have a branch each, by read."""
-        return {name: self.places[name] for name in dict(_by_read(self.job)) if name in self.places}
+        return {name: self.places[name] for name in dict(_by_read(self.job))}
 
     def _positions(self, step: J.Read) -> dict[str, str]:
         found = self._spark_positions(step)

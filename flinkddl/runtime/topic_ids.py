@@ -87,7 +87,7 @@ def check_topics(
     begun = checkpoint is not None and any(checkpoint.started(w.name) for w in writes)
     stands = committed(checkpoint, writes) if checkpoint is not None else {}
     for step in sources.kafka_reads:
-        if not step.streaming or step.name not in sources.places:  # only Java opens its client key
+        if not step.streaming:
             continue
         with KafkaAdmin(client_properties(step.options)) as admin:
             topics = sources.places[step.name]

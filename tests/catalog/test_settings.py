@@ -10,7 +10,7 @@ import flinkddl
 from flinkddl.catalog import settings
 from flinkddl.diagnostics import Bag
 
-COMPOSED = {"security.kerberos.login.principal", "security.kerberos.login.keytab"}  # by lower/kafka_client.py
+COMPOSED = {"security.kerberos.login.principal", "security.kerberos.login.keytab"}  # by lower/kerberos.py
 
 
 def test_every_mapped_key_is_read() -> None:
