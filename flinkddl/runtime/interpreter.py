@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
-from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
@@ -15,7 +14,7 @@ from flinkddl.records import replace
 from flinkddl.runtime.aside import Aside
 from flinkddl.runtime.checkpoint import Checkpoint, changed_partitions, forget_stops, kept_stops, mark_drained
 from flinkddl.runtime.classes import check_classes
-from flinkddl.runtime.connect import MemoryRows, check_kafka, close_session, is_connect, server_gone
+from flinkddl.runtime.connect import check_kafka, close_session, is_connect, server_gone
 from flinkddl.runtime.cores import check_cores
 from flinkddl.runtime.ending import end_between_batches, end_now, stop_on_signals
 from flinkddl.runtime.failures import JobFailed, job_failed, lost_place, with_first
@@ -26,7 +25,7 @@ from flinkddl.runtime.idle import IdlePartitions
 from flinkddl.runtime.kafka_admin import KafkaAdmin, Offsets
 from flinkddl.runtime.offsets import await_stops, client_properties, topics_of
 from flinkddl.runtime.opening import open_held
-from flinkddl.runtime.progress import Progress, read_progress
+from flinkddl.runtime.queries import Queries
 from flinkddl.runtime.restarts import Restarts, strategy_of, with_help
 from flinkddl.runtime.run_options import RunOptions
 from flinkddl.runtime.session import job_session
@@ -35,16 +34,16 @@ from flinkddl.runtime.steps import build_frames
 from flinkddl.runtime.topic_ids import check_topics
 from flinkddl.runtime.topic_watch import TopicWatch
 from flinkddl.runtime.udf import register
-from flinkddl.runtime.writers import DriverSink, run_write, start_query, trigger_arguments
+from flinkddl.runtime.writers import run_write, trigger_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
 
     from flinkddl.lower.job import SparkJob, Write
     from flinkddl.runtime.hold import Hold
+    from flinkddl.runtime.progress import Progress
 
 Status = Literal["starting", "running", "finished", "stopped", "failed"]
 POLL_SECONDS = 0.1
@@ -62,15 +61,9 @@ class RunningJob:
         self.status: Status = "starting"
         self.error: FlinkDdlError | None = None
         self._spark = job_session(spark, job.settings)
-        for name, target in job.udfs.items():
-            register(self._spark, name, target)
         self._checkpoint: Checkpoint | None = None
         self._hold: Hold | None = None
-        self._queries: dict[str, StreamingQuery] = {}
-        self._remote_rows: dict[str, MemoryRows] = {}
-        self._driver_sinks: dict[str, DriverSink] = {}
-        self._tables = count()
-        self._latest: dict[str, Progress] = {}
+        self._queries = Queries(self._spark, job, options.on_rows)
         self._stop = threading.Event()
         self._cut = threading.Event()
         self._drain = False
@@ -84,12 +77,12 @@ class RunningJob:
     @property
     def progress(self) -> tuple[Progress, ...]:
         """The last finished batch of each write, with what the query waits for now."""
-        return tuple(replace(p, waiting=self._waiting(name)) for name, p in self._latest.items())
+        return tuple(replace(p, waiting=self._waiting(name)) for name, p in self._queries.latest.items())
 
     @property
     def lag(self) -> dict[str, int]:
         """Records not yet read per topic, as of the last batch."""
-        return {topic: n for p in self._latest.values() for topic, n in p.lag.items()}
+        return {topic: n for p in self._queries.latest.values() for topic, n in p.lag.items()}
 
     @property
     def lost(self) -> dict[str, int]:
@@ -121,19 +114,13 @@ class RunningJob:
             with KafkaAdmin(client_properties(step.options)) as admin:
                 wanted |= admin.end_offsets(topics_of(step.options, admin))
         end = None if timeout is None else time.monotonic() + timeout
-        while not self._has_read(wanted):
+        while not self._queries.have_read(wanted):
             if end is not None and time.monotonic() > end:
                 return False
             self._join(POLL_SECONDS)
             if not self._thread.is_alive():
-                return self.await_termination() and self._has_read(wanted)
+                return self.await_termination() and self._queries.have_read(wanted)
         return True
-
-    def _has_read(self, wanted: Offsets) -> bool:
-        if len(self._latest) < len(self.job.writes):
-            return False
-        read = self._read_so_far()
-        return all(o <= read.get(t, {}).get(p, 0) for t, places in wanted.items() for p, o in places.items())
 
     def stop(self, *, drain: bool = False, timeout: float | None = None) -> None:
         """End the job after the running batch and wait for it. ``drain`` closes all windows first, as Flink does."""
@@ -162,19 +149,15 @@ class RunningJob:
 
     def _waiting(self, write: str) -> str:
         held = self._watch_topics.away or (self._restarts.waiting if write in self._restarts.open else "")
-        query = self._queries.get(write)
-        if held:
-            return held
-        try:
-            return str(query.status["message"]) if query is not None and query.isActive else ""
-        except Exception:  # noqa: BLE001 - Java or the server may be gone: the supervisor says so
-            return ""
+        return held or self._queries.message(write)
 
     # the run
 
     def start(self) -> RunningJob:
         """Prepare in the caller's thread, so that mistakes are raised here, then go on in the background."""
         try:
+            for name, target in self.job.udfs.items():
+                register(self._spark, name, target)
             if self.job.streaming:
                 self._checkpoint, self._hold = open_held(self._spark, self.job, self.options)
             self._sources = Sources(
@@ -201,7 +184,9 @@ class RunningJob:
             self._await_stops()
             frames = build_frames(self._spark, self._sources.run, self._sources.open)
             self._idle = IdlePartitions(self._sources)
-            self._start_queries(frames)
+            self._frames = frames
+            if self.job.streaming:
+                self._start_queries(frames)
         except BaseException as error:
             gone = java_gone(self._spark) if isinstance(error, Exception) else None
             self._leave()
@@ -209,7 +194,6 @@ class RunningJob:
             if gone is not None:
                 raise gone from error
             raise
-        self._frames = frames
         if self.job.streaming:
             self._watch_topics.start()
         self.status = "running"
@@ -220,7 +204,7 @@ class RunningJob:
         known = check_topics(self._sources, self._checkpoint, self.options.from_first, self.options.notice)
         self._sources.raised = known.raised
         self._watch_topics = TopicWatch(
-            self._sources, known, self.options.warning or self.options.notice, self._read_so_far
+            self._sources, known, self.options.warning or self.options.notice, self._queries.read_so_far
         )
 
     def _check_partitions(self, checkpoint: Checkpoint) -> None:
@@ -246,34 +230,15 @@ class RunningJob:
             self._stop.set()
         return self._stop.is_set()
 
-    def _start_queries(self, frames: Mapping[str, DataFrame], trigger: Mapping[str, Any] | None = None) -> None:
-        if not self.job.streaming:
-            return
-        self._trigger = trigger or trigger_arguments(self.job.trigger)
+    def _start_queries(self, frames: dict[str, DataFrame], trigger: Mapping[str, Any] | None = None) -> None:
+        self._frames = frames
+        self._queries.trigger = trigger or trigger_arguments(self.job.trigger)
         for write in self.job.writes:
-            self._start_write(write, frames)
+            self._start_write(write)
 
-    def _start_write(self, write: Write, frames: Mapping[str, DataFrame]) -> None:
+    def _start_write(self, write: Write) -> None:
         assert self._checkpoint is not None
-        try:
-            location = self._checkpoint.location(write.name)
-            self._queries[write.name] = self._start_query(frames[write.input], write, self._trigger, location)
-        except FlinkDdlError:
-            raise
-        except Exception as error:
-            raise job_failed(self.job, write, error) from error
-
-    def _start_query(self, frame: DataFrame, write: Write, trigger: Mapping[str, Any], location: str) -> StreamingQuery:
-        if not write.on_driver:
-            return start_query(frame, write, trigger, location)
-        if write.name not in self._driver_sinks:
-            self._driver_sinks[write.name] = DriverSink(frame, write, self.options.on_rows)
-        sink = self._driver_sinks[write.name]
-        if not is_connect(self._spark):
-            return start_query(frame, write, trigger, location, sink)
-        table = f"flinkddl_rows_{next(self._tables)}"
-        rows = self._remote_rows[write.name] = MemoryRows(self._spark, table, sink.take)
-        return rows.start(frame, write.mode, location, trigger)
+        self._queries.start(write, self._frames[write.input], self._checkpoint)
 
     def _run(self) -> None:
         try:
@@ -327,7 +292,7 @@ class RunningJob:
     def _watch(self) -> None:
         """Follow the queries until all have ended, one fails for good, or a stop is asked for."""
         while True:
-            active = [name for name, query in self._queries.items() if query.isActive]
+            active = self._queries.active()
             self._collect()
             self._watch_topics.tell()
             if self._stop.is_set() and (active or self._restarts.open):
@@ -335,12 +300,12 @@ class RunningJob:
                 return
             self._take_failures()
             if not self._restart() and not active and not self._restarts.open:
-                self._commits.last(self._read_so_far())
+                self._commits.last(self._queries.read_so_far())
                 return
-            self._commits.commit(self._read_so_far)
+            self._commits.commit(self._queries.read_so_far)
             if not self._restarts.open and self._watch_topics.answers:
                 if self._idle:
-                    self._idle.move(quiet=all(map(_quiet, self._queries.values())))
+                    self._idle.move(quiet=self._queries.quiet())
                 self._look_for_partitions()
             time.sleep(POLL_SECONDS)
 
@@ -356,7 +321,7 @@ class RunningJob:
         if self._restarts.strategy.kind == "none" and late:
             rest = failed.diagnostics[0].help
             raise with_help(failed, f"SET '{TYPE}' = 'exponential-delay' lets a job wait for its cluster; {rest}")
-        said = self._restarts.failed(failed, begun=late or failed.write in self._latest)
+        said = self._restarts.failed(failed, begun=late or failed.write in self._queries.latest)
         if not late:  # else it was told when the cluster went, and is when it comes back
             self.options.notice(said)
 
@@ -369,7 +334,7 @@ class RunningJob:
         for write in self.job.writes:
             if write.name in names:
                 try:
-                    self._start_write(write, self._frames)
+                    self._start_write(write)
                 except JobFailed as error:
                     self._plan(error)
         return True
@@ -397,9 +362,9 @@ class RunningJob:
         self._sources.split()
         self._tell_partitions()
         self._sources.resumes = all(self._checkpoint.started(w.name) for w in self.job.writes)
-        self._frames = build_frames(self._spark, self._sources.run, self._sources.open)
+        frames = build_frames(self._spark, self._sources.run, self._sources.open)
         self._idle = IdlePartitions(self._sources)
-        self._start_queries(self._frames)
+        self._start_queries(frames)
 
     def _end_input(self, *, bounded: bool) -> None:
         """Run the last round: one far-future row a control stream, what is behind the stops is not read."""
@@ -407,59 +372,35 @@ class RunningJob:
             return
         assert self._checkpoint is not None
         if not bounded:
-            ends = self._read_so_far()
+            ends = self._queries.read_so_far()
             for step in self._sources.kafka_reads:
                 self._sources.stops[step.name] = ends
         self._sources.end_input()
         self._sources.resumes = True
         stopped = self._stop.is_set()
         self._stop.clear()
-        self._frames = build_frames(self._spark, self._sources.run, self._sources.open)
-        self._start_queries(self._frames, {"availableNow": True})
+        frames = build_frames(self._spark, self._sources.run, self._sources.open)
+        self._start_queries(frames, {"availableNow": True})
         self._watch()
         mark_drained(self._checkpoint, self.job)
         if stopped:
             self._stop.set()
 
-    # progress, group offsets, ends
+    # batches, failures, ends
 
     def _collect(self) -> None:
-        for write in self.job.writes:
-            query = self._queries.get(write.name)
-            if query is None:
-                continue
-            if write.name in self._remote_rows:
-                self._remote_rows[write.name].poll(query)
-            before = self._latest.get(write.name)
-            for event in _events(query, -1 if before is None else before.batch):
-                record = read_progress(write.name, write.table, event)
-                if before is None or (record.batch, record.time) > (before.batch, before.time):
-                    self._latest[write.name] = before = record
-                    self._idle.batch(write.name, event)
-                    self._watch_topics.batch(write.name, event, can_name(self.job.steps, [write]))
-                    if self.options.on_progress is not None:
-                        self.options.on_progress(record)
-
-    def _read_so_far(self) -> Offsets:
-        """Return the offsets that every write has read to: the smallest over the writes that read a topic."""
-        ends: Offsets = {}
-        for record in self._latest.values():
-            for topic, places in record.ends.items():
-                known = ends.setdefault(topic, dict(places))
-                known |= {p: min(o, known.get(p, o)) for p, o in places.items()}
-        return ends
+        for write, record, event in self._queries.collect():
+            self._idle.batch(write.name, event)
+            self._watch_topics.batch(write.name, event, can_name(self.job.steps, [write]))
+            if self.options.on_progress is not None:
+                self.options.on_progress(record)
 
     def _failures(self) -> Iterator[JobFailed]:
         """Yield the queries that have failed, but for those that are to be started again."""
-        for write in self.job.writes:
-            query = self._queries.get(write.name)
-            error = None if query is None or write.name in self._restarts.open else query.exception()
-            if error is None:
-                continue
-            failed = job_failed(self.job, write, error)
+        for failed in self._queries.failures(self._restarts.open):
             if lost_place(failed.text) is not None:
                 self._watch_topics.settle()  # raises FD865
-            if write.name in self._remote_rows:  # a memory sink of the server does not go on from a checkpoint
+            if not self._queries.goes_on(failed.write):
                 raise self._explained(failed)
             yield self._explained(failed)
 
@@ -472,11 +413,11 @@ class RunningJob:
         A SELECT has no next run, unless it is drained, and is cut off at once.
         """
         if not self._drain and all(write.format == "flinkddl.collect" for write in self.job.writes):
-            end_now(self._queries)
+            end_now(self._queries.running)
         else:
             self._end_between_batches()
         self._collect()
-        self._commits.last(self._read_so_far())
+        self._commits.last(self._queries.read_so_far())
         if self._hold is not None:
             with suppress(FlinkDdlError):
                 self._hold.check()
@@ -487,11 +428,11 @@ class RunningJob:
     def _end_between_batches(self) -> None:
         """A real-time batch lasts for minutes and is not waited for: what it read is read again by the next run."""
         if self.job.trigger[0] != "realTime":
-            end_between_batches(self._queries, self._hopeless, self.options.notice)
+            end_between_batches(self._queries.running, self._hopeless, self.options.notice)
             return
         if self._checkpoint is not None and not self._checkpoint.temporary:
             self.options.notice("stopping: what was read since the last checkpoint is read again by the next run")
-        end_now(self._queries)
+        end_now(self._queries.running)
 
     def _hopeless(self) -> bool:
         """Whether the end of a running batch is not to be waited for."""
@@ -502,33 +443,19 @@ class RunningJob:
         put_back = [x for x in (self._hold and self._hold.release, self._checkpoint and self._checkpoint.remove) if x]
         if is_connect(self._spark):
             with suppress(Exception):  # the server may be gone, and its queries with it
-                end_now(self._queries)
-            self._queries = {}
+                end_now(self._queries.running)
+            self._queries.running.clear()
             close_session(self._spark, put_back)
             return
         if not has_java(self._spark):
-            self._queries = {}
+            self._queries.running.clear()
             for call in put_back:
                 with suppress(Exception):  # a checkpoint of another file system went through Java
                     call()
             return
-        end_now(self._queries)
+        end_now(self._queries.running)
         for call in put_back:
             call()
-
-
-def _events(query: StreamingQuery, seen: int) -> list[Any]:
-    """Return the progress events that may be new: usually the last one alone, which is cheap to ask for."""
-    last = query.lastProgress
-    if last is None:
-        return []
-    return [last] if last["batchId"] <= seen + 1 else list(query.recentProgress)
-
-
-def _quiet(query: StreamingQuery) -> bool:
-    """Whether a query has read all there is and waits."""
-    status = query.status
-    return not status["isTriggerActive"] and not status["isDataAvailable"]
 
 
 def start_job(spark: SparkSession, job: SparkJob, options: RunOptions = _AS_USUAL) -> RunningJob:

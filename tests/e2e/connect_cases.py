@@ -70,6 +70,12 @@ def test_a_bounded_query_is_collected(catalog: Catalog) -> None:
     assert sorted(catalog.execute("SELECT id, id * 2 AS twice FROM numbers").collect()) == [(1, 2), (2, 4), (3, 6)]
 
 
+def test_leader_epochs_come_with_the_headers(catalog: Catalog) -> None:
+    catalog.execute("""CREATE TABLE told (epoch INT METADATA FROM 'leader-epoch' VIRTUAL,
+        headers MAP<STRING, BYTES> METADATA VIRTUAL) WITH ('scan.bounded.mode' = 'latest-offset') LIKE orders""")
+    assert sorted(catalog.execute("SELECT id, epoch, headers FROM told").collect()) == [(n, 0, {}) for n in (1, 2, 3)]
+
+
 def test_changes_of_a_streaming_query_reach_this_process(catalog: Catalog, broker: Broker) -> None:
     seen: list[str] = []
 
