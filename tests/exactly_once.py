@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tests.support.topics import committed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 H = TypeVar("H", bound="Harness")
 PARTITIONS = 4
@@ -187,22 +187,32 @@ def filled(kind: type[H], records: int, query: str, limit: int, window: float, s
         yield harness
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="tests.exactly_once", description=__doc__)
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--records", type=int, default=200_000)
+def arguments(prog: str, about: str | None, kills: int, records: int) -> argparse.ArgumentParser:
+    """Return a parser of what every killer takes, with its defaults."""
+    parser = argparse.ArgumentParser(prog=prog, description=about)
+    parser.add_argument("--kills", type=int, default=kills)
+    parser.add_argument("--records", type=int, default=records)
     parser.add_argument("--query", choices=list(QUERIES), default="rows")
     parser.add_argument("--window", type=float, default=2.0, help="seconds within which a kill falls")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=1e9, help="no further kills after that time")
-    args = parser.parse_args()
+    return parser
+
+
+def report(killed: str, runs: Callable[..., Harness], args: argparse.Namespace) -> int:
+    """Run, print what came of it, and return the exit code."""
     begin = time.monotonic()
-    done = run(**vars(args))
+    done = runs(**vars(args))
     print(
-        f"{done.kills} kills ({dict(done.moments)}), {args.records} records, query {args.query}: "
+        f"{done.kills} {killed} ({dict(done.moments)}), {args.records} records, query {args.query}: "
         f"{done.lost} lost, {done.doubled} doubled; {time.monotonic() - begin:.0f} s"
     )
     return int(bool(done.lost or done.doubled))
+
+
+def main() -> int:
+    parser = arguments("tests.exactly_once", __doc__, 100, 200_000)
+    parser.add_argument("--minutes", type=float, default=1e9, help="no further kills after that time")
+    return report("kills", run, parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ the worker starts a new executor: a ``read_committed`` reader counts what is los
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import signal
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.runtime.broker import free_ports
 from flinkddl.runtime.java import find_java
-from tests.exactly_once import QUERIES, Harness, filled
+from tests.exactly_once import Harness, arguments, filled, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,20 +116,7 @@ def run(kills: int, records: int, query: str = "rows", window: float = 2.0, seed
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="tests.executor_kills", description=__doc__)
-    parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--records", type=int, default=40_000)
-    parser.add_argument("--query", choices=list(QUERIES), default="rows")
-    parser.add_argument("--window", type=float, default=2.0, help="seconds within which a kill falls")
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    begin = time.monotonic()
-    done = run(**vars(args))
-    print(
-        f"{done.kills} executors killed ({dict(done.moments)}), {args.records} records, query {args.query}: "
-        f"{done.lost} lost, {done.doubled} doubled; {time.monotonic() - begin:.0f} s"
-    )
-    return int(bool(done.lost or done.doubled))
+    return report("executors killed", run, arguments("tests.executor_kills", __doc__, 10, 40_000).parse_args())
 
 
 if __name__ == "__main__":

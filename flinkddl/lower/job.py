@@ -24,6 +24,8 @@ KAFKA_SINK = "flinkddl.KafkaSink"
 """Our Kafka sink in flinkddl/jvm: transactions, a timestamp column, the partitioner ``fixed``, a number of writers."""
 KAFKA_SOURCE = "flinkddl.KafkaSource"
 """Spark's Kafka source with positions that are looked up when it is read (flinkddl/jvm), not when it is opened."""
+LEADER_EPOCH = "flinkddl.leader-epoch"
+"""Its option that adds the leader epoch of a record as one more header (LeaderEpochs.java)."""
 FRAME = "flinkddl.frame"
 """A DataFrame of the user's own, by the name in ``options["frame"]``."""
 ROWS = "flinkddl.rows"
@@ -83,7 +85,7 @@ class Read(Step):
     @property
     def opened(self) -> str:
         """The format by which Spark opens it: ours where its own Kafka source does not tell a leader epoch."""
-        return KAFKA_SOURCE if self.format == "kafka" and "flinkddl.leader-epoch" in self.options else self.format
+        return KAFKA_SOURCE if self.format == "kafka" and LEADER_EPOCH in self.options else self.format
 
     @property
     def fixed(self) -> bool:

@@ -37,8 +37,7 @@ METADATA: Mapping[str, str] = {
         "CASE `timestampType` WHEN 0 THEN 'CreateTime' WHEN 1 THEN 'LogAppendTime' ELSE 'NoTimestampType' END"
     ),
 }
-# The option of our source by which the leader epoch comes as one header more (LeaderEpochs.java), and the others.
-_EPOCH, _OTHERS = "flinkddl.leader-epoch", "slice(`headers`, 1, size(`headers`) - 1)"
+_OTHERS = "slice(`headers`, 1, size(`headers`) - 1)"  # without the last header, which is J.LEADER_EPOCH
 # After each poll Spark asks for a partition's first and last offset and drops what the client has fetched ahead: with
 # the client's own 500 records a poll most bytes would come many times over.
 POLLS = {"kafka.max.poll.records": "100000", "kafka.max.partition.fetch.bytes": "4194304"}
@@ -133,11 +132,11 @@ def _read(node: Scan, ctx: Lowering) -> J.Read:
         spark["subscribe"] = ",".join(topics)
     else:  # Spark takes a topic in which the pattern is found anywhere, Flink one that matches as a whole
         spark["subscribePattern"] = f"^(?:{options['topic-pattern']})$"
-    wanted = {c.metadata_key or c.name for c in node.table.columns if c.kind == "metadata"}
+    wanted = _metadata_keys(node)
     if wanted & {"headers", "header-list", "leader-epoch"}:
         spark["includeHeaders"] = "true"
     if "leader-epoch" in wanted:
-        spark[_EPOCH] = "true"
+        spark[J.LEADER_EPOCH] = "true"
     if (limit := ctx.config.get("flinkddl.execution.max-offsets-per-trigger")) and ctx.streaming:
         spark["maxOffsetsPerTrigger"] = limit
     return J.Read(
@@ -210,8 +209,12 @@ def _present(node: Scan, key: PayloadField, text: str, ctx: Lowering) -> str:
     return f"CASE WHEN {text} IS NULL AND `value` IS NOT NULL THEN {failure} ELSE {text} END"
 
 
+def _metadata_keys(node: Scan) -> frozenset[str]:
+    return frozenset(c.metadata_key or c.name for c in node.table.columns if c.kind == "metadata")
+
+
 def _of_record(node: Scan) -> Mapping[str, str]:
-    if all((c.metadata_key or c.name) != "leader-epoch" for c in node.table.columns if c.kind == "metadata"):
+    if "leader-epoch" not in _metadata_keys(node):
         return METADATA
     return {k: text.replace("`headers`", _OTHERS) if k.startswith("header") else text for k, text in METADATA.items()}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
-from flinkddl.plan.rex import Call, InputRef, Rex
+from flinkddl.plan.rex import Call, InputRef, Rex, walk
 from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
@@ -117,16 +117,7 @@ def parts(rex: Rex) -> tuple[Rex, ...]:
 
 def walk_all(rex: Rex) -> Iterator[Rex]:
     """Yield an expression and all below it, also inside placeholders; what is shared comes once."""
-    left = [rex]
-    seen: set[int] = set()
-    while left:
-        found = left.pop()
-        if isinstance(found, Call):
-            if id(found) in seen:
-                continue
-            seen.add(id(found))
-        yield found
-        left += reversed(parts(found))
+    return walk(rex, parts)
 
 
 def rewrite(rex: Rex, change: Callable[[Rex], Rex | None]) -> Rex:

@@ -170,8 +170,12 @@ def _upwards(rex: Rex, known: Callable[[Call], bool] = lambda _: False) -> Itera
             left.pop()
 
 
-def walk(rex: Rex) -> Iterator[Rex]:
-    """Yield the expression and everything below it, top down; what is shared comes once."""
+def _args(rex: Rex) -> tuple[Rex, ...]:
+    return rex.args if isinstance(rex, Call) else ()
+
+
+def walk(rex: Rex, below: Callable[[Rex], tuple[Rex, ...]] = _args) -> Iterator[Rex]:
+    """Yield the expression and everything ``below`` it, top down; what is shared comes once."""
     left = [rex]
     seen: set[int] = set()
     while left:
@@ -180,8 +184,8 @@ def walk(rex: Rex) -> Iterator[Rex]:
             if id(found) in seen:
                 continue
             seen.add(id(found))
-            left += reversed(found.args)
         yield found
+        left += reversed(below(found))
 
 
 def transform(rex: Rex, change: Callable[[Rex], Rex | None], done: dict[int, Rex] | None = None) -> Rex:

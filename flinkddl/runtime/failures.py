@@ -42,6 +42,10 @@ class JobFailed(FlinkDdlError):
         self.log = log
         self.text = text
 
+    def told(self, diagnostic: Diagnostic) -> JobFailed:
+        """Return the same failure in other words."""
+        return JobFailed(diagnostic, self.write, self.log, self.text)
+
 
 def job_failed(job: SparkJob, write: Write, error: Exception) -> JobFailed:
     """Return the failure of a write as an error of ours (FD829, FD830), the whole of Java's text kept in a file."""
@@ -101,7 +105,7 @@ def with_first(failed: JobFailed, first: Mapping[tuple[str, int], int]) -> JobFa
         + (f"the first one there is {there}, {there - wanted:,} are missing" if there > wanted else "it is not there")
     )
     help = "SET 'flinkddl.on-data-loss' = 'report' goes on behind them; `flinkddl error FD866` says when it is so"
-    return JobFailed(Diagnostic("FD866", message, help=help), failed.write, failed.log, failed.text)
+    return failed.told(Diagnostic("FD866", message, help=help))
 
 
 def secrets_of(job: SparkJob) -> set[str]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower import job as J
 from flinkddl.records import replace
-from flinkddl.runtime.failures import JobFailed
 from flinkddl.runtime.kafka_admin import KafkaAdmin
 from flinkddl.runtime.offsets import client_properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from flinkddl.runtime.failures import JobFailed
     from flinkddl.runtime.sources import Sources
 
 NOT_HOSTED = "This server does not host this topic-partition"
@@ -29,20 +27,17 @@ def with_topic(failed: JobFailed, sources: Sources) -> JobFailed:
     if gone:
         words = f"the topic {_listed(gone, 'and')} is not there ({NOT_HOSTED})"
         message = found.message.replace(NOT_HOSTED, words)
-        return _again(failed, message, f"create it again, or drop its query; {found.help}")
-    return _again(failed, found.message.replace(NOT_HOSTED, f"{NOT_HOSTED}: topic {_listed(known, 'or')}"), found.help)
-
-
-def _again(failed: JobFailed, message: str, help: str | None) -> JobFailed:
-    return JobFailed(replace(failed.diagnostics[0], message=message, help=help), failed.write, failed.log, failed.text)
+        help = f"create it again, or drop its query; {found.help}"
+        return failed.told(replace(found, message=message, help=help))
+    message = found.message.replace(NOT_HOSTED, f"{NOT_HOSTED}: topic {_listed(known, 'or')}")
+    return failed.told(replace(found, message=message))
 
 
 def _asked(sources: Sources) -> tuple[list[str], list[str]]:
     """Return the topics of a job, and those that their clusters do not list; one that does not answer is left out."""
-    clusters: dict[str, tuple[Mapping[str, str], set[str]]] = {}
+    clusters: dict[frozenset[tuple[str, str]], tuple[Mapping[str, str], set[str]]] = {}
     for properties, topics in _topics(sources):
-        key = json.dumps(dict(properties), sort_keys=True)
-        clusters.setdefault(key, (properties, set()))[1].update(topics)
+        clusters.setdefault(frozenset(properties.items()), (properties, set()))[1].update(topics)
     gone: set[str] = set()
     for properties, wanted in clusters.values():
         try:
@@ -56,8 +51,8 @@ def _asked(sources: Sources) -> tuple[list[str], list[str]]:
 def _topics(sources: Sources) -> Iterator[tuple[Mapping[str, str], Iterable[str]]]:
     for step in sources.kafka_reads:
         yield client_properties(step.options), sources.places.get(step.name, {})
-    for write in sources.job.writes:
-        if write.format in ("kafka", J.KAFKA_SINK) and "topic" in write.options:
+    for write in sources.kafka_writes:
+        if "topic" in write.options:
             yield client_properties(write.options), (write.options["topic"],)
 
 

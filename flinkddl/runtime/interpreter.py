@@ -39,7 +39,7 @@ from flinkddl.runtime.writers import run_write, trigger_arguments
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from flinkddl.lower.job import SparkJob, Write
     from flinkddl.runtime.hold import Hold
@@ -182,11 +182,10 @@ class RunningJob:
                 self._sources.stops = kept_stops(self._checkpoint, self._sources.stops, known=any(started))
                 self._check_partitions(self._checkpoint)
             self._await_stops()
-            frames = build_frames(self._spark, self._sources.run, self._sources.open)
+            self._frames = build_frames(self._spark, self._sources.run, self._sources.open)
             self._idle = IdlePartitions(self._sources)
-            self._frames = frames
             if self.job.streaming:
-                self._start_queries(frames)
+                self._start_queries()
         except BaseException as error:
             gone = java_gone(self._spark) if isinstance(error, Exception) else None
             self._leave()
@@ -230,8 +229,7 @@ class RunningJob:
             self._stop.set()
         return self._stop.is_set()
 
-    def _start_queries(self, frames: dict[str, DataFrame], trigger: Mapping[str, Any] | None = None) -> None:
-        self._frames = frames
+    def _start_queries(self, trigger: Mapping[str, Any] | None = None) -> None:
         self._queries.trigger = trigger or trigger_arguments(self.job.trigger)
         for write in self.job.writes:
             self._start_write(write)
@@ -362,9 +360,9 @@ class RunningJob:
         self._sources.split()
         self._tell_partitions()
         self._sources.resumes = all(self._checkpoint.started(w.name) for w in self.job.writes)
-        frames = build_frames(self._spark, self._sources.run, self._sources.open)
+        self._frames = build_frames(self._spark, self._sources.run, self._sources.open)
         self._idle = IdlePartitions(self._sources)
-        self._start_queries(frames)
+        self._start_queries()
 
     def _end_input(self, *, bounded: bool) -> None:
         """Run the last round: one far-future row a control stream, what is behind the stops is not read."""
@@ -379,8 +377,8 @@ class RunningJob:
         self._sources.resumes = True
         stopped = self._stop.is_set()
         self._stop.clear()
-        frames = build_frames(self._spark, self._sources.run, self._sources.open)
-        self._start_queries(frames, {"availableNow": True})
+        self._frames = build_frames(self._spark, self._sources.run, self._sources.open)
+        self._start_queries({"availableNow": True})
         self._watch()
         mark_drained(self._checkpoint, self.job)
         if stopped:

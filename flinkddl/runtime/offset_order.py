@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl.functions.core import string
 from flinkddl.lower import job as J
 from flinkddl.lower.context import SEQUENCE, VERSION
 from flinkddl.records import replace
@@ -18,19 +19,13 @@ def raised(job: J.SparkJob, by: Mapping[str, int]) -> J.SparkJob:
     """Return the job with the offsets of topics raised where they order changes."""
     if not by:
         return job
-    cases = " ".join(f"WHEN {_literal(topic)} THEN {n}L" for topic, n in sorted(by.items()))
+    cases = " ".join(f"WHEN {string(topic)} THEN {n}L" for topic, n in sorted(by.items()))
     text = f"(`offset` + CASE `topic` {cases} ELSE 0L END)"
 
     def changed(step: J.Step) -> J.Step:
-        if not isinstance(step, J.Select) or not any(
-            n in (VERSION, SEQUENCE) and "`offset`" in s for n, s in step.columns
-        ):
+        if not isinstance(step, J.Select) or not any(n in _ORDER and "`offset`" in s for n, s in step.columns):
             return step
-        columns = [(n, s.replace("`offset`", text) if n in (VERSION, SEQUENCE) else s) for n, s in step.columns]
+        columns = [(n, s.replace("`offset`", text) if n in _ORDER else s) for n, s in step.columns]
         return replace(step, columns=tuple(columns))
 
     return replace(job, steps=tuple(map(changed, job.steps)))
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -15,15 +15,15 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
-from flinkddl.diagnostics import Diagnostic
 from flinkddl.lower.restarts import ENDLESS, NONE, TYPE, USUAL
-from flinkddl.runtime.failures import JobFailed
+from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from flinkddl.lower.job import SparkJob
     from flinkddl.lower.restarts import RestartStrategy
+    from flinkddl.runtime.failures import JobFailed
 
 # a value that does not fit (22), raised by an expression of ours (P0001), text or plan that Spark refuses (42, 0A)
 _AGAIN = re.compile(r"\bFD7\d\d: |SQLSTATE: (?:22\w{3}|P0001|42\w{3}|0A000)\b")
@@ -171,5 +171,4 @@ def _may_pass(error: JobFailed) -> bool:
 
 def with_help(error: JobFailed, help: str) -> JobFailed:
     """Return the failure with another advice."""
-    found = error.diagnostics[0]
-    return JobFailed(Diagnostic(found.code, found.message, help=help), error.write, error.log, error.text)
+    return error.told(replace(error.diagnostics[0], help=help))

@@ -96,7 +96,7 @@ class Sources:
                 self.places[step.name] = partitions_of(step.options, admin)
             if step.fixed and not self.count(step.name):
                 raise _never_any(step)
-        for write in self._kafka_writes():
+        for write in self.kafka_writes:
             with KafkaAdmin(client_properties(write.options)) as admin:
                 check_version(admin)
                 check_sink(write, admin)
@@ -104,15 +104,17 @@ class Sources:
     @property
     def uses_kafka(self) -> bool:
         """Whether the job reads or writes topics."""
-        return bool(self.kafka_reads) or any(True for _ in self._kafka_writes())
+        return bool(self.kafka_reads or self.kafka_writes)
 
     def clients(self) -> Iterator[tuple[Mapping[str, str], J.Read | None]]:
         """Yield the client properties of each stream that Kafka gives, with its read, and of each sink."""
         yield from ((client_properties(s.options), s) for s in self.kafka_reads if s.streaming)
-        yield from ((client_properties(w.options), None) for w in self._kafka_writes())
+        yield from ((client_properties(w.options), None) for w in self.kafka_writes)
 
-    def _kafka_writes(self) -> Iterator[J.Write]:
-        return (w for w in self.job.writes if w.format in ("kafka", J.KAFKA_SINK))
+    @property
+    def kafka_writes(self) -> tuple[J.Write, ...]:
+        """The Kafka sinks of the job."""
+        return tuple(w for w in self.job.writes if w.format in ("kafka", J.KAFKA_SINK))
 
     def split(self) -> None:
         """Make a branch of each partition whose watermark counts. Raises FD816 where there are too many."""

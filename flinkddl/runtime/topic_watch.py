@@ -13,7 +13,6 @@ The asking has a thread of its own, as a broker that hangs answers after half a 
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from contextlib import suppress
@@ -102,10 +101,9 @@ class TopicWatch:
         self.lost: dict[str, int] = {}
         self.error: FlinkDdlError | None = None
         self._known, self._notice, self._sources, self._read_to = known, notice, sources, read_to
-        self._clusters: dict[str, _Cluster] = {}
+        self._clusters: dict[frozenset[tuple[str, str]], _Cluster] = {}
         for properties, read in sources.clients():
-            key = json.dumps(dict(properties), sort_keys=True)
-            cluster = self._clusters.setdefault(key, _Cluster(properties))
+            cluster = self._clusters.setdefault(frozenset(properties.items()), _Cluster(properties))
             cluster.reads += [read] if read is not None else []
         self.first: dict[Place, int] = {}
         self._batches: list[_Batch] = []  # not looked at yet
@@ -206,15 +204,16 @@ class TopicWatch:
     def _follow(self, cluster: _Cluster) -> None:
         while True:
             last = self._end.is_set()
-            if not self._look(cluster) or last:
+            self._look(cluster)
+            if last:
                 break
             self._end.wait(LOOK_SECONDS)
         if cluster.admin is not None:
             with suppress(Exception):
                 cluster.admin.close()
 
-    def _look(self, cluster: _Cluster) -> bool:
-        """Ask once; return whether it can be asked again."""
+    def _look(self, cluster: _Cluster) -> None:
+        """Ask once."""
         began = time.monotonic()
         cluster.asked = cluster.asked or began
         try:
@@ -225,24 +224,19 @@ class TopicWatch:
             for read in cluster.reads:
                 self._look_at(read, cluster.reads, cluster.admin)
         except FlinkDdlError as error:
-            return self._no_answer(cluster, error)
+            self._no_answer(cluster, error.diagnostics[0].code)
         except Exception:  # noqa: BLE001 - whatever its client says, it has not answered
-            return self._no_answer(cluster, None)
-        cluster.asked, cluster.looked = None, began
-        return True
+            self._no_answer(cluster, "FD811")
+        else:
+            cluster.asked, cluster.looked = None, began
 
-    def _no_answer(self, cluster: _Cluster, error: FlinkDdlError | None) -> bool:
-        code = error.diagnostics[0].code if error is not None else "FD811"
-        if code == "FD813":  # its client key is one that only Java opens
-            cluster.asked = None
-            return False
-        if code not in _PASSING:  # it has answered: a topic is not there
+    def _no_answer(self, cluster: _Cluster, code: str) -> None:
+        if code not in _PASSING:  # it has answered, that a topic is not there; or a key store is not
             cluster.asked = None
         if cluster.admin is not None:
             with suppress(Exception):
                 cluster.admin.close()
             cluster.admin = None
-        return True
 
     def _look_at(self, read: Read, reads: list[Read], admin: KafkaAdmin) -> None:
         with self._lock:
