@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from flinkddl.lower.frames import Mode
     from flinkddl.runtime.bridge import Bridge
-    from flinkddl.runtime.interpreter import RunOptions
-    from flinkddl.runtime.session import SparkOptions
+    from flinkddl.runtime.job.running import RunOptions
+    from flinkddl.runtime.session.sessions import SparkOptions
     from flinkddl.runtime.tables import TableInfo
 
 __all__ = ["Catalog", "Diagnostic", "FlinkDdlError", "Job", "Result"]
@@ -192,8 +192,8 @@ class Catalog:
     @property
     def spark(self) -> SparkSession:
         """The Spark session; built at the first use when none was given."""
-        from flinkddl.runtime.kerberos_start import joined, take_settings
-        from flinkddl.runtime.session import SparkOptions, adopt_session, build_session
+        from flinkddl.runtime.kafka.kerberos_start import joined, take_settings
+        from flinkddl.runtime.session.sessions import SparkOptions, adopt_session, build_session
 
         if self._spark is None:
             take_settings(self.state.settings)
@@ -208,8 +208,8 @@ class Catalog:
 
     def start(self, action: Start, **run: Any) -> Job:
         """Start a job. ``run`` are fields of RunOptions; the checkpoint folder defaults to what the script has SET."""
-        from flinkddl.runtime.interpreter import RunningJob
-        from flinkddl.runtime.kerberos_start import check_session
+        from flinkddl.runtime.job.running import RunningJob
+        from flinkddl.runtime.kafka.kerberos_start import check_session
         from flinkddl.runtime.udf import refuse_unnamed
 
         refuse_unnamed(action.job.udfs, action.span)
@@ -225,9 +225,9 @@ class Catalog:
 
         ``given`` as for ``checkpoint_folder``. Raises FD850 and FD851 for a Kerberos login that cannot be made.
         """
-        from flinkddl.runtime.kerberos_start import log_in
-        from flinkddl.runtime.session import SparkOptions
-        from flinkddl.runtime.storage import check_before
+        from flinkddl.runtime.kafka.kerberos_start import log_in
+        from flinkddl.runtime.session.sessions import SparkOptions
+        from flinkddl.runtime.storage.file_systems import check_before
 
         log_in(action.job, self.state.settings)
         options = self._options or SparkOptions()
@@ -236,7 +236,7 @@ class Catalog:
             check_before(folder, options.conf)
 
     def _run_options(self, action: Start, run: Mapping[str, Any]) -> RunOptions:
-        from flinkddl.runtime.interpreter import RunOptions
+        from flinkddl.runtime.job.running import RunOptions
 
         own = {"checkpoint": self.checkpoint_folder(action, run.get("checkpoint")), "frames": dict(self.bridge.frames)}
         ended = {job.name for job in self.jobs if job.status == "finished"}
@@ -244,7 +244,7 @@ class Catalog:
 
     def checkpoint_folder(self, action: Start, given: str | None = None) -> str | None:
         """Return where a job keeps its checkpoint: below ``given``, else what the script has SET, else nowhere."""
-        from flinkddl.runtime.checkpoint import job_folder
+        from flinkddl.runtime.storage.checkpoint import job_folder
 
         settings = self.state.settings
         root = given or settings.get("execution.checkpointing.dir") or settings.get("state.checkpoints.dir")
@@ -264,7 +264,7 @@ class Catalog:
         if self._adopted and self._spark is not None and not self._own:
             self.bridge.close(self._spark)
         if self._own and self._spark is not None:
-            from flinkddl.runtime.gone import end_session
+            from flinkddl.runtime.session.gone import end_session
 
             end_session(self._spark)
             self._spark = None
@@ -279,7 +279,7 @@ class Catalog:
         return Bridge(self._say)
 
     def _say(self, text: str) -> None:
-        from flinkddl.runtime.run_options import to_stderr
+        from flinkddl.runtime.job.run_options import to_stderr
 
         (self._notice or to_stderr)(text)
 
@@ -294,7 +294,7 @@ class Catalog:
         Batch is what the topic holds when the frame is read; streaming of what is updated are its changes, with
         ``_row_kind``. Raises FlinkDdlError for an unknown table and with what keeps one from being read.
         """
-        from flinkddl.runtime.kerberos_start import check_session, take_settings
+        from flinkddl.runtime.kafka.kerberos_start import check_session, take_settings
         from flinkddl.runtime.tables import find
 
         take_settings(self.state.settings)

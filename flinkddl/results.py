@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from flinkddl.diagnostics import FlinkDdlError
     from flinkddl.plan.nodes import Field
     from flinkddl.runtime.bridge import Bridge
-    from flinkddl.runtime.interpreter import RunningJob
-    from flinkddl.runtime.progress import Progress
-    from flinkddl.runtime.writers import Rows
+    from flinkddl.runtime.job.progress import Progress
+    from flinkddl.runtime.job.running import RunningJob
+    from flinkddl.runtime.job.writers import Rows
 
 
 class Job:

@@ -26,15 +26,15 @@ from flinkddl.cli.shell.results import TableResult
 from flinkddl.cli.tables import Columns
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.lower.script import Start, compile_script
-from flinkddl.runtime.kafka_admin import KafkaAdmin
-from flinkddl.runtime.payloads import kafka_table, plain
+from flinkddl.runtime.kafka.admin import KafkaAdmin
+from flinkddl.runtime.kafka.payloads import kafka_table, plain
 from samples.topics import read_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from flinkddl.api import Job
-    from flinkddl.runtime.writers import Rows
+    from flinkddl.runtime.job.writers import Rows
 
 FOLDER = Path(__file__).parent
 SECONDS = 300.0
@@ -267,10 +267,10 @@ def run_all(chosen: list[str], catalog: Catalog, variables: Mapping[str, str]) -
 
 
 def main() -> int:
-    from flinkddl.runtime.broker import Broker as KafkaBroker
-    from flinkddl.runtime.broker import BrokerOptions
-    from flinkddl.runtime.broker_config import secure_listener
-    from flinkddl.runtime.session import SparkOptions
+    from flinkddl.runtime.broker.server import Broker as KafkaBroker
+    from flinkddl.runtime.broker.server import BrokerOptions
+    from flinkddl.runtime.broker.config import secure_listener
+    from flinkddl.runtime.session.sessions import SparkOptions
 
     parser = argparse.ArgumentParser(description="run the samples")
     parser.add_argument("names", nargs="*", default=names(), help="all by default")

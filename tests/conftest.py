@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.java import find_java
+from flinkddl.runtime.machine.java import find_java
 from tests.support.spark import SHORT_LIVED, VIEWFS, viewfs_conf
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.broker import Broker
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.broker.server import Broker
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -44,7 +44,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Start a local session with small memory; jobs run in ``job_session(spark, ...)`` children of it."""
-    from flinkddl.runtime.session import SparkOptions, build_session
+    from flinkddl.runtime.session.sessions import SparkOptions, build_session
 
     conf = SHORT_LIVED | viewfs_conf() | {"spark.sql.shuffle.partitions": "2"}
     session = build_session(SparkOptions(master="local[2]", conf=conf))
@@ -61,8 +61,8 @@ def viewfs() -> str:
 @pytest.fixture(scope="session")
 def broker() -> Iterator[Broker]:
     """Start a development broker; ``broker.bootstrap`` is its address, of ``broker.variables`` a secured one."""
-    from flinkddl.runtime.broker import Broker, BrokerOptions
-    from flinkddl.runtime.broker_config import secure_listener
+    from flinkddl.runtime.broker.config import secure_listener
+    from flinkddl.runtime.broker.server import Broker, BrokerOptions
 
     with Broker(BrokerOptions(heap="400m", listeners=(secure_listener(),))) as running:
         yield running
@@ -71,7 +71,7 @@ def broker() -> Iterator[Broker]:
 @pytest.fixture(scope="session")
 def admin(broker: Broker) -> Iterator[KafkaAdmin]:
     """Open an admin client of the test broker."""
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
     with KafkaAdmin({"bootstrap.servers": broker.bootstrap}) as client:
         yield client

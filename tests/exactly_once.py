@@ -174,8 +174,8 @@ def run(
 @contextmanager
 def filled(kind: type[H], records: int, query: str, limit: int, window: float, seed: int) -> Iterator[H]:
     """Yield a harness of that kind on a broker of its own, its topic filled."""
-    from flinkddl.runtime.broker import Broker, BrokerOptions
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.broker.server import Broker, BrokerOptions
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
     options = BrokerOptions(heap="400m")
     with tempfile.TemporaryDirectory(prefix="flinkddl-kills-") as folder, Broker(options) as broker:

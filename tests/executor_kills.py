@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flinkddl.runtime.broker import free_ports
-from flinkddl.runtime.java import find_java
+from flinkddl.runtime.broker.server import free_ports
+from flinkddl.runtime.machine.java import find_java
 from tests.exactly_once import Harness, arguments, filled, report
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from flinkddl.diagnostics import FlinkDdlError
 if TYPE_CHECKING:
     import argparse
 
-    from flinkddl.runtime.broker_daemon import BrokerState
+    from flinkddl.runtime.broker.daemon import BrokerState
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,9 +23,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Carry out the action and say where the broker listens."""
-    from flinkddl.runtime import broker_daemon
-    from flinkddl.runtime.broker import BrokerOptions
-    from flinkddl.runtime.broker_config import secure_listener
+    from flinkddl.runtime.broker import daemon as broker_daemon
+    from flinkddl.runtime.broker.config import secure_listener
+    from flinkddl.runtime.broker.server import BrokerOptions
 
     try:
         match args.action:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from flinkddl.api import Catalog
     from flinkddl.catalog.state import Catalog as CatalogState
-    from flinkddl.runtime.session import SparkOptions
+    from flinkddl.runtime.session.sessions import SparkOptions
 
 OK, WRONG_SQL, WRONG_USAGE, OUTSIDE_FAILED = 0, 1, 2, 3
 _RENDER = {"text": render_text, "json": render_json, "sarif": render_sarif}
@@ -55,7 +55,7 @@ def start_catalog(args: argparse.Namespace) -> CatalogState:
     from flinkddl.catalog.state import Catalog as CatalogState
 
     if files := [file for given in getattr(args, "py_files", ()) for file in given]:
-        from flinkddl.runtime.pyfiles import make_importable
+        from flinkddl.runtime.session.pyfiles import make_importable
 
         make_importable(files)
     modules = [module for given in args.allow_python for module in given]
@@ -71,7 +71,7 @@ def _modules(text: str) -> tuple[str, ...]:
 
 
 def _py_files(text: str) -> tuple[str, ...]:
-    from flinkddl.runtime.pyfiles import ENDINGS
+    from flinkddl.runtime.session.pyfiles import ENDINGS
 
     files = tuple(name.strip() for name in text.split(","))
     for file in files:
@@ -114,7 +114,7 @@ def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
 
 def spark_options(args: argparse.Namespace) -> SparkOptions:
     """Return how the arguments want Spark to be started."""
-    from flinkddl.runtime.session import SparkOptions
+    from flinkddl.runtime.session.sessions import SparkOptions
 
     conf, files = dict(args.conf), tuple(file for given in args.py_files for file in given)
     return SparkOptions(master=args.master, remote=args.remote, jars=args.jars, py_files=files, conf=conf)

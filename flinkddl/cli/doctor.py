@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 def _compiled(args: argparse.Namespace) -> Compiled | None:
     """Compile the script: its mistakes are printed, what of it can be read is looked at all the same."""
     from flinkddl.lower.script import compile_script
-    from flinkddl.runtime.kerberos_start import take_settings
+    from flinkddl.runtime.kafka.kerberos_start import take_settings
 
     if args.script is None:
         return None
@@ -81,7 +81,7 @@ def _subject(args: argparse.Namespace, compiled: Compiled | None) -> Subject:
     from flinkddl.lower.script import Start
     from flinkddl.records import replace
     from flinkddl.runtime.doctor import Subject
-    from flinkddl.runtime.kerberos_start import joined
+    from flinkddl.runtime.kafka.kerberos_start import joined
 
     spark = spark_options(args)
     if compiled is None:

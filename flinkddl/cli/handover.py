@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from flinkddl.lower.job import SparkJob
     from flinkddl.lower.script import Compiled
-    from flinkddl.runtime.handover import From, Taken
+    from flinkddl.runtime.job.handover import From, Taken
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _where(args: argparse.Namespace) -> From:
-    from flinkddl.runtime.handover import From
+    from flinkddl.runtime.job.handover import From
 
     pairs = (item.rpartition("=") for item in args.group)
     return From({table: group for table, _, group in pairs}, args.moment, args.reset)
@@ -68,7 +68,7 @@ def _where(args: argparse.Namespace) -> From:
 def _take(compiled: Compiled, args: argparse.Namespace) -> list[Taken]:
     from flinkddl.api import Catalog
     from flinkddl.lower.script import Start
-    from flinkddl.runtime.handover import take_over
+    from flinkddl.runtime.job.handover import take_over
 
     taken: list[Taken] = []
     catalog = Catalog()
@@ -89,9 +89,9 @@ def _take(compiled: Compiled, args: argparse.Namespace) -> list[Taken]:
 
 def _is_held(args: argparse.Namespace, job: SparkJob, folder: str) -> bool:
     """Whether a checkpoint holds positions of a job; Spark is started where the folder is not this machine's."""
-    from flinkddl.runtime.checkpoint import holds_positions
-    from flinkddl.runtime.session import job_session
-    from flinkddl.runtime.storage import local_path, storage_of
+    from flinkddl.runtime.session.sessions import job_session
+    from flinkddl.runtime.storage.checkpoint import holds_positions
+    from flinkddl.runtime.storage.file_systems import local_path, storage_of
 
     path = local_path(folder)
     if path is not None and args.remote is None:
@@ -103,7 +103,7 @@ def _is_held(args: argparse.Namespace, job: SparkJob, folder: str) -> bool:
 
 def _report(compiled: Compiled, taken: list[Taken]) -> None:
     from flinkddl.lower.script import Start
-    from flinkddl.runtime.handover import as_options, stateful
+    from flinkddl.runtime.job.handover import as_options, stateful
 
     rows = [("table", "topic", "partition", "starts at", "end", "to read", "taken from")]
     rows += [(t.table, t.topic, str(t.partition), str(t.offset), str(t.end), str(t.behind), t.source) for t in taken]

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from flinkddl.api import Catalog, Job, Result
+    from flinkddl.cli.live import Display
     from flinkddl.lower.script import Compiled, Start
-    from flinkddl.runtime.live import Display
 
 WAIT_SECONDS = 0.1
 
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 def run_compiled(args: argparse.Namespace, compiled: Compiled) -> int:
     """Run a script that is compiled already."""
-    from flinkddl.runtime.live import display
+    from flinkddl.cli.live import display
 
     try:
         with ExitStack() as stack:
@@ -66,7 +66,7 @@ def run_compiled(args: argparse.Namespace, compiled: Compiled) -> int:
                 display(checkpoint=args.checkpoint, log_format=args.log_format, quiet=args.quiet)
             )
             if args.metrics_port:
-                from flinkddl.runtime.metrics import serve
+                from flinkddl.cli.metrics import serve
 
                 shown.notice(f"figures at {stack.enter_context(serve(args.metrics_port, shown.meters))}/metrics")
             _Run(catalog, stops, shown, run_options(args)).perform(compiled)
@@ -79,7 +79,7 @@ def run_compiled(args: argparse.Namespace, compiled: Compiled) -> int:
 def compiled_script(args: argparse.Namespace) -> Compiled:
     """Compile the script of the arguments. Raises FlinkDdlError with all its mistakes."""
     from flinkddl.lower.script import Start, compile_script
-    from flinkddl.runtime.kerberos_start import log_in
+    from flinkddl.runtime.kafka.kerberos_start import log_in
     from flinkddl.runtime.udf import refuse_unnamed
 
     compiled = compile_script(read_source(args.script), start_catalog(args), variables=dict(args.variables))
@@ -98,7 +98,7 @@ def compiled_script(args: argparse.Namespace) -> Compiled:
 
 def _report(args: argparse.Namespace, error: FlinkDdlError) -> None:
     if args.log_format == "json":
-        from flinkddl.runtime.live import JsonDisplay
+        from flinkddl.cli.live import JsonDisplay
 
         JsonDisplay().findings(error.diagnostics)
     else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.cli.cells import MAX_WIDTH, cell, data_widths, line, rule, type_width
 from flinkddl.records import dataclass, replace
-from flinkddl.runtime.changes import Change
+from flinkddl.runtime.job.changes import Change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -21,8 +21,8 @@ from flinkddl.diagnostics import FlinkDdlError, SourceText
 if TYPE_CHECKING:
     import argparse
 
-    from flinkddl.runtime.payloads import KafkaTable
-    from flinkddl.runtime.topic_reader import Difference, TopicTable
+    from flinkddl.runtime.kafka.payloads import KafkaTable
+    from flinkddl.runtime.kafka.reader import Difference, TopicTable
 
 DIFFERENT = 1
 PAUSE_SECONDS = 1.0
@@ -63,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
 def _sides(args: argparse.Namespace) -> tuple[KafkaTable, KafkaTable]:
     from flinkddl.catalog.model import Table
     from flinkddl.lower.script import compile_script
-    from flinkddl.runtime.kerberos_start import take_settings
-    from flinkddl.runtime.payloads import kafka_table
+    from flinkddl.runtime.kafka.kerberos_start import take_settings
+    from flinkddl.runtime.kafka.payloads import kafka_table
 
     source = read_source(args.ddl) if args.ddl else SourceText("", "")
     compiled = compile_script(source, start_catalog(args), variables=dict(args.variables))
@@ -87,14 +87,14 @@ def _sides(args: argparse.Namespace) -> tuple[KafkaTable, KafkaTable]:
 
 
 def _topic(args: argparse.Namespace, name: str) -> KafkaTable:
-    from flinkddl.runtime.payloads import BY_NAME, KafkaTable, Payloads
+    from flinkddl.runtime.kafka.payloads import BY_NAME, KafkaTable, Payloads
 
     payloads = Payloads(BY_NAME[args.key_format](args.registry), BY_NAME[args.value_format](args.registry))
     return KafkaTable((name,), {"bootstrap.servers": args.bootstrap}, None, payloads)
 
 
 def _compare(args: argparse.Namespace, a: KafkaTable, b: KafkaTable) -> int:
-    from flinkddl.runtime.topic_reader import TopicReader, TopicTable, differences
+    from flinkddl.runtime.kafka.reader import TopicReader, TopicTable, differences
 
     by_key = {"key": True, "row": False, None: None}[args.by]
     left, right = (TopicTable(t.payloads, t.upsert if by_key is None else by_key) for t in (a, b))

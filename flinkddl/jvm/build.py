@@ -16,7 +16,7 @@ import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from flinkddl.runtime.jars import resolve_jars
+from flinkddl.runtime.machine.jars import resolve_jars
 
 ROOM = Path(__file__).parent
 SOURCES = ROOM / "src" / "main" / "java"

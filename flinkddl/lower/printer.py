@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 110
 _LINKS = 32  # Python compiles a chain of calls by recursion
-_OFFSETS = "__import__('flinkddl.runtime.offsets', fromlist=[''])"
+_OFFSETS = "__import__('flinkddl.runtime.kafka.offsets', fromlist=[''])"
 
 
 @deep
@@ -66,7 +66,7 @@ from pyspark.sql.functions import expr
 if "FLINKDDL_JARS" in os.environ:
     jars = sorted(glob(os.path.join(os.environ["FLINKDDL_JARS"], "*.jar")))
 else:
-    from flinkddl.runtime.jars import spark_jars
+    from flinkddl.runtime.machine.jars import spark_jars
 
     jars = [str(path) for path in spark_jars()]
 
@@ -362,7 +362,7 @@ def select_texts(step: J.Select) -> tuple[str, ...]:
 def _print_write(job: J.SparkJob, write: J.Write, names: Mapping[str, str]) -> str:
     source = names[write.input]
     if write.on_driver:
-        writers, kinds = (f"__import__('flinkddl.{m}', fromlist=[''])" for m in ("runtime.writers", "lower.job"))
+        writers, kinds = (f"__import__('flinkddl.{m}', fromlist=[''])" for m in ("runtime.job.writers", "lower.job"))
         call = f"{writers}.start_write(spark, {source}, {kinds}.Write(**{_fields(write)}))"
         return f"*{call}" if job.streaming else call
     options = [f".option({_text(k)}, {_value(k, v)})" for k, v in sorted(write.options.items())]

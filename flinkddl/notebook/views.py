@@ -16,7 +16,7 @@ from flinkddl.notebook import pages
 
 if TYPE_CHECKING:
     from flinkddl.api import Job, Result
-    from flinkddl.runtime.writers import Rows
+    from flinkddl.runtime.job.writers import Rows
 
 REFRESH_SECONDS = 0.3
 LIMIT = 50

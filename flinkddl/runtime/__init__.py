@@ -1,1 +1,1 @@
-"""The only room that imports pyspark, kafka and jgo: session, jars, broker, cluster questions, the job interpreter."""
+"""The only rooms that import pyspark, kafka and jgo: job, storage, broker, kafka, session, machine."""

@@ -18,13 +18,13 @@ from flinkddl.catalog.model import Table
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
 from flinkddl.lower.frames import frame_of
-from flinkddl.runtime.connect import close_session, is_connect
-from flinkddl.runtime.kafka_admin import KafkaAdmin
-from flinkddl.runtime.offsets import client_properties, stop_condition, stop_offsets
-from flinkddl.runtime.sealing import SECRET_SETTING, sealing_key, set_setting
-from flinkddl.runtime.session import extend_session, job_session
-from flinkddl.runtime.sources import Sources
-from flinkddl.runtime.steps import build_frames
+from flinkddl.runtime.job.sources import Sources
+from flinkddl.runtime.job.steps import build_frames
+from flinkddl.runtime.kafka.admin import KafkaAdmin
+from flinkddl.runtime.kafka.offsets import client_properties, stop_condition, stop_offsets
+from flinkddl.runtime.session.connect import close_session, is_connect
+from flinkddl.runtime.session.sealing import SECRET_SETTING, sealing_key, set_setting
+from flinkddl.runtime.session.sessions import extend_session, job_session
 from flinkddl.runtime.udf import register
 from flinkddl.sqltypes import quote
 

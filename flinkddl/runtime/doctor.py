@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Literal
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.secrets import mask_urls, scrub, secrets_in
 from flinkddl.lower import job as J
-from flinkddl.runtime.checkpoint import Checkpoint
-from flinkddl.runtime.kafka_admin import KafkaAdmin
-from flinkddl.runtime.offsets import client_properties, topics_of
-from flinkddl.runtime.sink_needs import check_version, sink_checks
-from flinkddl.runtime.storage import try_folder
+from flinkddl.runtime.kafka.admin import KafkaAdmin
+from flinkddl.runtime.kafka.offsets import client_properties, topics_of
+from flinkddl.runtime.kafka.sink_needs import check_version, sink_checks
+from flinkddl.runtime.storage.checkpoint import Checkpoint
+from flinkddl.runtime.storage.file_systems import try_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from flinkddl.runtime.session import SparkOptions
-    from flinkddl.runtime.sink_needs import Told
+    from flinkddl.runtime.kafka.sink_needs import Told
+    from flinkddl.runtime.session.sessions import SparkOptions
 
 State = Literal["ok", "warn", "fail"]
 LOW_DISK_BYTES = 1 << 30
@@ -101,14 +101,14 @@ def _python() -> Finding:
 
 
 def _java() -> Finding:
-    from flinkddl.runtime.java import find_java, java_major
+    from flinkddl.runtime.machine.java import find_java, java_major
 
     path = find_java()
     return Finding("java", "ok", f"Java {java_major(path)} at {path}")
 
 
 def _jars(subject: Subject) -> Finding:
-    from flinkddl.runtime.jars import functions_jar, spark_jars
+    from flinkddl.runtime.machine.jars import functions_jar, spark_jars
 
     jars = spark_jars(subject.spark.jars)
     if functions_jar() is None:
@@ -117,7 +117,7 @@ def _jars(subject: Subject) -> Finding:
 
 
 def _spark(subject: Subject) -> Finding:
-    from flinkddl.runtime.session import build_session
+    from flinkddl.runtime.session.sessions import build_session
 
     began = time.monotonic()
     session = build_session(subject.spark)
@@ -125,7 +125,7 @@ def _spark(subject: Subject) -> Finding:
         session.sql("SELECT flinkddl.decode(X'61', 'UTF-8')").collect()
         session.read.format("kafka").options(**{"kafka.bootstrap.servers": "none:1", "subscribe": "none"}).load()
     except Exception as error:  # noqa: BLE001 - whatever Spark says is the finding
-        from flinkddl.runtime.failures import full_text, reason
+        from flinkddl.runtime.session.errors import full_text, reason
 
         return Finding("spark", "fail", reason(full_text(error)), "are other Spark jars on the class path?")
     finally:
@@ -135,7 +135,7 @@ def _spark(subject: Subject) -> Finding:
 
 def _cache() -> Finding:
     """Where jars and logs go; found unwritable first by jars and Spark, where these need it."""
-    from flinkddl.runtime.cache import cache_dir, check_writable
+    from flinkddl.runtime.machine.cache import cache_dir, check_writable
 
     return Finding("cache", "ok", f"{check_writable(cache_dir('logs')).parent} is writable")
 

@@ -122,8 +122,8 @@ def main() -> int:
     args = parser.parse_args()
 
     from flinkddl.api import Catalog
-    from flinkddl.runtime.broker import Broker
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.broker.server import Broker
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
     say("starting a Kafka broker ...")
     with Broker() as broker:

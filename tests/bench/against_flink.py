@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.runtime import watchdog
+from flinkddl.runtime.broker import watchdog
 from tests.e2e import support
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class Bench:
 
     def compare(self, name: str, rounds: int, check: bool) -> float:
         """Run one case in turn, print each round and return the ratio of the medians."""
-        from flinkddl.runtime.kafka_admin import KafkaAdmin
+        from flinkddl.runtime.kafka.admin import KafkaAdmin
 
         case = CASES[name]
         times: dict[str, list[float]] = {"ours": [], "flink": []}
@@ -196,9 +196,9 @@ class Bench:
 
 def main(records: int = 4_000_000, cases: list[str] | None = None, rounds: int = 1, check: bool = True) -> None:
     """Print one line a case."""
-    from flinkddl.runtime.broker import Broker, BrokerOptions
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
-    from flinkddl.runtime.session import SparkOptions, build_session
+    from flinkddl.runtime.broker.server import Broker, BrokerOptions
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
+    from flinkddl.runtime.session.sessions import SparkOptions, build_session
 
     chosen = cases or list(CASES)
     topics = {t for t in ("visits", "clicks", "latest") if any(f" {t}" in CASES[c].query for c in chosen)}

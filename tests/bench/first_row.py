@@ -47,8 +47,8 @@ def first_row(command: Path, folder: Path, servers: str) -> None:
 
 def main(records: int = 0) -> None:
     """Measure once and print the parts; ``records`` is not used."""
-    from flinkddl.runtime.broker import Broker
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.broker.server import Broker
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
     with tempfile.TemporaryDirectory() as name, Broker() as broker:
         folder = Path(name)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.progress import Progress
+    from flinkddl.runtime.job.progress import Progress
 
 KEYS, GROUPS, BATCHES = 1000, 50, 20
 TABLE = """
@@ -83,9 +83,9 @@ def line(name: str, batches: list[Progress]) -> str:
 
 def main(records: int = 1_000_000) -> None:
     """Print one line a query."""
-    from flinkddl.runtime.broker import Broker, BrokerOptions
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
-    from flinkddl.runtime.session import SparkOptions, build_session
+    from flinkddl.runtime.broker.server import Broker, BrokerOptions
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
+    from flinkddl.runtime.session.sessions import SparkOptions, build_session
 
     with Broker(BrokerOptions(heap="500m")) as broker, KafkaAdmin({"bootstrap.servers": broker.bootstrap}) as admin:
         for name, count in (("u", records), ("d", KEYS)):

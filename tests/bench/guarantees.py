@@ -45,9 +45,9 @@ def copy(spark: SparkSession, servers: str, guarantee: str, records: int) -> flo
 
 def main(records: int = 4_000_000) -> None:
     """Print each round, the medians and the ratio of the rates."""
-    from flinkddl.runtime.broker import Broker, BrokerOptions
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
-    from flinkddl.runtime.session import SparkOptions, build_session
+    from flinkddl.runtime.broker.server import Broker, BrokerOptions
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
+    from flinkddl.runtime.session.sessions import SparkOptions, build_session
 
     times: dict[str, list[float]] = {g: [] for g in GUARANTEES}
     with Broker(BrokerOptions(heap="1g")) as broker:

@@ -111,9 +111,9 @@ def theirs(flink: Flink, pace: Pace, source: str, sink: str) -> dict[tuple[int, 
 
 def main(records: int = 60_000, rate: int = 1000) -> None:
     """Print a line a mode: how many counts were seen, p50 and p99 in milliseconds, and their ratio to Flink's."""
-    from flinkddl.runtime.broker import Broker, BrokerOptions
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
-    from flinkddl.runtime.session import SparkOptions, build_session
+    from flinkddl.runtime.broker.server import Broker, BrokerOptions
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
+    from flinkddl.runtime.session.sessions import SparkOptions, build_session
 
     figures: dict[str, list[float]] = {}
     with Broker(BrokerOptions(heap="1g")) as broker, Flink() as flink:

@@ -87,9 +87,9 @@ def by_hand(spark: SparkSession, servers: str, source: str, target: str) -> floa
 
 def main(records: int = 4_000_000) -> None:
     """Print each round, the medians and the ratio hand-written / ours (above 1: ours is faster)."""
-    from flinkddl.runtime.broker import Broker, BrokerOptions
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
-    from flinkddl.runtime.session import SparkOptions, build_session
+    from flinkddl.runtime.broker.server import Broker, BrokerOptions
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
+    from flinkddl.runtime.session.sessions import SparkOptions, build_session
 
     conf = {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "2"}
     times: dict[str, list[float]] = {"ours": [], "by hand": []}

@@ -83,9 +83,9 @@ def _expr(text: str) -> Any:
 def main(records: int = 1_000_000) -> None:
     """Print each round, the medians and the ratio of the rates."""
     from flinkddl.api import Catalog
-    from flinkddl.runtime.broker import Broker, BrokerOptions
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
-    from flinkddl.runtime.session import SparkOptions, build_session
+    from flinkddl.runtime.broker.server import Broker, BrokerOptions
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
+    from flinkddl.runtime.session.sessions import SparkOptions, build_session
 
     times: dict[str, list[float]] = {"ours": [], "by hand": []}
     with Broker(BrokerOptions(heap="1g")) as broker:

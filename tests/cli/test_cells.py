@@ -14,7 +14,7 @@ from flinkddl.cli.tables import Columns, Tableau, answer_lines, paired
 from flinkddl.diagnostics import SourceText
 from flinkddl.lower.script import Start, compile_script
 from flinkddl.plan.nodes import Field
-from flinkddl.runtime.changes import Change
+from flinkddl.runtime.job.changes import Change
 
 CELLS: list[tuple[T.DataType, Any, str]] = [
     (T.INT, 1, "1"),

@@ -17,12 +17,12 @@ from flinkddl.cli.main import main
 from flinkddl.diagnostics import SourceText
 from flinkddl.lower.script import compile_script
 from flinkddl.runtime.doctor import Finding, Subject, examine
-from flinkddl.runtime.session import SparkOptions
+from flinkddl.runtime.session.sessions import SparkOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from flinkddl.runtime.broker import Broker
+    from flinkddl.runtime.broker.server import Broker
 
 TABLES = """
 CREATE TABLE src (id INT, name STRING) WITH ('connector' = 'kafka', 'topic' = '{source}',

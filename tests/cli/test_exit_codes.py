@@ -11,7 +11,7 @@ import pytest
 
 from flinkddl.cli.main import COMMANDS, main
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.cache import new_log
+from flinkddl.runtime.machine.cache import new_log
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from flinkddl.runtime.broker import Broker
+    from flinkddl.runtime.broker.server import Broker
 
 TABLE = """CREATE TABLE orders_upsert_kafka_json (
   order_id INT, order_date TIMESTAMP(0), customer_name STRING, price DECIMAL(10, 5),

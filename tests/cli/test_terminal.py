@@ -11,14 +11,14 @@ from urllib.request import urlopen
 
 import pytest
 
-from flinkddl.runtime.cache import cache_dir
+from flinkddl.runtime.machine.cache import cache_dir
 from tests.e2e.support import pageviews, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from flinkddl.runtime.broker import Broker
+    from flinkddl.runtime.broker.server import Broker
 
 pytest.importorskip("pyte", reason="no terminal emulator")
 from tests.support.terminal import CTRL_C, Terminal

@@ -89,7 +89,7 @@ def run(
     ``spark`` and ``bootstrap`` are a session and a broker that are there already; others are started. ``attempts`` are
     what is done with the cases of each file, here read them and write them.
     """
-    from flinkddl.runtime.broker import Broker, BrokerOptions
+    from flinkddl.runtime.broker.server import Broker, BrokerOptions
     from tests.conformance.decoding import decode
     from tests.conformance.encoding import encode
     from tests.conformance.product import Product

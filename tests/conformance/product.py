@@ -35,7 +35,7 @@ class Product:
     """One Spark session for all cases; every case has a catalog of its own."""
 
     def __enter__(self) -> Product:
-        from flinkddl.runtime.session import SparkOptions, build_session
+        from flinkddl.runtime.session.sessions import SparkOptions, build_session
 
         self.spark = build_session(SparkOptions(master="local[2]", conf=SHORT_LIVED | QUICK))
         return self

@@ -42,7 +42,7 @@ def cases(folder: Path, only: tuple[str, ...]) -> Iterator[dict[str, Any]]:
 
 def run(area: str, data: Path | None, only: tuple[str, ...], jobs: int) -> Iterator[Outcome]:
     """Run every case of an area on one Spark session and one broker, one after the other."""
-    from flinkddl.runtime.broker import Broker, BrokerOptions
+    from flinkddl.runtime.broker.server import Broker, BrokerOptions
     from tests.conformance.product import Product
 
     with ExitStack() as stack:

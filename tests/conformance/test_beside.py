@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.broker import Broker
+    from flinkddl.runtime.broker.server import Broker
 
 # file -> pattern over ids -> why ours is another answer, or none
 KNOWN: dict[str, dict[str, str]] = {

@@ -8,7 +8,7 @@ import threading
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.runtime.kafka_admin import KafkaAdmin
+from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -16,7 +16,7 @@ import pytest
 
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.session import job_session
+from flinkddl.runtime.session.sessions import job_session
 from tests.support.spark import SHORT_LIVED
 from tests.support.topics import committed, send
 
@@ -77,7 +77,7 @@ def session(request: pytest.FixtureRequest) -> Iterator[Any]:
             yield remote
             remote.stop()
     else:
-        from flinkddl.runtime.session import SparkOptions
+        from flinkddl.runtime.session.sessions import SparkOptions
 
         first = Catalog(options=SparkOptions(master="local[2]", conf=SHORT_LIVED | TURNED))
         yield first.spark

@@ -12,7 +12,7 @@ import pytest
 
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime import connect
+from flinkddl.runtime.session import connect
 from tests.support.connect import connect_server
 from tests.support.topics import committed, send
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from flinkddl.runtime.broker import Broker
-    from flinkddl.runtime.progress import Progress
-    from flinkddl.runtime.writers import Rows
+    from flinkddl.runtime.broker.server import Broker
+    from flinkddl.runtime.job.progress import Progress
+    from flinkddl.runtime.job.writers import Rows
 
 pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
 pytestmark = pytest.mark.kafka

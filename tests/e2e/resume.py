@@ -48,8 +48,8 @@ def one_run(servers: str, source: str, target: str, views: int, expected: dict[b
 
 def main() -> None:
     """Fill a topic once, then kill and resume; exits with an error at the first difference."""
-    from flinkddl.runtime.broker import Broker, BrokerOptions
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.broker.server import Broker, BrokerOptions
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
     parser = argparse.ArgumentParser(prog="tests.e2e.resume", description=__doc__)
     parser.add_argument("--records", type=int, default=1_000_000)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 SECONDS = 120.0
 BOUNDED = {"scan.startup.mode": "earliest-offset", "scan.bounded.mode": "latest-offset"}

@@ -50,7 +50,7 @@ def test_nothing_is_started_before_it_is_needed():
     script = """
 import sys
 from flinkddl.api import Catalog
-from flinkddl.runtime.session import SparkOptions
+from flinkddl.runtime.session.sessions import SparkOptions
 catalog = Catalog(options=SparkOptions(master="local[2]"))
 catalog.execute("CREATE TABLE numbers (id INT) WITH ('connector' = 'datagen', 'number-of-rows' = '3')")
 assert "pyspark" not in sys.modules, "DDL alone needs no Spark"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.api import Catalog
-from flinkddl.runtime import topic_watch
-from flinkddl.runtime.kafka_admin import KafkaAdmin
-from flinkddl.runtime.live import Panel
-from flinkddl.runtime.meter import JobMeter
+from flinkddl.cli.live import Panel
+from flinkddl.cli.meter import JobMeter
+from flinkddl.runtime.job import topic_watch
+from flinkddl.runtime.kafka.admin import KafkaAdmin
 from tests.support.outage import Outages
 from tests.support.topics import committed, send
 

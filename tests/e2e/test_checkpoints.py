@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from flinkddl.results import Job
-    from flinkddl.runtime.broker import Broker
+    from flinkddl.runtime.broker.server import Broker
 
 pytestmark = pytest.mark.kafka
 ORDERS = [{"id": n, "shop": shop, "s": n} for n, shop in enumerate("abcab")]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from flinkddl.runtime.hold import holder
-from flinkddl.runtime.storage import SparkStorage, storage_of
+from flinkddl.runtime.storage.file_systems import SparkStorage, storage_of
+from flinkddl.runtime.storage.hold import holder
 from tests.e2e import test_checkpoints as cases
 from tests.e2e.test_checkpoints import stage
 from tests.runtime.test_storage import keeps_its_promises
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.hold import Owner
+    from flinkddl.runtime.storage.hold import Owner
     from tests.e2e.test_checkpoints import Stage
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]

@@ -15,7 +15,7 @@ from tests.e2e.test_watermarks import COLUMNS, ENDLESS, FAST, rows, running
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 pytestmark = pytest.mark.kafka
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.broker import Broker
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.broker.server import Broker
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 pytestmark = pytest.mark.kafka
 

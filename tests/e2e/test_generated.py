@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from flinkddl.api import Job
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 pytestmark = pytest.mark.kafka
 SECONDS = 120.0

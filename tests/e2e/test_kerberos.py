@@ -19,9 +19,9 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.broker import Broker, BrokerOptions
-from flinkddl.runtime.broker_config import Listener
-from flinkddl.runtime.kafka_admin import KafkaAdmin
+from flinkddl.runtime.broker.config import Listener
+from flinkddl.runtime.broker.server import Broker, BrokerOptions
+from flinkddl.runtime.kafka.admin import KafkaAdmin
 from samples.topics import read_topic
 from tests.support.kdc import REALM, Kdc, NotHere, environment, gssapi_path
 

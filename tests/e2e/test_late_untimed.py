@@ -12,7 +12,7 @@ from tests.e2e.tables import Tables
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 pytestmark = pytest.mark.kafka
 START = datetime(2024, 3, 1)

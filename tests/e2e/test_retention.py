@@ -12,14 +12,14 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.cli import run
 from flinkddl.cli.common import run_options
+from flinkddl.cli.live import Panel
+from flinkddl.cli.meter import JobMeter
+from flinkddl.cli.metrics import metrics_text
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.job import Write
 from flinkddl.notebook.pages import job_panel
-from flinkddl.runtime import topic_ids
-from flinkddl.runtime.checkpoint import Checkpoint
-from flinkddl.runtime.live import Panel
-from flinkddl.runtime.meter import JobMeter
-from flinkddl.runtime.metrics import metrics_text
+from flinkddl.runtime.job import topic_ids
+from flinkddl.runtime.storage.checkpoint import Checkpoint
 from tests.e2e import support
 from tests.support.topics import committed, send
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from flinkddl.api import Job
-    from flinkddl.runtime.broker import Broker
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.broker.server import Broker
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 pytestmark = pytest.mark.kafka
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from flinkddl.runtime.jars import resolve_jars
+from flinkddl.runtime.machine.jars import resolve_jars
 from tests.e2e.support import send
 from tests.support.registry import Registry
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from flinkddl.runtime.broker import Broker
+    from flinkddl.runtime.broker.server import Broker
 
 pytestmark = pytest.mark.kafka
 

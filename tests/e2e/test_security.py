@@ -10,9 +10,9 @@ import pytest
 
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.broker import Broker, BrokerOptions
-from flinkddl.runtime.broker_config import Listener
-from flinkddl.runtime.session import log_file
+from flinkddl.runtime.broker.config import Listener
+from flinkddl.runtime.broker.server import Broker, BrokerOptions
+from flinkddl.runtime.machine.cache import log_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -19,9 +19,9 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import SourceText
 from flinkddl.lower.script import compile_script
-from flinkddl.runtime.broker import Broker, BrokerOptions
-from flinkddl.runtime.broker_config import Listener
-from flinkddl.runtime.java import find_java
+from flinkddl.runtime.broker.config import Listener
+from flinkddl.runtime.broker.server import Broker, BrokerOptions
+from flinkddl.runtime.machine.java import find_java
 from samples.topics import read_topic
 from tests.support.seeds import NAMES, SLIPS, meant, seed
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 SECONDS = 120.0
 

@@ -13,7 +13,7 @@ from tests.e2e.tables import Tables
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 pytestmark = pytest.mark.kafka
 FORMATS = [pytest.param("avro", marks=pytest.mark.slow), pytest.param("csv", marks=pytest.mark.slow), "json"]

@@ -17,7 +17,7 @@ from tests.e2e.test_pageviews import wait_until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from flinkddl.runtime.broker import Broker
+    from flinkddl.runtime.broker.server import Broker
 
 pytestmark = pytest.mark.kafka
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from flinkddl.api import Catalog
-from flinkddl.runtime.session import SparkOptions
+from flinkddl.runtime.session.sessions import SparkOptions
 from tests.support.spark import SHORT_LIVED
 
 DDL = """

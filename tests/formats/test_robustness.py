@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from flinkddl.formats import decoder, encoder
 from flinkddl.formats.spec import spec_text, struct_type
 from flinkddl.jvm import build
-from flinkddl.runtime.jars import spark_jars
+from flinkddl.runtime.machine.jars import spark_jars
 from flinkddl.sqltypes import spark_type
 from tests.formats.harness import IGNORE, chosen, fields
 from tests.support.kernels import kernel_session, messages

@@ -24,6 +24,6 @@ CHEAP = {
 @cache
 def fuzz_session() -> Any:
     """Return the session of this process."""
-    from flinkddl.runtime.session import SparkOptions, build_session
+    from flinkddl.runtime.session.sessions import SparkOptions, build_session
 
     return build_session(SparkOptions(master="local[2]", conf=CHEAP))

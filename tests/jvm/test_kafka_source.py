@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from flinkddl.runtime.session import job_session
+from flinkddl.runtime.session.sessions import job_session
 from tests.support.topics import send
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from flinkddl.runtime.broker import Broker
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.broker.server import Broker
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 pytestmark = pytest.mark.kafka
 

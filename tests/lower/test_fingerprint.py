@@ -6,7 +6,7 @@ import pytest
 
 from flinkddl.diagnostics import SourceText
 from flinkddl.lower.script import Start, compile_script
-from flinkddl.runtime.checkpoint import Fingerprint, first_difference
+from flinkddl.runtime.storage.checkpoint import Fingerprint, first_difference
 
 TABLES = """
 CREATE TABLE o (id INT, k STRING, v INT) WITH

@@ -9,7 +9,7 @@ import pytest
 from flinkddl.diagnostics import SourceText
 from flinkddl.lower.realtime import tasks
 from flinkddl.lower.script import Start, compile_script
-from flinkddl.runtime.cores import local_cores
+from flinkddl.runtime.job.cores import local_cores
 
 if TYPE_CHECKING:
     from flinkddl.lower import job as J

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.broker import Broker
+    from flinkddl.runtime.broker.server import Broker
 
 SCRIPT = """
 CREATE TABLE src (id BIGINT) WITH ('connector' = 'kafka', 'topic' = 's', 'format' = 'json',

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from flinkddl.runtime.broker import Broker, BrokerOptions
+from flinkddl.runtime.broker.server import Broker, BrokerOptions
 from tests.conformance.formats import GOLDENS, Case, World, _filled, cases
 from tests.conformance.partitions import written
 from tests.conformance.topics import Topics

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.api import Catalog
-from flinkddl.runtime.broker import Broker, BrokerOptions
-from flinkddl.runtime.kafka_admin import KafkaAdmin
+from flinkddl.runtime.broker.server import Broker, BrokerOptions
+from flinkddl.runtime.kafka.admin import KafkaAdmin
 from tests.support.topics import committed, send
 
 if TYPE_CHECKING:

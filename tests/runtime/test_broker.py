@@ -13,17 +13,17 @@ import pytest
 
 from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime import broker_daemon
-from flinkddl.runtime.broker import Broker, BrokerOptions, free_ports
-from flinkddl.runtime.cache import cache_dir
-from flinkddl.runtime.kafka_admin import KafkaAdmin
+from flinkddl.runtime.broker import daemon as broker_daemon
+from flinkddl.runtime.broker.server import Broker, BrokerOptions, free_ports
+from flinkddl.runtime.kafka.admin import KafkaAdmin
+from flinkddl.runtime.machine.cache import cache_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 OWNER = """
 import sys, time
-from flinkddl.runtime.broker import Broker, BrokerOptions
+from flinkddl.runtime.broker.server import Broker, BrokerOptions
 broker = Broker(BrokerOptions(heap="300m")).start()
 print(broker.pid, broker._folder, flush=True)
 time.sleep(600)
@@ -77,7 +77,9 @@ def test_a_port_that_another_program_took_is_left_to_it(monkeypatch: pytest.Monk
         other.bind(("127.0.0.1", 0))
         other.listen()
         lost = [[other.getsockname()[1], *free_ports(1)]]  # chosen before the other program came
-        monkeypatch.setattr("flinkddl.runtime.broker.free_ports", lambda *a: lost.pop() if lost else free_ports(*a))
+        monkeypatch.setattr(
+            "flinkddl.runtime.broker.server.free_ports", lambda *a: lost.pop() if lost else free_ports(*a)
+        )
         with Broker(BrokerOptions(heap="300m")) as broker:
             assert not lost
             assert broker.bootstrap != f"127.0.0.1:{other.getsockname()[1]}"

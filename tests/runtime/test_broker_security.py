@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.broker import Broker, BrokerOptions
-from flinkddl.runtime.broker_config import Listener
-from flinkddl.runtime.kafka_admin import KafkaAdmin
+from flinkddl.runtime.broker.config import Listener
+from flinkddl.runtime.broker.server import Broker, BrokerOptions
+from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from flinkddl.lower.folders import folder_name
 from flinkddl.lower.job import SparkJob
-from flinkddl.runtime.checkpoint import Checkpoint, job_folder, open_checkpoint
+from flinkddl.runtime.storage.checkpoint import Checkpoint, job_folder, open_checkpoint
 
 if TYPE_CHECKING:
     from pathlib import Path

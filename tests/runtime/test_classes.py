@@ -11,7 +11,7 @@ import pytest
 
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.classes import KEYS, has_class, named_classes
+from flinkddl.runtime.session.classes import KEYS, has_class, named_classes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,8 +87,8 @@ def test_a_job_is_refused_before_anybody_is_called(spark: SparkSession, key: str
 
 OWN = """
 import sys
-from flinkddl.runtime.classes import has_class
-from flinkddl.runtime.session import SparkOptions, build_session
+from flinkddl.runtime.session.classes import has_class
+from flinkddl.runtime.session.sessions import SparkOptions, build_session
 spark = build_session(SparkOptions("local[1]", conf={"spark.jars": sys.argv[1], "spark.driver.memory": "600m"}))
 print(has_class(spark, "com.acme.Login"), has_class(spark, "com.acme.Other"))
 """

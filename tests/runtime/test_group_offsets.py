@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.api import Catalog
-from flinkddl.runtime.jars import resolve_jars
-from flinkddl.runtime.java import find_java
+from flinkddl.runtime.machine.jars import resolve_jars
+from flinkddl.runtime.machine.java import find_java
 from tests.support.topics import committed, send
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.broker import Broker
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.broker.server import Broker
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 pytestmark = pytest.mark.kafka
 HALF = 50_000

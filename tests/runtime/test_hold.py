@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime import hold
-from flinkddl.runtime.hold import Hold, holder, take
-from flinkddl.runtime.storage import LOCAL
+from flinkddl.runtime.storage import hold
+from flinkddl.runtime.storage.file_systems import LOCAL
+from flinkddl.runtime.storage.hold import Hold, holder, take
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 CHILD = """
 import sys, time
-from flinkddl.runtime.hold import take
-from flinkddl.runtime.storage import LOCAL
+from flinkddl.runtime.storage.hold import take
+from flinkddl.runtime.storage.file_systems import LOCAL
 held = take(LOCAL, sys.argv[1], "job")
 print("held", flush=True)
 sys.stdin.readline()

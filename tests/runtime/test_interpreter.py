@@ -10,8 +10,8 @@ import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
-from flinkddl.runtime.interpreter import JobFailed, RunOptions, start_job, stop_on_signals
-from flinkddl.runtime.progress import progress_line
+from flinkddl.runtime.job.progress import progress_line
+from flinkddl.runtime.job.running import JobFailed, RunOptions, start_job, stop_on_signals
 from tests.runtime.jobs import consume, counts, decode, job, kafka_write, produce, read, table
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.broker import Broker
-    from flinkddl.runtime.interpreter import RunningJob
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
-    from flinkddl.runtime.progress import Progress
-    from flinkddl.runtime.writers import Rows
+    from flinkddl.runtime.broker.server import Broker
+    from flinkddl.runtime.job.progress import Progress
+    from flinkddl.runtime.job.running import RunningJob
+    from flinkddl.runtime.job.writers import Rows
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 pytestmark = pytest.mark.kafka
 QUIET: dict[str, Any] = {"notice": lambda text: None}

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime import jars
-from flinkddl.runtime.jars import Artifact, Pin, locked_artifacts, resolve_jars
+from flinkddl.runtime.machine import jars
+from flinkddl.runtime.machine.jars import Artifact, Pin, locked_artifacts, resolve_jars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +110,7 @@ def test_without_a_network_the_reason_is_said(registry: Path, monkeypatch: pytes
 def test_parallel_processes_download_once_and_agree(registry: Path, tmp_path: Path) -> None:
     sha = _repository(registry, "a", "1.0", b"x" * 1_000_000)
     program = (
-        "from flinkddl.runtime import jars\n"
+        "from flinkddl.runtime.machine import jars\n"
         f"lock = (jars.Artifact('g', 'a', (jars.Pin('1.0', '{sha}'),)),)\n"
         "jars.locked_artifacts = lambda role: lock\n"
         "print(jars.resolve_jars('spark')[0])\n"
@@ -140,7 +140,7 @@ def test_a_folder_replaces_every_download(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_lock_file_names_coordinates_and_checksums_but_no_host() -> None:
-    text = (files("flinkddl.runtime") / "jars.lock.json").read_text()
+    text = (files("flinkddl.runtime.machine") / "jars.lock.json").read_text()
     assert "://" not in text
     data = json.loads(text)
     for entry in data["spark"] + data["broker"]:

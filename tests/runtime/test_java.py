@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.broker_config import Listener, Security
-from flinkddl.runtime.java import find_java, parse_major
-from flinkddl.runtime.kafka_config import python_client_config
+from flinkddl.runtime.broker.config import Listener, Security
+from flinkddl.runtime.kafka.config import python_client_config
+from flinkddl.runtime.machine.java import find_java, parse_major
 
 if TYPE_CHECKING:
     from pathlib import Path

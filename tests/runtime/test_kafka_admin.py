@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.kafka_admin import KafkaAdmin
-from flinkddl.runtime.kafka_config import python_client_config
+from flinkddl.runtime.kafka.admin import KafkaAdmin
+from flinkddl.runtime.kafka.config import python_client_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from flinkddl.runtime.broker import Broker
+    from flinkddl.runtime.broker.server import Broker
 
 
 @pytest.mark.kafka

@@ -10,8 +10,8 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.kerberos import Login, parse
-from flinkddl.runtime.kerberos_start import check_session, joined, take_settings
+from flinkddl.runtime.kafka.kerberos import Login, parse
+from flinkddl.runtime.kafka.kerberos_start import check_session, joined, take_settings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,10 +8,10 @@ import pytest
 
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.lower.script import Start, compile_script
-from flinkddl.runtime.checkpoint import job_folder, mark_drained, open_checkpoint
-from flinkddl.runtime.hold import take
-from flinkddl.runtime.neighbours import check_neighbours
-from flinkddl.runtime.storage import LOCAL
+from flinkddl.runtime.storage.checkpoint import job_folder, mark_drained, open_checkpoint
+from flinkddl.runtime.storage.file_systems import LOCAL
+from flinkddl.runtime.storage.hold import take
+from flinkddl.runtime.storage.neighbours import check_neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Collection

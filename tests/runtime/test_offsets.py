@@ -7,7 +7,10 @@ import pytest
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
 from flinkddl.records import replace
-from flinkddl.runtime.checkpoint import (
+from flinkddl.runtime.job.failures import brief, job_failed, records_in_question
+from flinkddl.runtime.kafka.offsets import assigned, parse_specific, spark_options, stop_condition
+from flinkddl.runtime.session.errors import reason
+from flinkddl.runtime.storage.checkpoint import (
     fingerprint,
     first_difference,
     forget_stops,
@@ -15,9 +18,7 @@ from flinkddl.runtime.checkpoint import (
     mark_drained,
     open_checkpoint,
 )
-from flinkddl.runtime.failures import brief, job_failed, reason, records_in_question
-from flinkddl.runtime.offsets import assigned, parse_specific, spark_options, stop_condition
-from flinkddl.runtime.storage import LOCAL
+from flinkddl.runtime.storage.file_systems import LOCAL
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,9 +14,9 @@ from flinkddl import sqltypes as t
 from flinkddl.catalog.model import Table
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.lower.script import compile_script
-from flinkddl.runtime import payloads
-from flinkddl.runtime.payloads import Payloads
-from flinkddl.runtime.topic_reader import TopicTable, differences
+from flinkddl.runtime.kafka import payloads
+from flinkddl.runtime.kafka.payloads import Payloads
+from flinkddl.runtime.kafka.reader import TopicTable, differences
 
 JSON = Payloads(payloads.json_reader, payloads.json_reader)
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from flinkddl.cli.live import JsonDisplay, Panel, display, headline
+from flinkddl.cli.meter import JobMeter
+from flinkddl.cli.metrics import health, metrics_text, serve
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.lower import job as J
-from flinkddl.runtime.live import JsonDisplay, Panel, display, headline
-from flinkddl.runtime.meter import JobMeter
-from flinkddl.runtime.metrics import health, metrics_text, serve
-from flinkddl.runtime.progress import OperatorState, Progress, progress_line, read_progress
+from flinkddl.runtime.job.progress import OperatorState, Progress, progress_line, read_progress
 
 EVENT: dict[str, Any] = {
     "batchId": 17,

@@ -9,8 +9,8 @@ import pytest
 from flinkddl.diagnostics import Diagnostic
 from flinkddl.lower.restarts import ENDLESS, NONE, USUAL, RestartStrategy
 from flinkddl.records import replace
-from flinkddl.runtime.failures import JobFailed
-from flinkddl.runtime.restarts import Backoff, Restarts
+from flinkddl.runtime.job.failures import JobFailed
+from flinkddl.runtime.job.restarts import Backoff, Restarts
 
 
 class Clock:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from flinkddl.runtime.session import JOB_SETTINGS, job_session, log_file
+from flinkddl.runtime.machine.cache import log_file
+from flinkddl.runtime.session.sessions import JOB_SETTINGS, job_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,7 +54,7 @@ USERS_OWN = """
 import os, sys
 os.environ["PYSPARK_PYTHON"] = sys.executable
 from pyspark.sql import SparkSession
-from flinkddl.runtime.session import adopt_session, job_session
+from flinkddl.runtime.session.sessions import adopt_session, job_session
 builder = SparkSession.builder.master("local[1]").config("spark.driver.memory", "800m")
 own = builder.config("spark.ui.enabled", "false").getOrCreate()
 job = job_session(adopt_session(own), {})

@@ -11,11 +11,11 @@ from flinkddl.api import Catalog
 from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.lower.script import Start, compile_script
-from flinkddl.runtime import sink_needs
-from flinkddl.runtime.broker import Broker, BrokerOptions
-from flinkddl.runtime.broker_config import Listener
-from flinkddl.runtime.kafka_admin import KafkaAdmin
-from flinkddl.runtime.sink_needs import check_sink
+from flinkddl.runtime.broker.config import Listener
+from flinkddl.runtime.broker.server import Broker, BrokerOptions
+from flinkddl.runtime.kafka import sink_needs
+from flinkddl.runtime.kafka.admin import KafkaAdmin
+from flinkddl.runtime.kafka.sink_needs import check_sink
 from tests.support.topics import committed, send
 
 if TYPE_CHECKING:

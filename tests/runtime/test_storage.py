@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.storage import LOCAL, SparkStorage, local_path, storage_of
+from flinkddl.runtime.storage.file_systems import LOCAL, SparkStorage, local_path, storage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.storage import Storage
+    from flinkddl.runtime.storage.file_systems import Storage
 
 
 @pytest.mark.parametrize(

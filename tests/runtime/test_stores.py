@@ -16,13 +16,13 @@ from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.lower import job as J
 from flinkddl.lower.script import Start, compile_script
-from flinkddl.runtime import stores
-from flinkddl.runtime.broker import Broker, BrokerOptions
-from flinkddl.runtime.broker_config import Listener
-from flinkddl.runtime.handover import From, take_over
-from flinkddl.runtime.java import find_java
-from flinkddl.runtime.kafka_admin import KafkaAdmin
-from flinkddl.runtime.offsets import branches, spark_options
+from flinkddl.runtime.broker.config import Listener
+from flinkddl.runtime.broker.server import Broker, BrokerOptions
+from flinkddl.runtime.job.handover import From, take_over
+from flinkddl.runtime.kafka import stores
+from flinkddl.runtime.kafka.admin import KafkaAdmin
+from flinkddl.runtime.kafka.offsets import branches, spark_options
+from flinkddl.runtime.machine.java import find_java
 from tests.runtime.jobs import produce
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from flinkddl.api import Catalog
 from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.lower.script import Start, compile_script
-from flinkddl.runtime.checkpoint import open_checkpoint
-from flinkddl.runtime.handover import From, take_over
+from flinkddl.runtime.job.handover import From, take_over
+from flinkddl.runtime.storage.checkpoint import open_checkpoint
 from tests.runtime.jobs import produce
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.broker import Broker
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.broker.server import Broker
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 pytestmark = pytest.mark.kafka
 Topics = "Callable[..., str]"

@@ -17,7 +17,7 @@ from tests.support.seeds import meant
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.broker import Broker
+    from flinkddl.runtime.broker.server import Broker
 
 
 GROUPS = 4  # each a test of its own, whose samples run side by side

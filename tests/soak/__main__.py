@@ -125,8 +125,8 @@ def _killed(folder: Path, total: int) -> int:
 
 
 def main() -> None:
-    from flinkddl.runtime.broker import Broker, BrokerOptions
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.broker.server import Broker, BrokerOptions
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--queries", type=int, default=20)

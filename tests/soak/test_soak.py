@@ -14,8 +14,8 @@ from tests.soak.queries import QUERIES, script
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from flinkddl.runtime.broker import Broker
-    from flinkddl.runtime.kafka_admin import KafkaAdmin
+    from flinkddl.runtime.broker.server import Broker
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 
 def test_every_query_is_planned() -> None:

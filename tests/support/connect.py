@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flinkddl.runtime import watchdog
-from flinkddl.runtime.connect import KAFKA_JARS
-from flinkddl.runtime.jars import resolve_jars
+from flinkddl.runtime.broker import watchdog
+from flinkddl.runtime.machine.jars import resolve_jars
+from flinkddl.runtime.session.connect import KAFKA_JARS
 from tests.support.spark import viewfs_conf
 
 if TYPE_CHECKING:

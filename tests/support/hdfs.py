@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.jvm.build import spark_jars
-from flinkddl.runtime.java import find_java
+from flinkddl.runtime.machine.java import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

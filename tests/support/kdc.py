@@ -16,7 +16,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from flinkddl.runtime.broker import free_ports
+from flinkddl.runtime.broker.server import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,7 +23,7 @@ _SQL = {
 
 def kernel_session(**more: str) -> SparkSession:
     """Return a session of this process's Spark, which has every jar that other tests need as well."""
-    from flinkddl.runtime.session import SparkOptions, build_session
+    from flinkddl.runtime.session.sessions import SparkOptions, build_session
 
     os.environ["TZ"] = "UTC"
     time.tzset()

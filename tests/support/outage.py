@@ -7,10 +7,10 @@ import signal
 import subprocess
 import sys
 
-from flinkddl.runtime import watchdog
-from flinkddl.runtime.broker import JVM_FLAGS, LOGGING, Broker, BrokerOptions
-from flinkddl.runtime.jars import resolve_jars
-from flinkddl.runtime.java import find_java
+from flinkddl.runtime.broker import watchdog
+from flinkddl.runtime.broker.server import JVM_FLAGS, LOGGING, Broker, BrokerOptions
+from flinkddl.runtime.machine.jars import resolve_jars
+from flinkddl.runtime.machine.java import find_java
 
 
 class Outages(Broker):

@@ -53,8 +53,8 @@ class SparkStart:
     def _run(self) -> None:
         try:
             if self._remote is None:
-                from flinkddl.runtime.jars import spark_jars
-                from flinkddl.runtime.java import find_java
+                from flinkddl.runtime.machine.jars import spark_jars
+                from flinkddl.runtime.machine.java import find_java
 
                 self.phase = "looking for Java"
                 find_java()

@@ -8,7 +8,7 @@ from flinkddl import sqltypes as T
 from flinkddl.cli.shell.results import ChangelogResult, TableResult
 from flinkddl.cli.tables import Columns
 from flinkddl.plan.nodes import Field
-from flinkddl.runtime.changes import Change, RowKind
+from flinkddl.runtime.job.changes import Change, RowKind
 
 COLUMNS = Columns.of((Field("k", T.STRING), Field("n", T.INT)), {})
 

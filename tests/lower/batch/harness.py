@@ -100,7 +100,7 @@ def run(spark: Any, node: N.Node, zone: str = "UTC", **config: str) -> list[tupl
 
 def frames(spark: Any, ctx: Lowering) -> dict[str, Any]:
     """Return the DataFrame of every step."""
-    from flinkddl.runtime.steps import apply_step
+    from flinkddl.runtime.job.steps import apply_step
 
     made: dict[str, Any] = {}
     for step in ctx.steps:

@@ -23,7 +23,7 @@ from flinkddl.lower.stream import Accepts, lower_for
 from flinkddl.lower.stream.base import HANDLERS, Want
 from flinkddl.plan import nodes as N
 from flinkddl.records import dataclass
-from flinkddl.runtime.steps import apply_step
+from flinkddl.runtime.job.steps import apply_step
 from flinkddl.sqltypes import quote, spark_type
 
 END = "2199-01-01 00:00:00"

@@ -1,0 +1,173 @@
+"""How a running write is doing, as one frozen record out of Spark's StreamingQueryProgress, and as a line of text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.runtime.job.writers import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Ends = dict[str, dict[int, int]]
+
+
+@dataclass(frozen=True)
+class OperatorState:
+    """State of one stateful operator: Spark's name of it, rows kept, memory in bytes."""
+
+    operator: str
+    rows: int
+    memory: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One finished micro-batch of one write.
+
+    ``rate`` is input rows a second while the batch ran; ``lag`` records not yet read per topic; ``rows_out`` is -1
+    where the sink does not say; ``upserts`` / ``tombstones`` count Kafka records; ``watermark`` is ISO text or None;
+    ``ends`` are the offsets read so far (next to read) per topic and partition; ``waiting`` is Spark's own status line.
+    """
+
+    write: str
+    table: str
+    batch: int
+    time: str
+    rows_in: int
+    rate: float
+    rows_out: int
+    upserts: int
+    tombstones: int
+    watermark: str | None
+    state: tuple[OperatorState, ...]
+    late_rows: int
+    batch_ms: int
+    lag: Mapping[str, int] = field(default_factory=dict)
+    ends: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    waiting: str = ""
+
+    @property
+    def did_something(self) -> bool:
+        """Whether rows came in or went out."""
+        return bool(self.rows_in or self.rows_out > 0 or self.upserts or self.tombstones)
+
+    @property
+    def state_rows(self) -> int:
+        """Rows kept by all operators."""
+        return sum(s.rows for s in self.state)
+
+    @property
+    def state_bytes(self) -> int:
+        """Memory of all operators."""
+        return sum(s.memory for s in self.state)
+
+
+def read_progress(write: str, table: str, data: Mapping[str, Any], waiting: str = "") -> Progress:
+    """Return the record of one progress event, given as the mapping of its JSON form."""
+    sources, states = data.get("sources", []), data.get("stateOperators", [])
+    observed = _observed(data)
+    ends, lag = _positions(sources)
+    tombstones = int(observed.get("tombstones") or 0)
+    return Progress(
+        write=write,
+        table=table,
+        batch=int(data["batchId"]),
+        time=str(data["timestamp"]),
+        rows_in=sum(int(s.get("numInputRows") or 0) for s in sources),
+        rate=sum(float(s.get("processedRowsPerSecond") or 0) for s in sources),
+        rows_out=int((data.get("sink") or {}).get("numOutputRows", -1)),
+        upserts=int(observed.get("rows") or 0) - tombstones,
+        tombstones=tombstones,
+        watermark=_watermark(data),
+        state=tuple(_operator(s) for s in states),
+        late_rows=sum(int(s.get("numRowsDroppedByWatermark") or 0) for s in states),
+        batch_ms=int((data.get("durationMs") or {}).get("triggerExecution", 0)),
+        lag=lag,
+        ends=ends,
+        waiting=waiting,
+    )
+
+
+def _observed(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the observed counts. Over Spark Connect PySpark hands out values and schema as they stand in its JSON."""
+    found = (data.get("observedMetrics") or {}).get(METRICS) or {}
+    counts: Mapping[str, Any] = found.asDict() if hasattr(found, "asDict") else found
+    if counts.keys() == {"values", "schema"}:
+        return dict(zip((f["name"] for f in counts["schema"]["fields"]), counts["values"], strict=True))
+    return counts
+
+
+def _operator(state: Mapping[str, Any]) -> OperatorState:
+    return OperatorState(state["operatorName"], int(state["numRowsTotal"]), int(state["memoryUsedBytes"]))
+
+
+def _watermark(data: Mapping[str, Any]) -> str | None:
+    mark = (data.get("eventTime") or {}).get("watermark")
+    return None if mark is None or str(mark).startswith("1970-01-01T00:00:00") else str(mark)
+
+
+def _positions(sources: list[Any]) -> tuple[Ends, dict[str, int]]:
+    ends: Ends = {}
+    behind: dict[str, dict[int, int]] = {}
+    for source in sources:
+        end, latest = offsets_in(source.get("endOffset")), offsets_in(source.get("latestOffset"))
+        for topic, places in end.items():
+            known, rest = ends.setdefault(topic, {}), behind.setdefault(topic, {})
+            known.update({p: max(o, known.get(p, 0)) for p, o in places.items()})
+            rest.update({p: max(latest.get(topic, {}).get(p, o) - o, rest.get(p, 0)) for p, o in places.items()})
+    lag = {topic: sum(rest.values()) for topic, rest in behind.items()}
+    return ends, lag
+
+
+def offsets_in(value: Any) -> Ends:
+    """Return Kafka offsets out of a source's JSON; other sources' positions (a number, a log offset) give none."""
+    data = json.loads(value) if isinstance(value, str) and value.startswith("{") else value
+    if not isinstance(data, dict):
+        return {}
+    return {t: {int(p): int(o) for p, o in ps.items()} for t, ps in data.items() if isinstance(ps, dict)}
+
+
+def short(table: str) -> str:
+    """Return a table's path without the catalog and database that every session begins with."""
+    return table.removeprefix("default_catalog.default_database.")
+
+
+def progress_fields(p: Progress) -> dict[str, Any]:
+    """Return a batch as plain data for a JSON log; what is not known is left out."""
+    fields: dict[str, Any] = {
+        "sink": short(p.table or p.write),
+        "batch": p.batch,
+        "batch_ms": p.batch_ms,
+        "rows_in": p.rows_in,
+        "rows_per_second": round(p.rate, 1),
+        "rows_out": p.rows_out if p.rows_out >= 0 else None,
+        "upserts": p.upserts,
+        "tombstones": p.tombstones,
+        "lag": dict(p.lag),
+        "watermark": p.watermark,
+        "state_rows": p.state_rows if p.state else None,
+        "state_bytes": p.state_bytes if p.state else None,
+        "late_rows": p.late_rows,
+    }
+    return {k: v for k, v in fields.items() if v is not None}
+
+
+def progress_line(progress: Progress) -> str:
+    """Return the plain line of a batch: ``[12:00:04] batch 17 · 48,100 rows/s in · 312 upserts ...``."""
+    parts = [f"[{progress.time[11:19]}] batch {progress.batch}", f"{progress.rate:,.0f} rows/s in"]
+    if progress.upserts or progress.tombstones:
+        parts.append(f"{progress.upserts:,} upserts, {progress.tombstones:,} tombstones out")
+    elif progress.rows_out >= 0:
+        parts.append(f"{progress.rows_out:,} rows out")
+    if progress.lag:
+        parts.append("lag " + ", ".join(f"{n:,}" for n in progress.lag.values()))
+    if progress.watermark:
+        parts.append(f"watermark {progress.watermark[11:19]}")
+    if progress.state:
+        parts.append(f"state {progress.state_rows:,} keys, {progress.state_bytes / 1e6:.1f} MB")
+    if progress.late_rows:
+        parts.append(f"{progress.late_rows:,} late rows dropped")
+    return " · ".join(parts)

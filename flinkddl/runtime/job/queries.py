@@ -1,0 +1,135 @@
+"""The streaming queries of a job, one a write: how they start, what they have told of their batches, how they fail."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime.job.failures import job_failed
+from flinkddl.runtime.job.progress import read_progress
+from flinkddl.runtime.job.writers import DriverSink, start_query
+from flinkddl.runtime.session.connect import MemoryRows, is_connect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from flinkddl.lower.job import SparkJob, Write
+    from flinkddl.runtime.job.failures import JobFailed
+    from flinkddl.runtime.job.progress import Progress
+    from flinkddl.runtime.job.writers import Rows
+    from flinkddl.runtime.kafka.admin import Offsets
+    from flinkddl.runtime.storage.checkpoint import Checkpoint
+
+Batch = tuple["Write", "Progress", Any]  # (write, its batch, Spark's own report of it)
+
+
+class Queries:
+    """``running`` by write, and ``latest``: the last finished batch of each."""
+
+    def __init__(self, spark: SparkSession, job: SparkJob, on_rows: Callable[[Rows], None] | None) -> None:
+        self.running: dict[str, StreamingQuery] = {}
+        self.latest: dict[str, Progress] = {}
+        self.trigger: Mapping[str, Any] = {}
+        self._spark = spark
+        self._job = job
+        self._on_rows = on_rows
+        self._remote_rows: dict[str, MemoryRows] = {}
+        self._driver_sinks: dict[str, DriverSink] = {}
+        self._tables = count()
+
+    def start(self, write: Write, frame: DataFrame, checkpoint: Checkpoint) -> None:
+        """Start the query of a write by ``trigger``. Raises JobFailed when Spark refuses it."""
+        try:
+            self.running[write.name] = self._start(frame, write, checkpoint.location(write.name))
+        except FlinkDdlError:
+            raise
+        except Exception as error:
+            raise job_failed(self._job, write, error) from error
+
+    def _start(self, frame: DataFrame, write: Write, location: str) -> StreamingQuery:
+        if not write.on_driver:
+            return start_query(frame, write, self.trigger, location)
+        if write.name not in self._driver_sinks:
+            self._driver_sinks[write.name] = DriverSink(frame, write, self._on_rows)
+        sink = self._driver_sinks[write.name]
+        if not is_connect(self._spark):
+            return start_query(frame, write, self.trigger, location, sink)
+        table = f"flinkddl_rows_{next(self._tables)}"
+        rows = self._remote_rows[write.name] = MemoryRows(self._spark, table, sink.take)
+        return rows.start(frame, write.mode, location, self.trigger)
+
+    def active(self) -> list[str]:
+        """Return the writes whose query has not ended."""
+        return [name for name, query in self.running.items() if query.isActive]
+
+    def quiet(self) -> bool:
+        """Whether every query has read all there is and waits."""
+        return all(map(_quiet, self.running.values()))
+
+    def message(self, write: str) -> str:
+        """Return what the query of a write does, in Spark's words; nothing where none runs."""
+        query = self.running.get(write)
+        try:
+            return str(query.status["message"]) if query is not None and query.isActive else ""
+        except Exception:  # noqa: BLE001 - Java or the server may be gone: the supervisor says so
+            return ""
+
+    def collect(self) -> Iterator[Batch]:
+        """Yield the batches that have finished since the last call, each noted as the latest of its write."""
+        for write in self._job.writes:
+            query = self.running.get(write.name)
+            if query is None:
+                continue
+            if write.name in self._remote_rows:
+                self._remote_rows[write.name].poll(query)
+            before = self.latest.get(write.name)
+            for event in _events(query, -1 if before is None else before.batch):
+                record = read_progress(write.name, write.table, event)
+                if before is None or (record.batch, record.time) > (before.batch, before.time):
+                    self.latest[write.name] = before = record
+                    yield write, record, event
+
+    def read_so_far(self) -> Offsets:
+        """Return the offsets that every write has read to: the smallest over the writes that read a topic."""
+        ends: Offsets = {}
+        for record in self.latest.values():
+            for topic, places in record.ends.items():
+                known = ends.setdefault(topic, dict(places))
+                known |= {p: min(o, known.get(p, o)) for p, o in places.items()}
+        return ends
+
+    def have_read(self, wanted: Offsets) -> bool:
+        """Whether every write has read to these offsets."""
+        if len(self.latest) < len(self._job.writes):
+            return False
+        read = self.read_so_far()
+        return all(o <= read.get(t, {}).get(p, 0) for t, places in wanted.items() for p, o in places.items())
+
+    def failures(self, known: Collection[str]) -> Iterator[JobFailed]:
+        """Yield what has failed, but for the writes that are known of."""
+        for write in self._job.writes:
+            query = self.running.get(write.name)
+            error = None if query is None or write.name in known else query.exception()
+            if error is not None:
+                yield job_failed(self._job, write, error)
+
+    def goes_on(self, write: str) -> bool:
+        """Whether the query of a write can be started again: a memory sink of a Connect server has no checkpoint."""
+        return write not in self._remote_rows
+
+
+def _events(query: StreamingQuery, seen: int) -> list[Any]:
+    """Return the progress events that may be new: usually the last one alone, which is cheap to ask for."""
+    last = query.lastProgress
+    if last is None:
+        return []
+    return [last] if last["batchId"] <= seen + 1 else list(query.recentProgress)
+
+
+def _quiet(query: StreamingQuery) -> bool:
+    status = query.status
+    return not status["isTriggerActive"] and not status["isDataAvailable"]

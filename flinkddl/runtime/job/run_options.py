@@ -1,0 +1,45 @@
+"""How a job is run, beside what its SQL says."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from flinkddl.runtime.job.progress import Progress
+    from flinkddl.runtime.job.writers import Rows
+
+
+def to_stderr(text: str) -> None:
+    """Say something to the user where nobody else takes it."""
+    sys.stderr.write(f"flinkddl: {text}\n")
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a job is run, beside what its SQL says.
+
+    ``checkpoint``: folder that outlives the run (a path or URI), None for a temporary one; ``fresh`` sets an old one
+    aside. ``from_first``: topics that were created again and are read from their first offset, the state kept.
+    ``on_rows`` takes the changes of ``flinkddl.collect`` writes, ``on_progress`` each finished batch, ``notice`` a line
+    for the user, ``warning`` one that must not be overlooked (by default a notice as well).
+    ``max_offsets_per_trigger`` bounds a batch of each Kafka source. ``frames`` are the views that hold DataFrames of
+    the user's own, by the name that the job reads them under. ``asked`` ends the waiting of a job that is being
+    started. ``script_jobs`` are the names of all jobs that belong together: state that lies under one of them is not
+    taken for this job's own.
+    """
+
+    checkpoint: str | None = None
+    fresh: bool = False
+    from_first: tuple[str, ...] = ()
+    on_rows: Callable[[Rows], None] | None = None
+    on_progress: Callable[[Progress], None] | None = None
+    notice: Callable[[str], None] = to_stderr
+    warning: Callable[[str], None] | None = None
+    max_offsets_per_trigger: int | None = None
+    frames: Mapping[str, str] = field(default_factory=dict)
+    asked: Callable[[], bool] = lambda: False
+    script_jobs: Collection[str] = ()

@@ -1,0 +1,1 @@
+"""What is asked of a Kafka cluster by the driver itself: topics, offsets, rights, single records."""

@@ -1,0 +1,135 @@
+"""Reading topics to their present end, again and again: for comparing what two engines have written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.runtime.kafka.admin import KafkaAdmin
+from flinkddl.runtime.kafka.config import python_client_config
+from flinkddl.runtime.kafka.payloads import Payloads, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import TracebackType
+
+
+class TopicReader:
+    """Follows topics from their first record. Committed records only; raises FD811 to FD814 like KafkaAdmin."""
+
+    def __init__(self, properties: Mapping[str, str], topics: Sequence[str]) -> None:
+        from kafka import KafkaConsumer, TopicPartition
+
+        with KafkaAdmin(properties) as admin:
+            parts = admin.partitions(topics)
+        self.places = [TopicPartition(t, p) for t, numbers in parts.items() for p in numbers]
+        config = python_client_config(properties)
+        self._consumer: Any = KafkaConsumer(**config, enable_auto_commit=False, isolation_level="read_committed")
+        self._consumer.assign(self.places)
+        self._consumer.seek_to_beginning()
+
+    def new_records(self) -> Iterator[Any]:
+        """Yield the records from where the last call ended up to the end of each partition as it is now."""
+        ends = self._consumer.end_offsets(self.places)
+        while any(self._consumer.position(p) < ends[p] for p in self.places):
+            for records in self._consumer.poll(timeout_ms=200).values():
+                yield from records
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._consumer.close()
+
+    def __enter__(self) -> TopicReader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@dataclass
+class TopicTable:
+    """What a topic holds: the last value of each key, or every row where there are no keys."""
+
+    payloads: Payloads
+    by_key: bool | None = None
+    records: int = 0
+    tombstones: int = 0
+    rows: dict[str, bytes] = field(default_factory=dict)
+    counted: Counter[str] = field(default_factory=Counter)
+
+    def take(self, records: Iterator[Any]) -> None:
+        """Take further records. Whether keys count is decided by the first record unless it was said before."""
+        for r in records:
+            if self.by_key is None:
+                self.by_key = r.key is not None
+            self.records += 1
+            self.tombstones += r.value is None
+            if self.by_key:
+                self._upsert(text(self.payloads.read_key(r.key)), r.value)
+            else:
+                key = "" if r.key is None else f"{text(self.payloads.read_key(r.key))} "
+                self.counted[key + text(self.payloads.read_value(r.value))] += 1
+
+    def _upsert(self, key: str, value: bytes | None) -> None:
+        if value is None:
+            self.rows.pop(key, None)
+        else:
+            self.rows[key] = value
+
+    def value(self, key: str) -> Any:
+        """Return the decoded value of a key."""
+        return self.payloads.read_value(self.rows.get(key))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One key (or row) that is not the same: its values, None where it is missing; counts for rows without a key."""
+
+    key: str
+    a: str | None
+    b: str | None
+
+
+def differences(a: TopicTable, b: TopicTable, ignore: Sequence[str] = ()) -> list[Difference]:
+    """Compare two topics: by key where both have keys, otherwise by row and how often it is there.
+
+    ``ignore`` are value fields that are left out, such as a time of processing.
+    """
+    if True in (a.by_key, b.by_key) and False not in (a.by_key, b.by_key):
+        keys = sorted(a.rows.keys() | b.rows.keys())
+        return [d for key in keys if (d := _by_key(key, a, b, ignore)) is not None]
+    rows = sorted(a.counted.keys() | b.counted.keys())
+    return [Difference(r, _times(a.counted[r]), _times(b.counted[r])) for r in rows if a.counted[r] != b.counted[r]]
+
+
+def _by_key(key: str, a: TopicTable, b: TopicTable, ignore: Sequence[str]) -> Difference | None:
+    left, right = a.rows.get(key), b.rows.get(key)
+    if left == right:
+        return None
+    values = [_without(t.value(key), ignore) for t in (a, b)]
+    if left is not None and right is not None and canonical(values[0]) == canonical(values[1]):
+        return None
+    shown = [None if raw is None else text(v) for raw, v in zip((left, right), values, strict=True)]
+    return Difference(key, *shown)
+
+
+def _without(value: Any, ignore: Sequence[str]) -> Any:
+    return {k: v for k, v in value.items() if k not in ignore} if isinstance(value, dict) and ignore else value
+
+
+def canonical(value: Any) -> Any:
+    """Return a value whose equality is that of its meaning: fields in any order, numbers by their amount."""
+    match value:
+        case dict():
+            return {k: canonical(v) for k, v in value.items()}
+        case list() | tuple():
+            return [canonical(v) for v in value]
+        case _:
+            return value
+
+
+def _times(count: int) -> str | None:
+    return f"{count} times" if count else None

@@ -1,0 +1,257 @@
+"""A SparkSession for flinkddl jobs: built here or taken as it is, and one child session a job.
+
+Only public PySpark calls are used after start-up, so that a Spark Connect session (``--remote``) does as well.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.diagnostics.secrets import SPARK_OPTIONS_REGEX, SPARK_REGEX, mask_urls
+from flinkddl.runtime.machine.cache import new_log
+from flinkddl.runtime.machine.jars import spark_jars
+from flinkddl.runtime.machine.java import find_java
+from flinkddl.runtime.session.connect import KAFKA_JARS, add_jars, await_server, is_connect, new_session
+from flinkddl.runtime.session.gone import quiet_py4j
+from flinkddl.runtime.session.pyfiles import ship, ship_to_server
+from flinkddl.runtime.session.sealing import KEY, new_key, sealing_key, set_setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+REDACTION = "spark.redaction.regex"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+JOB_SETTINGS: Mapping[str, str] = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    "spark.sql.jsonGenerator.ignoreNullFields": "false",
+    "spark.sql.chunkBase64String.enabled": "false",
+    "spark.sql.streaming.multipleWatermarkPolicy": "min",
+    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.catalog.flinkddl": "flinkddl.Functions",
+    "spark.sql.redaction.options.regex": SPARK_OPTIONS_REGEX,
+}
+"""What every job's own session is told; a job's settings come on top. See changelog.md, "What Spark must be told"."""
+
+START_SETTINGS: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "2g",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.structuredLogging.enabled": "false",
+    "spark.sql.streaming.stopTimeout": "60s",
+    REDACTION: SPARK_REGEX,
+}
+"""What a session built here starts with, unless the caller says otherwise."""
+
+_JARS = "spark.flinkddl.jars"  # of a Connect session: the jars of this machine that its jobs' sessions get
+
+_PY_FILES = "spark.flinkddl.pyFiles"  # ... and the Python modules
+
+_LOG4J = """\
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {log}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{HH:mm:ss.SSS}} %p %c: %m%n%ex
+logger.kafka.name = org.apache.kafka
+logger.kafka.level = error
+"""
+
+
+@dataclass(frozen=True)
+class SparkOptions:
+    """How to come by a session.
+
+    ``master``: where Spark runs (default ``local[*]``); ``remote``: a Spark Connect address instead; ``jars``: a folder
+    of jars instead of downloads; ``py_files``: Python modules for the workers; ``conf``: further Spark settings, which
+    win over ours.
+    """
+
+    master: str | None = None
+    remote: str | None = None
+    jars: str | None = None
+    py_files: tuple[str, ...] = ()
+    conf: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def build_session(options: SparkOptions = SparkOptions()) -> SparkSession:
+    """Start (or connect to) Spark and return its session.
+
+    Raises FD801 (no Java), FD802/FD803 (jars), FD810 (Spark does not start, with the log file's name).
+    """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if options.remote is not None:
+        return _connect(options.remote, options)
+    find_java()
+    quiet_py4j()
+    from pyspark.sql import SparkSession
+
+    log = new_log("spark")
+    logging.getLogger("SQLQueryContextLogger").disabled = True  # PySpark's JSON copy of each error, on stderr
+    builder = SparkSession.builder.appName("flinkddl").master(options.master or "local[*]")
+    for key, value in _start_conf(options, log).items():
+        builder = builder.config(key, value)
+    try:
+        with _stderr_to(log), _deaf_to_sigterm(log):
+            session = builder.getOrCreate()
+        ship(session, options.py_files)
+    except Exception as error:
+        raise FlinkDdlError.of(
+            "FD810", f"Spark did not start: {_first_line(error)}", help=f"its log is '{log}'"
+        ) from error
+    return session
+
+
+def _start_conf(options: SparkOptions, log: Path) -> dict[str, str]:
+    jars = [str(path) for path in spark_jars(options.jars)]
+    log4j = log.with_suffix(".properties")
+    log4j.write_text(_LOG4J.format(log=log), encoding="utf-8")
+    conf = {**START_SETTINGS, **JOB_SETTINGS, KEY: new_key(), "spark.jars": ",".join(jars)}
+    conf["spark.driver.extraClassPath"] = os.pathsep.join(jars)
+    if (options.master or "local").startswith("local"):
+        conf["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
+    conf |= options.conf
+    if REDACTION in options.conf:  # theirs beside ours
+        conf[REDACTION] = f"(?:{options.conf[REDACTION]})|(?:{SPARK_REGEX})"
+    java = [f"-Dlog4j2.configurationFile={log4j.as_uri()}", conf.get("spark.driver.extraJavaOptions", "")]
+    conf["spark.driver.extraJavaOptions"] = " ".join(java).strip()
+    for key in ("spark.jars", "spark.driver.extraClassPath"):
+        separator = "," if key == "spark.jars" else os.pathsep
+        conf[key] = separator.join(dict.fromkeys([*jars, *filter(None, options.conf.get(key, "").split(separator))]))
+    return conf
+
+
+def _connect(address: str, options: SparkOptions) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    try:
+        session: SparkSession = SparkSession.builder.remote(address).getOrCreate()
+        await_server(session, mask_urls(address), _say)
+        for key, value in options.conf.items():
+            session.conf.set(key, value)
+    except FlinkDdlError:
+        raise
+    except Exception as error:
+        raise FlinkDdlError.of(
+            "FD810",
+            f"no Spark Connect session at '{mask_urls(address)}': {mask_urls(_first_line(error))}",
+            help="check the address (sc://host:15002) and that `pip install 'pyspark[connect]'` was run",
+        ) from error
+    session.conf.set(_PY_FILES, os.pathsep.join(options.py_files))
+    return _noted(session, options.jars)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"flinkddl: {text}\n")
+
+
+def adopt_session(spark: SparkSession, jars: str | None = None) -> SparkSession:
+    """Make a user's own session fit for jobs: jars that its class path does not name are added to it.
+
+    Over Spark Connect each job has a session of its own, which gets them then: they are only noted here. Raises FD810
+    when nobody listens where its server should.
+    """
+    if is_connect(spark):
+        await_server(spark, say=_say)
+        return _noted(spark, jars)
+    for path in _missing(spark, jars):
+        spark.sql(f"ADD JAR '{path}'")
+    return spark
+
+
+def _noted(spark: SparkSession, jars: str | None) -> SparkSession:
+    kept = (str(p) for p in _missing(spark, jars) if not p.name.startswith(KAFKA_JARS))
+    spark.conf.set(_JARS, os.pathsep.join(kept))
+    return spark
+
+
+def extend_session(spark: SparkSession) -> None:
+    """Give the user's own session what plans of ours need where they run: functions, and over Connect jars."""
+    if is_connect(spark):
+        add_jars(spark, _own_jars(spark))
+    spark.conf.set("spark.sql.catalog.flinkddl", JOB_SETTINGS["spark.sql.catalog.flinkddl"])
+
+
+def _own_jars(spark: SparkSession) -> list[Path]:
+    if spark.conf.get(_JARS, None) is None:
+        adopt_session(spark)
+    return [Path(p) for p in (spark.conf.get(_JARS, "") or "").split(os.pathsep) if p]
+
+
+def _missing(spark: SparkSession, jars: str | None) -> tuple[Path, ...]:
+    present = spark.conf.get("spark.jars", "") or ""
+    return tuple(path for path in spark_jars(jars) if path.stem.rpartition("-")[0] not in present)
+
+
+def job_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+    """Return a child session with JOB_SETTINGS and the job's own settings; the parent's are untouched."""
+    if is_connect(spark):
+        child = new_session(spark, _own_jars(spark))
+        ship_to_server(child, filter(None, (spark.conf.get(_PY_FILES, "") or "").split(os.pathsep)))
+    else:
+        child = spark.newSession()
+    key = sealing_key(spark)
+    for name, value in {**JOB_SETTINGS, **settings}.items():
+        set_setting(child, name, value, key)
+    return child
+
+
+@contextmanager
+def _deaf_to_sigterm(log: Path) -> Iterator[None]:
+    """Let the JVM that is launched ignore SIGTERM, as PySpark lets it ignore SIGINT: Python ends it, after its jobs.
+
+    systemd and ``timeout`` send SIGTERM to every process there is, not to Python alone. ``spark-submit`` is a bash
+    script, which reads ``BASH_ENV`` first; what a shell ignores is ignored by what it becomes, and by a JVM too. It
+    goes when Python does, however that ends: its stdin closes.
+    """
+    before = os.environ.get("BASH_ENV")
+    start = log.with_suffix(".bash")
+    lines = ["trap '' TERM", f"export BASH_ENV={shlex.quote(before)}" if before else "unset BASH_ENV"]
+    start.write_text("\n".join([*lines, *([f". {shlex.quote(before)}"] if before else []), ""]), encoding="utf-8")
+    os.environ["BASH_ENV"] = str(start)
+    try:
+        yield
+    finally:
+        start.unlink(missing_ok=True)
+        if before is None:
+            os.environ.pop("BASH_ENV", None)
+        else:
+            os.environ["BASH_ENV"] = before
+
+
+@contextmanager
+def _stderr_to(log: Path) -> Iterator[None]:
+    """Send file descriptor 2 to a file while the JVM is launched: its start-up chatter is not the user's business.
+
+    The JVM keeps the file as its stderr for life, so later native messages land in the log as well.
+    """
+    sys.stderr.flush()
+    saved = os.dup(2)
+    try:
+        with log.open("ab") as handle:
+            os.dup2(handle.fileno(), 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,244 @@
+"""Where a streaming job keeps its progress, and whether the plan it belongs to is still the same."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower import job as J
+from flinkddl.lower.folders import folder_inside, folder_name
+from flinkddl.runtime.storage.file_systems import LOCAL, local_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from flinkddl.runtime.kafka.admin import Offsets
+    from flinkddl.runtime.storage.file_systems import Storage
+
+PLAN_FILE = "flinkddl-plan.json"
+PARTITIONS_FILE = "flinkddl-partitions.json"
+STOPS_FILE = "flinkddl-stops.json"
+END_FILE = "end.json"  # in the folder of a control stream: the row that ends the input
+Fingerprint = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The checkpoint of one job: its folder, whether it goes when the run ends, and the file system it lies in."""
+
+    root: str
+    temporary: bool
+    storage: Storage = LOCAL
+
+    @property
+    def local(self) -> Path | None:
+        """The folder as a local path, None where it lies in another file system."""
+        return local_path(self.root)
+
+    def location(self, write: str) -> str:
+        """Return ``checkpointLocation`` of one write's query."""
+        return f"{self.root}/{folder_inside(write)}"
+
+    def control(self, step: str) -> str:
+        """Return the folder of a control stream (see changelog.md, "End of input")."""
+        return f"{self.root}/control/{folder_inside(step)}"
+
+    def frame(self, step: str) -> str:
+        """Return the folder into which a batch DataFrame of a streaming job is written."""
+        return f"{self.root}/frames/{folder_inside(step)}"
+
+    def started(self, write: str) -> bool:
+        """Whether a query of that name has planned a batch here before: then its offsets win over any start mode."""
+        return any(name.isdigit() for name in self.storage.names(f"{self.location(write)}/offsets"))
+
+    def remove(self) -> None:
+        """Remove a temporary checkpoint; a lasting one stays."""
+        if self.temporary:
+            with suppress(FlinkDdlError):
+                self.storage.remove(self.root)
+
+
+def job_folder(root: str, job: J.SparkJob) -> str:
+    """Return the folder of a job below ``root`` (a path or URI)."""
+    return f"{root.rstrip('/')}/{folder_name(job.name)}"
+
+
+def open_checkpoint(
+    job: J.SparkJob, folder: str | None, *, fresh: bool = False, storage: Storage = LOCAL
+) -> Checkpoint:
+    """Return the checkpoint of a job below ``folder``, or a temporary one.
+
+    Raises FD820 when it was written by another plan, FD821 when that run was drained to its end and FD822 when its file
+    system refuses; ``fresh`` sets an old one aside (``NAME.old-<time>``) instead.
+    """
+    if folder is None:
+        return Checkpoint(temporary_folder(job), temporary=True)
+    if storage is LOCAL:
+        folder = str(local_path(folder) or folder)
+    checkpoint = Checkpoint(job_folder(folder, job), temporary=False, storage=storage)
+    if fresh and storage.names(checkpoint.root):
+        set_aside(storage, checkpoint.root)
+    stored = stored_plan(storage, checkpoint.root)
+    if stored is not None:
+        _check(checkpoint, stored, fingerprint(job))
+        if job.trigger[0] != "availableNow":
+            _check_no_end(checkpoint)
+    _store(checkpoint, job, drained=False)
+    return checkpoint
+
+
+def set_aside(storage: Storage, folder: str) -> None:
+    """Give a job's folder a name with the time, under which nobody looks for it."""
+    storage.move(folder, f"{folder}.old-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 1000:03d}")
+
+
+def temporary_folder(job: J.SparkJob) -> str:
+    """Make a folder of this machine that only this user reads. Raises FD822."""
+    try:
+        return tempfile.mkdtemp(prefix=f"flinkddl-{folder_name(job.name)[:40]}-")
+    except OSError as error:
+        message = f"no temporary checkpoint can be made: {error.strerror or error}"
+        raise FlinkDdlError.of("FD822", message, help="point TMPDIR to a folder that this user may write") from error
+
+
+def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
+    """Return what a job's folder says about the run that wrote it; None where none did. Raises FD822."""
+    text = storage.read(f"{folder}/{PLAN_FILE}")
+    if text is None:
+        return None
+    try:
+        stored: dict[str, Any] = json.loads(text)
+        return {"drained": stored["drained"], "plan": [(str(name), str(words)) for name, words in stored["plan"]]} | {
+            "job": stored.get("job", folder.rpartition("/")[2]),
+            "queries": [(str(sink), str(query)) for sink, query in stored.get("queries", ())],
+        }
+    except (ValueError, KeyError, TypeError) as error:
+        message = f"'{folder}/{PLAN_FILE}' is no plan of ours: {error}"
+        raise FlinkDdlError.of("FD822", message, help="start anew with --fresh, or with another folder") from error
+
+
+def holds_positions(job: J.SparkJob, folder: str, storage: Storage = LOCAL) -> bool:
+    """Whether a checkpoint below ``folder`` has planned a batch of this job before."""
+    checkpoint = Checkpoint(job_folder(folder, job), temporary=False, storage=storage)
+    return any(checkpoint.started(w.name) for w in job.writes)
+
+
+def changed_partitions(
+    checkpoint: Checkpoint, places: Mapping[str, Mapping[str, list[int]]], *, known: bool
+) -> set[str]:
+    """Return the partitions (``topic-0``) that this run and the one before do not share; note those of this run.
+
+    ``known`` says that the run before has planned a batch. Sources without names are known to Spark by their order.
+    """
+    file = f"{checkpoint.root}/{PARTITIONS_FILE}"
+    now = {f"{topic}-{p}" for read in places.values() for topic, numbers in read.items() for p in numbers}
+    before = checkpoint.storage.read(file) if known else None
+    if before is not None:
+        return now ^ set(json.loads(before))
+    checkpoint.storage.write(file, json.dumps(sorted(now)))
+    return set()
+
+
+def kept_stops(checkpoint: Checkpoint, stops: dict[str, Offsets], *, known: bool) -> dict[str, Offsets]:
+    """Return the stop offsets per read: those of the run that this one goes on from, else ``stops``, which are noted.
+
+    As in Flink, whose checkpoints hold a bounded source's stop: what came in since is not read. ``known`` says that a
+    batch was planned.
+    """
+    if checkpoint.temporary or not stops:
+        return stops
+    file = f"{checkpoint.root}/{STOPS_FILE}"
+    before = checkpoint.storage.read(file) if known else None
+    if before is None:
+        checkpoint.storage.write(file, json.dumps(stops))
+        return stops
+    kept = {read: _numbered(topics) for read, topics in json.loads(before).items()}
+    return {read: kept.get(read, offsets) for read, offsets in stops.items()}
+
+
+def _numbered(topics: Mapping[str, Mapping[str, int]]) -> Offsets:
+    return {topic: {int(p): offset for p, offset in places.items()} for topic, places in topics.items()}
+
+
+def forget_stops(checkpoint: Checkpoint) -> None:
+    """Note that the run came to its end: the next one has stops of its own."""
+    if not checkpoint.temporary:
+        checkpoint.storage.remove(f"{checkpoint.root}/{STOPS_FILE}")
+
+
+def mark_drained(checkpoint: Checkpoint, job: J.SparkJob) -> None:
+    """Note that the run ended with a last watermark, after which it cannot go on."""
+    if not checkpoint.temporary:
+        _store(checkpoint, job, drained=True)
+
+
+def _store(checkpoint: Checkpoint, job: J.SparkJob, *, drained: bool) -> None:
+    what = {"job": job.name, "drained": drained, "plan": fingerprint(job), "queries": job.queries()}
+    checkpoint.storage.write(f"{checkpoint.root}/{PLAN_FILE}", json.dumps(what, indent=1, ensure_ascii=False))
+
+
+def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], now: Fingerprint) -> None:
+    again = "start anew with --fresh (the old checkpoint is set aside, not deleted)"
+    if stored["drained"]:
+        message = f"the run of checkpoint '{checkpoint.root}' was drained: all its windows were closed, it cannot go on"
+        raise FlinkDdlError.of("FD821", message, help=again)
+    before: Fingerprint = tuple(stored["plan"])
+    if before != now:
+        raise FlinkDdlError.of(
+            "FD820",
+            f"the checkpoint '{checkpoint.root}' belongs to another plan: {first_difference(before, now)}",
+            help=f"go back to the old query, or {again}",
+        )
+
+
+def _check_no_end(checkpoint: Checkpoint) -> None:
+    """Refuse what a drain has begun with: rows behind the end of time would all be late, and dropped without a word."""
+    storage, control = checkpoint.storage, f"{checkpoint.root}/control"
+    if any(END_FILE in storage.names(f"{control}/{step}") for step in storage.names(control)):
+        message = f"the run of checkpoint '{checkpoint.root}' ended while it was drained: it cannot go on"
+        help = "start anew with --fresh (the old checkpoint is set aside); its last windows may not have been written"
+        raise FlinkDdlError.of("FD821", message, help=help)
+
+
+_COLUMNS = frozenset({"Project", "Sink", "state"})
+
+
+def first_difference(before: Fingerprint, now: Fingerprint) -> str:
+    """Say in words where two plans part: the operator, what it was and what it is.
+
+    Of several changes in plans of one shape, the first of an operator that is not a mere list of columns.
+    """
+    if [name for name, _ in before] == [name for name, _ in now]:
+        changed = [(name, old, new) for (name, old), (_, new) in zip(before, now, strict=True) if old != new]
+        name, old, new = next((c for c in changed if c[0] not in _COLUMNS), changed[0])
+        return f"operator '{name}' was '{old}' and is '{new}'"
+    for (old_name, _), (name, _) in zip(before, now, strict=False):
+        if old_name != name:
+            return f"operator '{old_name}' is now '{name}'"
+    if len(before) > len(now):
+        return f"operator '{before[len(now)][0]}' is gone"
+    return f"operator '{now[len(before)][0]}' is new"
+
+
+def fingerprint(job: J.SparkJob) -> Fingerprint:
+    """Return what a checkpoint must match: the job's own list, or else its steps without positions and secrets."""
+    return job.fingerprint or tuple(_derived(job))
+
+
+_LEFT_OUT = {"name", "note", "start", "stop", "table", "options"}
+_TELLING_OPTIONS = ("subscribe", "subscribePattern", "assign", "topic", "path")
+
+
+def _derived(job: J.SparkJob) -> Iterator[tuple[str, str]]:
+    items: tuple[J.Step | J.Write, ...] = (*job.steps, *job.writes)
+    for item in items:
+        parts = [f"{f.name}={getattr(item, f.name)!r}" for f in fields(item) if f.name not in _LEFT_OUT]
+        if isinstance(item, J.Read | J.Write):
+            parts += [f"{key}={item.options[key]}" for key in _TELLING_OPTIONS if key in item.options]
+        yield item.name, f"{type(item).__name__} {', '.join(parts)}"

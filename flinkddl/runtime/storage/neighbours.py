@@ -1,0 +1,88 @@
+"""State of other jobs beside a checkpoint: is it this job's own, under the name that it had before?
+
+A job's folder is its name. Under another name (a sink is renamed, ``pipeline.name`` is set, an INSERT moves into a
+statement set) it would begin anew beside its state, and write everything again, without a word.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower.folders import folder_name
+from flinkddl.runtime.storage.checkpoint import fingerprint, job_folder, stored_plan
+from flinkddl.runtime.storage.hold import holder
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from flinkddl.lower.job import SparkJob
+    from flinkddl.runtime.storage.file_systems import Storage
+
+_ASIDE = re.compile(r"\.old-\d{8}-\d{6}-\d{3}")
+
+
+def check_neighbours(storage: Storage, root: str, job: SparkJob, others: Collection[str]) -> None:
+    """Raise FD825 when a job that has no state below ``root`` reads and asks for the same as one that has.
+
+    ``others``: the names of this script's jobs; what lies under them is theirs. State that a live run holds is that
+    run's, a drained one cannot be gone on from, and a run that read nothing has none.
+    """
+    folder = job_folder(root, job)
+    if not job.queries() or stored_plan(storage, folder) is not None:
+        return
+    claimed = {folder_name(name) for name in others}
+    for name, place in _beside(storage, folder):
+        stored = None if name in claimed or _ASIDE.search(name) else stored_plan(storage, place)
+        if stored is None or stored["drained"] or not _alike(stored, job):
+            continue
+        if _has_read(storage, place) and holder(storage, place) is None:
+            raise _refusal(job, stored, place)
+
+
+def _beside(storage: Storage, folder: str) -> Iterator[tuple[str, str]]:
+    """Yield name and folder of the other jobs; a script's job lies in a folder of its name, twice."""
+    above, _, own = folder.rpartition("/")
+    root, _, again = above.rpartition("/")
+    twice = again == own
+    for name in sorted(storage.names(root if twice else above)):
+        if name != own:
+            yield name, f"{root}/{name}/{name}" if twice else f"{above}/{name}"
+
+
+def _alike(stored: Mapping[str, Any], job: SparkJob) -> bool:
+    wanted = {query for _, query in job.queries()}
+    if stored["queries"]:
+        return any(query in wanted for _, query in stored["queries"])
+    return _below_sinks(stored["plan"]) == _below_sinks(fingerprint(job))  # written before plans held queries
+
+
+def _below_sinks(plan: Any) -> list[Any]:
+    return [entry for entry in plan if entry[0] != "Sink"]
+
+
+def _has_read(storage: Storage, folder: str) -> bool:
+    return any(n.isdigit() for write in storage.names(folder) for n in storage.names(f"{folder}/{write}/offsets"))
+
+
+def _refusal(job: SparkJob, stored: Mapping[str, Any], place: str) -> FlinkDdlError:
+    old = stored["job"]
+    message = (
+        f"job '{job.name}' would start anew, beside the state of job '{old}' at '{place}', "
+        "which reads the same sources with the same query"
+    )
+    return FlinkDdlError.of(
+        "FD825", message, help=f"{_how_to_adopt(job, stored)}; to start anew beside it, run with --fresh"
+    )
+
+
+def _how_to_adopt(job: SparkJob, stored: Mapping[str, Any]) -> str:
+    old = stored["job"]
+    if tuple(stored["plan"]) == fingerprint(job):
+        quoted = old.replace("'", "''")
+        return f"to go on from that state, SET 'pipeline.name' = '{quoted}'"
+    before, now = [sink for sink, _ in stored["queries"]], [sink for sink, _ in job.queries()]
+    if len(before) == len(now) == 1:
+        return f"to go on from that state, keep the sink's name '{before[0]}'"
+    return "to go on from that state, keep the INSERTs of that job together as they were, and no others with them"
