@@ -128,39 +128,17 @@ def formats() -> str:
 
 # ---- queries -----------------------------------------------------------------------------------------------------
 
-_OPERATORS: Mapping[str, str] = {
-    "Scan": "tables",
-    "Values": "VALUES",
-    "Project": "SELECT list, computed columns",
-    "Filter": "WHERE, HAVING",
-    "Union": "UNION ALL; with an aggregate UNION, INTERSECT, EXCEPT",
-    "Unnest": "UNNEST of arrays, maps, multisets",
-    "Expand": "GROUPING SETS, ROLLUP, CUBE",
-    "WindowTableFunction": "TUMBLE, HOP, CUMULATE, SESSION as table functions",
-    "WindowAggregate": "GROUP BY a window",
-    "Aggregate": "GROUP BY, DISTINCT, COUNT(DISTINCT), FILTER",
-    "Rank": "Top-N, window Top-N",
-    "Deduplicate": "deduplication, first or last row",
-    "Over": "OVER aggregates, LAG, LEAD",
-    "Sort": "ORDER BY, LIMIT",
-    "Join": "inner, outer, semi, anti and cross joins",
-    "IntervalJoin": "interval joins",
-    "WindowJoin": "window joins",
-    "TemporalJoin": "FOR SYSTEM_TIME AS OF a versioned table",
-    "LookupJoin": "FOR SYSTEM_TIME AS OF a lookup table (jdbc)",
-}
-
 
 def queries() -> str:
     """Return the operators of the plan, and which lowering has them."""
     from flinkddl.lower import batch, stream
-    from flinkddl.lower.dataflow import STATE
-    from flinkddl.plan.changelog import RULES
+    from flinkddl.plan.nodes import NODES
+    from flinkddl.plan.nodes.base import Stateless
 
     rows = []
-    for node in RULES:
+    for node in NODES:
         has = [_YES if node in handlers else _NO for handlers in (stream.HANDLERS, batch.HANDLERS)]
-        rows.append((_OPERATORS[node.__name__], f"`{node.__name__}`", *has, _YES if node in STATE else _NO))
+        rows.append((node.sql, f"`{node.__name__}`", *has, _NO if issubclass(node, Stateless) else _YES))
     return table(("query", "operator", "streaming", "batch", "keeps state"), rows)
 
 

@@ -41,10 +41,8 @@ class Columns:
     @classmethod
     def of_query(cls, query: Start, state: Catalog) -> Columns:
         """Return the columns of a SELECT."""
-        from flinkddl.plan.changelog import upsert_keys_of
-
         sink = query.sinks[0]
-        keys = sorted(upsert_keys_of(sink.input), key=lambda k: (len(k), sorted(k)))
+        keys = sorted(sink.input.known_keys(), key=lambda k: (len(k), sorted(k)))
         columns = cls.of(sink.fields, state.settings, int(state.setting("table.display.max-column-width") or MAX_WIDTH))
         return replace(columns, key=tuple(sorted(keys[0]))) if keys else columns
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from flinkddl.deep import deep
 from flinkddl.options.masking import mask
 from flinkddl.plan import nodes as N
-from flinkddl.plan.changelog import plan_sink, scan_kind, sink_mode
-from flinkddl.plan.explain import describe, type_text
+from flinkddl.plan.changelog import plan_sink, sink_mode
+from flinkddl.plan.explain import type_text
 from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from flinkddl.lower.job import SparkJob
     from flinkddl.plan.changelog import Mode
@@ -96,8 +96,8 @@ class _Walk:
         node = mode.node
         words = "NONE" if isinstance(node, N.Sink) else mode.words
         reads = tuple(self.add(i) for i in mode.inputs)
-        kept = (sink_state or state_of(mode)) if self.streaming else ""
-        if kept and self.ttl and self.ttl != "0" and isinstance(node, N.Aggregate | N.Join | N.Rank):
+        kept = (sink_state or node.state(mode)) if self.streaming else ""
+        if kept and self.ttl and self.ttl != "0" and node.forgets:
             kept += f"; idle for {self.ttl}: forgotten"
         columns = tuple((f.name, type_text(f)) for f in node.fields)
         box = Operator("", node.name, _detail(node), words, mode.kind, kept, columns, reads)
@@ -110,60 +110,12 @@ class _Walk:
 
 
 def _detail(node: N.Node) -> str:
-    text = describe(node).removeprefix(f"{node.name}(")[:-1].replace(_DEFAULT, "")
+    text = node.detail.replace(_DEFAULT, "")
     options = getattr(node, "options", None)
     if options is None or not isinstance(node, N.Scan | N.Sink):
         return text
     where = "; ".join(options["topic"] or ()) or options["topic-pattern"] or options["path"] or options["table-name"]
     return f"{text} ({options.connector}{f' {where}' if where else ''})"
-
-
-# ---- state -------------------------------------------------------------------------------------------------------
-
-
-def state_of(mode: Mode) -> str:
-    """Return what an operator of a streaming job keeps between batches, in words; empty for nothing."""
-    words = STATE.get(type(mode.node))
-    return words(mode) if words else ""
-
-
-def _scan(mode: Mode) -> str:
-    node: Any = mode.node
-    return "the last row of each key" if mode.before and scan_kind(node) == "upsert" else ""
-
-
-def _rank(mode: Mode) -> str:
-    node: Any = mode.node
-    if node.window is not None:
-        return "the best rows of each partition, until the window is over"
-    few = mode.inputs[0].append
-    return f"{'the best' if few else 'all'} rows of each partition"
-
-
-def _deduplicate(mode: Mode) -> str:
-    node: Any = mode.node
-    return f"the {'last' if node.keep_last else 'first'} row of each key" + (
-        ", until the window is over" if node.window is not None else ""
-    )
-
-
-def _temporal(mode: Mode) -> str:
-    return "the versions of the right side that the watermark has not passed, left rows that wait for it"
-
-
-STATE: Mapping[type[N.Node], Callable[[Mode], str]] = {
-    N.Scan: _scan,
-    N.Aggregate: lambda m: "one row of totals a group",
-    N.WindowAggregate: lambda m: "one row of totals a group and window, until the window is over",
-    N.Rank: _rank,
-    N.Deduplicate: _deduplicate,
-    N.Over: lambda m: "the rows of each partition that are still in reach",
-    N.Sort: lambda m: "rows that wait for the watermark" if m.append else "the best rows",
-    N.Join: lambda m: "all rows of both sides",
-    N.IntervalJoin: lambda m: "the rows of both sides that are within the interval",
-    N.WindowJoin: lambda m: "the rows of both sides, until the window is over",
-    N.TemporalJoin: _temporal,
-}
 
 
 def as_json(flow: Flow) -> dict[str, Any]:

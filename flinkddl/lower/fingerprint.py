@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
 from flinkddl.lower.job import DropDuplicates, GroupBy, JoinStep, WithWatermark
-from flinkddl.plan.explain import describe
 from flinkddl.plan.nodes import LookupJoin, Node, Scan, Sink
 from flinkddl.sqltypes import DataType
 
@@ -42,8 +41,7 @@ def queries(sinks: Iterable[Sink]) -> tuple[tuple[str, str], ...]:
 
 
 def _walk(node: Node, path: str) -> Iterator[tuple[str, str]]:
-    text = describe(node).removeprefix(node.name).removeprefix("(").removesuffix(")")
-    yield node.name, f"{text} #{digest(path + _describe(node))}"
+    yield node.name, f"{node.detail} #{digest(path + _describe(node))}"
     for i, child in enumerate(node.inputs):
         yield from _walk(child, f"{path}.{i}")
 

@@ -11,48 +11,15 @@ from typing import TYPE_CHECKING
 
 from flinkddl.lower.context import WATERMARK
 from flinkddl.lower.job import Where
-from flinkddl.plan.nodes import (
-    Deduplicate,
-    IntervalJoin,
-    Over,
-    Rank,
-    Scan,
-    Sort,
-    TemporalJoin,
-    WindowAggregate,
-    WindowJoin,
-)
 
 if TYPE_CHECKING:
     from flinkddl.lower.context import Lowering, Rel
     from flinkddl.plan.nodes import Node
 
-# their rows come out when the watermark passes, so none of them is late for an operator above
-_ON_TIME = (WindowAggregate, WindowJoin, TemporalJoin)
-
 
 def late_possible(node: Node) -> bool:
     """Whether rows of this relation may be behind the watermark when they arrive."""
-    if isinstance(node, Scan):
-        return node.watermark is not None and _strategy(node) == "on-event"
-    if isinstance(node, _ON_TIME) or _emits_on_time(node):
-        return False
-    return any(late_possible(i) for i in node.inputs)
-
-
-def _emits_on_time(node: Node) -> bool:
-    match node:
-        case Deduplicate(proctime=False, keep_last=False) | Rank(window=(_, _)) | Deduplicate(window=(_, _)):
-            return True
-        case Over() | Sort() | IntervalJoin():
-            return True
-        case _:
-            return False
-
-
-def _strategy(node: Scan) -> str:
-    option = node.table.options.get("scan.watermark.emit.strategy")
-    return option.value.strip().lower() if option is not None else "on-periodic"
+    return not node.on_time and (not node.inputs or any(map(late_possible, node.inputs)))
 
 
 def drop_late(rel: Rel, time: int, ctx: Lowering) -> Rel:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.lower import realtime
-from flinkddl.lower.dataflow import state_of
 from flinkddl.lower.job import (
     Coalesce,
     DropDuplicates,
@@ -23,7 +22,6 @@ from flinkddl.lower.job import (
     WithWatermark,
 )
 from flinkddl.lower.stream.ttl import forgets
-from flinkddl.plan.explain import describe
 from flinkddl.plan.nodes import Sink
 from flinkddl.records import dataclass
 
@@ -78,7 +76,7 @@ def _nodes(
     state = _state(mode, [s for s in steps if _keeps(s)])
     why = next((blocked[s.name] for s in steps if s.name in blocked), "")
     why = why or (blocked[""] if isinstance(mode.node, Sink) else "")
-    yield OnSpark(depth, describe(mode.node), words, mode.kind, names, state, why)
+    yield OnSpark(depth, mode.node.describe(), words, mode.kind, names, state, why)
     for i, child in enumerate(mode.inputs):
         yield from _nodes(child, f"{path}.{i}", depth + 1, owned, blocked)
 
@@ -86,7 +84,7 @@ def _nodes(
 def _state(mode: Mode, keeping: list[Step]) -> str:
     if not keeping:
         return ""
-    words = state_of(mode) or ", ".join(s.note for s in keeping)
+    words = mode.node.state(mode) or ", ".join(s.note for s in keeping)
     return f"{words}; idle rows are forgotten" if all(map(forgets, keeping)) else words
 
 

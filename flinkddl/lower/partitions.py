@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from flinkddl.lower.fingerprint import digest
 from flinkddl.lower.job import Read, SparkJob, UnionAll, WithWatermark, below
 from flinkddl.options.values import parse_duration
-from flinkddl.plan.nodes import IntervalJoin, Scan, TemporalJoin, WindowAggregate, WindowJoin, WindowTableFunction
+from flinkddl.plan.nodes import Scan
 from flinkddl.records import replace
 
 if TYPE_CHECKING:
@@ -44,22 +44,11 @@ def timed_tables(sinks: Iterable[Node]) -> frozenset[str]:
 
 
 def _timed(node: Node, below: bool) -> Iterator[Scan]:
-    below = below or _uses_time(node)
+    below = below or node.requires_watermark
     if isinstance(node, Scan) and below:
         yield node
     for child in node.inputs:
         yield from _timed(child, below)
-
-
-def _uses_time(node: Node) -> bool:
-    match node:
-        case WindowTableFunction() | WindowAggregate():
-            return not node.window.proctime
-        case IntervalJoin():
-            return not node.proctime
-        case TemporalJoin():
-            return node.right_time is not None
-    return isinstance(node, WindowJoin)
 
 
 def is_timed(node: Scan, ctx: Lowering) -> bool:

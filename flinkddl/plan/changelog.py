@@ -2,30 +2,26 @@
 
 Two walks over the plan, after Flink's FlinkChangelogModeInferenceProgram. Upwards: which of insert (I), update (U) and
 delete (D) a node gives, and the keys by which its changes identify a row (upsert keys). Downwards: whether the consumer
-needs the row before an update (UB) or can do with the row after (UA). ``RULES`` is the table of both.
+needs the row before an update (UB) or can do with the row after (UA). Both are facts of the node classes.
 
 Our own kind of a relation (append, upsert, delta, pair; see ``lower/context.py``) follows from the same facts.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from flinkddl.connectors import connector
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.report import Related
 from flinkddl.plan import nodes as N
-from flinkddl.plan.upsert_keys import Keys, upsert_keys
+from flinkddl.plan.nodes.base import I
 from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-Kinds = frozenset[str]  # of "I", "U", "D"
-I: Kinds = frozenset("I")  # noqa: E741 - Flink's letter
-IU: Kinds = frozenset("IU")
-ALL: Kinds = frozenset("IUD")
-Inputs = tuple[Kinds, ...]
+    from flinkddl.plan.nodes.base import Keys, Kinds
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,7 @@ class Mode:
     @property
     def words(self) -> str:
         """The mode as Flink prints it: ``I,UB,UA,D``."""
-        if isinstance(self.node, N.Scan) and scan_kind(self.node) == "upsert" and not self.before:
+        if isinstance(self.node, N.Scan) and self.node.carries == "upsert" and not self.before:
             return "UA,D"
         out = ["I"] + ["UB"] * (self.before and "U" in self.kinds) + ["UA"] * ("U" in self.kinds)
         return ",".join(out + ["D"] * ("D" in self.kinds))
@@ -57,7 +53,7 @@ class Mode:
         if self.append:
             return "append"
         if isinstance(self.node, N.Scan):
-            return scan_kind(self.node)
+            return self.node.carries
         return "pair" if isinstance(self.node, _KEYED) else self.inputs[0].kind if _forwards(self.node) else "delta"
 
 
@@ -66,124 +62,6 @@ _KEYED = (N.Aggregate, N.Rank, N.Deduplicate, N.WindowAggregate)
 
 def _forwards(node: N.Node) -> bool:
     return isinstance(node, N.Filter | N.Project | N.Sink)
-
-
-def scan_kind(node: N.Scan) -> Literal["append", "upsert", "delta"]:
-    """Return the kind of a table's rows, from its connector and format."""
-    given = getattr(node, "kind", None)
-    if given is not None:
-        return given
-    mode = connector(node.options.connector).source_mode
-    kinds = mode(node.options) if mode is not None else frozenset("I")
-    if kinds == {"I"}:
-        return "append"
-    if node.normalised:
-        return "upsert"
-    return "delta" if "UB" in kinds else "upsert"
-
-
-# ---- the table ---------------------------------------------------------------------------------------------------
-
-
-def _union(node: Any, inputs: Inputs) -> Kinds:
-    return frozenset().union(*inputs)
-
-
-def _append(node: Any, inputs: Inputs) -> Kinds:
-    return I
-
-
-def _first(node: Any, inputs: Inputs) -> Kinds:
-    return inputs[0]
-
-
-def _all(node: Any, inputs: Inputs) -> Kinds:
-    return ALL
-
-
-def _scan(node: N.Scan, inputs: Inputs) -> Kinds:
-    return I if scan_kind(node) == "append" else ALL
-
-
-def _filter(node: N.Filter, inputs: Inputs) -> Kinds:
-    # Flink names no deletion here: a row that leaves the filter is a -U whose +U is dropped
-    return inputs[0]
-
-
-def _aggregate(node: N.Aggregate, inputs: Inputs) -> Kinds:
-    return IU if inputs[0] == I else ALL
-
-
-def _rank(node: N.Rank, inputs: Inputs) -> Kinds:
-    return I if node.window is not None else ALL
-
-
-def _deduplicate(node: N.Deduplicate, inputs: Inputs) -> Kinds:
-    return I if node.window is not None or (not node.keep_last and inputs[0] == I) else ALL
-
-
-def _sort(node: N.Sort, inputs: Inputs) -> Kinds:
-    if node.fetch is None:
-        return I
-    return ALL if node.order else inputs[0]
-
-
-def _over(node: N.Over, inputs: Inputs) -> Kinds:
-    return I if _by_time(node) else ALL
-
-
-def _join(node: N.Join, inputs: Inputs) -> Kinds:
-    return frozenset().union(*inputs) if node.kind in ("inner", "semi") else ALL
-
-
-@dataclass(frozen=True)
-class Rule:
-    """``gives``: kinds from the inputs' kinds. ``append_only``: which inputs must be append. ``needs_before``: whether
-    updates of the inputs must carry the old row; None passes the consumer's wish on.
-    """
-
-    gives: Callable[[Any, Inputs], Kinds]
-    append_only: Callable[[Any], tuple[int, ...]] = lambda node: ()
-    needs_before: bool | None = True
-
-
-def _by_time(node: N.Over) -> bool:
-    return bool(node.order) and node.input.fields[node.order[0].index].type.time_attribute is not None
-
-
-RULES: Mapping[type[N.Node], Rule] = {
-    N.Scan: Rule(_scan),
-    N.Values: Rule(_append),
-    N.Project: Rule(_first, needs_before=None),
-    N.Filter: Rule(_filter),
-    N.Union: Rule(_union, needs_before=None),
-    N.Unnest: Rule(_first),
-    N.Expand: Rule(_first),
-    N.WindowTableFunction: Rule(_first, needs_before=None),
-    N.WindowAggregate: Rule(_append),
-    N.Aggregate: Rule(_aggregate),
-    N.Rank: Rule(_rank, append_only=lambda n: (0,) if n.window else ()),
-    N.Deduplicate: Rule(_deduplicate, append_only=lambda n: (0,) if n.window else ()),
-    N.Over: Rule(_over, append_only=lambda n: (0,) if _by_time(n) else ()),
-    N.Sort: Rule(_sort, append_only=lambda n: (0,) if n.fetch is None and not n.offset else ()),
-    N.Join: Rule(_join),
-    N.IntervalJoin: Rule(_append, append_only=lambda n: (0, 1)),
-    N.WindowJoin: Rule(_append, append_only=lambda n: (0, 1)),
-    N.TemporalJoin: Rule(_first, needs_before=False),
-    N.LookupJoin: Rule(_first, needs_before=None),
-}
-
-TITLES: Mapping[type[N.Node], str] = {
-    N.IntervalJoin: "an interval join",
-    N.WindowJoin: "a window join",
-    N.Over: "an OVER aggregate by a time attribute",
-    N.Rank: "a window Top-N",
-    N.Deduplicate: "a window deduplication",
-    N.Sort: "ORDER BY a time attribute",
-    N.Aggregate: "an aggregate",
-    N.Join: "a join",
-    N.Scan: "a table",
-}
 
 
 # ---- the walk ----------------------------------------------------------------------------------------------------
@@ -196,49 +74,13 @@ def infer(node: N.Node, before: bool = False) -> Mode:
     """
     if isinstance(node, N.Sink):
         return sink_mode(node, {})
-    rule = RULES.get(type(node)) or RULES[_known(type(node))]
-    asks = before if rule.needs_before is None else rule.needs_before
-    inputs = tuple(infer(i, _asks(node, n, asks)) for n, i in enumerate(node.inputs))
-    for n in rule.append_only(node):
+    inputs = tuple(infer(i, node.asks_before(n, before)) for n, i in enumerate(node.inputs))
+    for n in node.append_only:
         if not inputs[n].append:
-            raise _refusal(title(node), node, inputs[n])
-    kinds = rule.gives(node, tuple(i.kinds for i in inputs))
-    return Mode(node, kinds, before or _carries(node, inputs), upsert_keys(node, tuple(i.keys for i in inputs)), inputs)
-
-
-def _carries(node: N.Node, inputs: tuple[Mode, ...]) -> bool:
-    """Whether rows before an update come through although nobody asked: Flink does not take them out again."""
-    match node:
-        case N.Scan():
-            return scan_kind(node) == "delta"
-        case N.Filter(input=N.Scan() as below) | N.Filter(input=N.Project(input=N.Scan() as below)):
-            return scan_kind(below) == "delta"
-        case N.Filter() | N.Project() | N.Join() | N.Union():
-            return any(i.before and not i.append for i in inputs)
-    return False
-
-
-def _asks(node: N.Node, number: int, asks: bool) -> bool:
-    """A join side that is unique on the join key, a Top-N by its own key: the row after an update is enough."""
-    if isinstance(node, N.Join):
-        side = frozenset(pair[number] for pair in node.keys)
-        keys = upsert_keys_of(node.inputs[number])
-        return not any(k <= side for k in keys)
-    return asks
-
-
-def upsert_keys_of(node: N.Node) -> Keys:
-    """Return the upsert keys of a node."""
-    return upsert_keys(node, tuple(upsert_keys_of(i) for i in node.inputs))
-
-
-def _known(kind: type[N.Node]) -> type[N.Node]:
-    return next(t for t in RULES if issubclass(kind, t))
-
-
-def title(node: N.Node) -> str:
-    """Return how messages speak of a node."""
-    return TITLES.get(type(node), f"the operator {node.name}")
+            raise _refusal(node.title, node, inputs[n])
+    kinds = node.changes(tuple(i.kinds for i in inputs))
+    keys = tuple(dict.fromkeys(node.upsert_keys(tuple(i.keys for i in inputs))))
+    return Mode(node, kinds, before or node.carries_before(inputs), keys, inputs)
 
 
 def culprit(mode: Mode) -> Mode:
@@ -251,7 +93,7 @@ def culprit(mode: Mode) -> Mode:
 
 def _refusal(requester: str, node: N.Node, producer: Mode, help: str | None = None) -> FlinkDdlError:
     source = culprit(producer)
-    what = title(source.node)
+    what = source.node.title
     if isinstance(source.node, N.Scan):
         what = f"table '{source.node.table.path.name}'"
     changes = "update and delete" if "D" in producer.kinds else "update"

@@ -51,6 +51,11 @@ def project(node: Node, exprs: Sequence[Rex], names: Sequence[str]) -> Node:
     return Project(input=node, exprs=exprs, fields=fields)
 
 
+def merged(node: Node) -> Node:
+    """Return a projection as ``project`` makes it, any other node as it is."""
+    return project(node.input, node.exprs, [f.name for f in node.fields]) if isinstance(node, Project) else node
+
+
 def _repeatable(exprs: Sequence[Rex], below: Sequence[Rex]) -> bool:
     return all(deterministic(e) for e in below) or all(isinstance(e, InputRef) for e in exprs)
 

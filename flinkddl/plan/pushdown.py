@@ -67,24 +67,12 @@ def push(node: Node, preds: Preds = ()) -> Node:
     rule = _RULES.get(type(node))
     if rule is not None:
         return rule(node, preds)
-    return _on_top(_children(node), preds)
+    return _on_top(node.with_inputs([push(i) for i in node.inputs]), preds)
 
 
 def _on_top(node: Node, preds: Sequence[Rex]) -> Node:
     done: dict[int, Rex] = {}
     return make.where(node, make.all_of(retyped(p, node.fields, done=done) for p in preds))
-
-
-def _children(node: Node) -> Node:
-    """Rebuild a node with its inputs pushed on their own."""
-    changes: dict[str, Any] = {}
-    for name in ("input", "left", "right"):
-        child = getattr(node, name, None)
-        if child is not None and not isinstance(child, str):
-            changes[name] = push(child)
-    if isinstance(node, Union):
-        changes["parts"] = tuple(push(p) for p in node.parts)
-    return replace(node, **changes) if changes else node
 
 
 def retyped(rex: Rex, fields: Sequence[Field], by: int = 0, done: dict[int, Rex] | None = None) -> Rex:

@@ -40,39 +40,30 @@ def _over_inputs(node: N.Over, context: Context) -> N.Over:
 
 
 def _with_inputs(node: Node, context: Context) -> Node:
-    changes: dict[str, Any] = {}
-    for name in ("input", "left", "right"):
-        child = getattr(node, name, None)
-        if isinstance(child, N.Node):
-            changes[name] = recognise(child, context)
-    if isinstance(node, N.Union):
-        changes["parts"] = tuple(recognise(p, context) for p in node.parts)
-    return _retyped(replace(node, **changes)) if changes else node
-
-
-def _retyped(node: Node) -> Node:
-    """Bring the types of a node's output in line with its rebuilt inputs: only time attributes can have changed."""
+    """Rebuild the inputs and bring the types of the output in line: only time attributes can have changed."""
+    if not node.inputs:
+        return node
+    node = node.with_inputs([recognise(i, context) for i in node.inputs])
     match node:
         case N.Project():
             exprs = tuple(refreshed(e, node.input) for e in node.exprs)
             return make.project(node.input, exprs, [f.name for f in node.fields])
         case N.Filter():
-            return replace(node, condition=refreshed(node.condition, node.input), fields=_renamed(node, node.input))
-        case N.Sort() | N.Rank() | N.Deduplicate() | N.Unnest() | N.Over() | N.WindowTableFunction():
-            own = node.fields[len(node.input.fields) :]
-            return replace(node, fields=(*_renamed(node, node.input), *own))
+            return replace(node, condition=refreshed(node.condition, node.input), fields=_retyped(node, node.input))
         case N.Union():
             return _union(node)
         case N.Expand():
-            below = node.input.fields
-            types = [b.type.with_nullable(f.type.nullable) for f, b in zip(node.fields, below, strict=False)]
-            named = tuple(N.Field(f.name, t) for f, t in zip(node.fields, types, strict=False))
-            return replace(node, fields=(*named, node.fields[-1]))
-        case _:
-            return node
+            types = [f.type.nullable for f in node.fields]
+            fields = zip(_retyped(node, node.input), types, strict=False)
+            return replace(
+                node, fields=(*(N.Field(f.name, f.type.with_nullable(n)) for f, n in fields), node.fields[-1])
+            )
+        case N.Unary() if node.passes:
+            return replace(node, fields=(*_retyped(node, node.input), *node.fields[node.passed :]))
+    return node
 
 
-def _renamed(node: Node, source: Node) -> tuple[Field, ...]:
+def _retyped(node: Node, source: Node) -> tuple[Field, ...]:
     """The source's fields under the node's names (a WITH query or view may have renamed them)."""
     return tuple(N.Field(f.name, s.type) for f, s in zip(node.fields, source.fields, strict=False))
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from flinkddl import records
 from flinkddl.catalog.state import Catalog
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
@@ -42,7 +43,7 @@ SETTINGS = {
 }
 
 
-@N.dataclass(frozen=True, kw_only=True)
+@records.dataclass(frozen=True, kw_only=True)
 class FeedScan(N.Scan):
     """A table of a world: its rows in the feed that all tables share."""
 
@@ -50,6 +51,13 @@ class FeedScan(N.Scan):
     folder: str
     kind: Kind
     key: tuple[int, ...] = ()
+
+    @property
+    def carries(self) -> Any:
+        return self.kind
+
+    def upsert_keys(self, inputs: Any) -> Any:
+        return (frozenset(self.key),) if self.key else super().upsert_keys(inputs)
 
 
 def _lower_feed(node: FeedScan, ctx: Lowering, want: Want) -> Rel:

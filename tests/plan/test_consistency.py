@@ -77,7 +77,7 @@ def _check_rex(rex: Rex, readable: tuple[N.Field, ...], node: N.Node) -> None:
 
 
 def _check_indices(node: N.Node) -> None:
-    if not isinstance(node, N._Unary):
+    if not isinstance(node, N.Unary):
         return
     width = len(node.input.fields)
     for name in ("keys", "partition", "order", "aggs", "calls"):

@@ -11,7 +11,6 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.stream import aggregate, join, over, ranking, rows, temporal, windows
 from flinkddl.lower.stream.base import HANDLERS, Want, lower_node, project
 from flinkddl.lower.stream.kinds import first_rows, last_changes, normalise, to_delta, to_pair, to_upsert
-from flinkddl.plan.changelog import scan_kind
 from flinkddl.plan.nodes import (
     Aggregate,
     Deduplicate,
@@ -144,7 +143,7 @@ def _history(node: Node) -> Node:
 def _updates(node: Node) -> bool:
     match node:
         case Scan():
-            return scan_kind(node) != "append"
+            return node.carries != "append"
         case Rank() | Deduplicate() if node.window is not None:
             return False
         case Deduplicate():

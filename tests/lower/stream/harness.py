@@ -37,6 +37,13 @@ class Feed(N.Scan):
     kind: Kind = "append"
     key: tuple[int, ...] = ()
 
+    @property
+    def carries(self) -> Any:
+        return self.kind
+
+    def upsert_keys(self, inputs: Any) -> Any:
+        return (frozenset(self.key),) if self.key else super().upsert_keys(inputs)
+
 
 def feed(
     folder: Path, fields: tuple[N.Field, ...], kind: Kind = "append", key: tuple[int, ...] = (), **more: Any

@@ -1,0 +1,52 @@
+"""Logical plan nodes, a file a family: what each reads, gives, keeps and how it is told stands in its class.
+
+``NODES`` are all operators of a finished plan, in the order in which ``flinkddl support`` shows them.
+"""
+
+from flinkddl.plan.nodes.base import Binary, Node, Unary
+from flinkddl.plan.nodes.grouping import Aggregate, Deduplicate, Over, Rank, Sort
+from flinkddl.plan.nodes.joins import IntervalJoin, Join, LookupJoin, TemporalJoin, WindowJoin, regular
+from flinkddl.plan.nodes.leaves import Scan, Values
+from flinkddl.plan.nodes.rows import Expand, Filter, Project, Union, Unnest
+from flinkddl.plan.nodes.sinks import Sink
+from flinkddl.plan.nodes.values import Field, JoinKind, WatermarkSpec, Window, WindowKind
+from flinkddl.plan.nodes.windows import WindowAggregate, WindowTableFunction
+
+NODES: tuple[type[Node], ...] = (
+    *(Scan, Values, Project, Filter, Union, Unnest, Expand),
+    *(WindowTableFunction, WindowAggregate, Aggregate, Rank, Deduplicate, Over, Sort),
+    *(Join, IntervalJoin, WindowJoin, TemporalJoin, LookupJoin),
+)
+
+__all__ = [
+    "NODES",
+    "Aggregate",
+    "Binary",
+    "Deduplicate",
+    "Expand",
+    "Field",
+    "Filter",
+    "IntervalJoin",
+    "Join",
+    "JoinKind",
+    "LookupJoin",
+    "Node",
+    "Over",
+    "Project",
+    "Rank",
+    "Scan",
+    "Sink",
+    "Sort",
+    "TemporalJoin",
+    "Unary",
+    "Union",
+    "Unnest",
+    "Values",
+    "WatermarkSpec",
+    "Window",
+    "WindowAggregate",
+    "WindowJoin",
+    "WindowKind",
+    "WindowTableFunction",
+    "regular",
+]

@@ -1,0 +1,264 @@
+"""What a plan node is: frozen, with its inputs, its typed output fields, and what every pass asks of it.
+
+Columns are positions; names matter only for results and messages. A node says what is computed, which fields of its
+inputs it reads, which changes it gives and by which keys, what it keeps, and how it is told. What Spark does for each
+is ``lower``. A new operator states all of this in its class; ``tests/plan/test_nodes.py`` names what is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from flinkddl.plan.nodes.values import counted, moved
+from flinkddl.records import dataclass, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from flinkddl.diagnostics import Span
+    from flinkddl.plan.changelog import Mode
+    from flinkddl.plan.nodes.values import Field
+
+Kinds = frozenset[str]  # of "I", "U", "D": insert, update, delete
+I: Kinds = frozenset("I")  # noqa: E741 - Flink's letter
+IU: Kinds = frozenset("IU")
+ALL: Kinds = frozenset("IUD")
+
+Key = frozenset[int]
+Keys = tuple[Key, ...]
+Needed = frozenset[int]
+Places = dict[int, int]
+"""Old field index -> new one."""
+
+
+class Facts:
+    """What a class of nodes states once, for all its nodes.
+
+    The output begins with the fields of the first ``passes`` inputs; the rest are fields of the node's own. ``first``
+    and ``second`` name the attributes that count the fields of the first and second input; ``pairs`` those that hold
+    (first, second) pairs; ``joined`` those that count all inputs' fields one after another, then the node's own.
+    """
+
+    passes: ClassVar[int] = 0
+    first: ClassVar[tuple[str, ...]] = ()
+    second: ClassVar[tuple[str, ...]] = ()
+    pairs: ClassVar[tuple[str, ...]] = ()
+    joined: ClassVar[tuple[str, ...]] = ()
+
+    exact: ClassVar[bool] = True
+    """Whether its inputs are brought down to the very fields that it reads: rows that are kept, sent or copied."""
+    needs_before: ClassVar[bool | None] = True
+    """Whether updates of its inputs must carry the row before them; None passes on what its consumer asks."""
+    forgets: ClassVar[bool] = False
+    """Whether its state is forgotten after ``table.exec.state.ttl``."""
+    sql: ClassVar[str] = ""
+    """What of SQL it is, for ``flinkddl support``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node(Facts):
+    """Base of all nodes. ``fields`` is the output; ``span`` where in the script the node comes from."""
+
+    fields: tuple[Field, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    # ---- its place in the plan
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """Child nodes, left to right."""
+        return ()
+
+    @property
+    def name(self) -> str:
+        """The word that plans and messages use."""
+        return type(self).__name__
+
+    @property
+    def title(self) -> str:
+        """How messages speak of it."""
+        return f"the operator {self.name}"
+
+    @property
+    def detail(self) -> str:
+        """What it does, on one line, for EXPLAIN."""
+        raise NotImplementedError(f"{self.name}.detail")
+
+    def describe(self) -> str:
+        """Return the node's name and what it does, on one line."""
+        return f"{self.name}({self.detail})"
+
+    # ---- what it reads, and the same node over other inputs
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Self:
+        """Return the node over other inputs that have the same fields."""
+        return self
+
+    @property
+    def passed(self) -> int:
+        """How many output fields are an input's."""
+        return sum(len(i.fields) for i in self.inputs[: self.passes])
+
+    def narrowed(self, needed: Needed) -> tuple[Node, Places]:
+        """Return the node, or its input, without results of its own that nobody reads, and where fields went."""
+        return self, {i: i for i in range(len(self.fields))}
+
+    def reads(self, needed: Needed) -> tuple[Needed, ...]:
+        """Return the fields of each input that are read where these output fields are."""
+        both = {i for i in needed if i < self.passed} | self._counted(self.joined)
+        pairs = [pair for name in self.pairs for pair in getattr(self, name)]
+        out, start = [], 0
+        for n, child in enumerate(self.inputs):
+            width = len(child.fields)
+            mine = {i - start for i in both if start <= i < start + width} | {pair[n] for pair in pairs}
+            out.append(frozenset(mine | self._counted((self.first, self.second)[n])))
+            start += width
+        return tuple(out)
+
+    def _counted(self, names: Iterable[str]) -> frozenset[int]:
+        return frozenset(i for name in names for i in counted(getattr(self, name)))
+
+    def rebuild(self, inputs: Sequence[Node], places: Sequence[Places]) -> tuple[Node, Places]:
+        """Return the node over inputs whose fields went to other places, and where its output fields are now."""
+        if not inputs:
+            return self, {i: i for i in range(len(self.fields))}
+        both: Places = {}
+        old = new = 0
+        for before, now, at in zip(self.inputs, inputs, places, strict=True):
+            both |= {old + i: new + n for i, n in at.items()}
+            old, new = old + len(before.fields), new + len(now.fields)
+        kept = [f for i in inputs[: self.passes] for f in i.fields]
+        passed = self.passed
+        out = {i: n for i, n in both.items() if i < passed}
+        for i, n in out.items():
+            kept[n] = self.fields[i]
+        out |= {i: i - passed + len(kept) for i in range(passed, len(self.fields))}
+        if self.passes == len(inputs):
+            both |= out
+        changes = self._moved(places, both)
+        return replace(self, fields=(*kept, *self.fields[passed:]), **changes).with_inputs(inputs), out
+
+    def _moved(self, places: Sequence[Places], both: Places) -> dict[str, Any]:
+        """Return the attributes that count fields, brought to where the fields are now."""
+        last = places[-1]
+        changes = {name: moved(getattr(self, name), places[0]) for name in self.first}
+        changes |= {name: moved(getattr(self, name), last) for name in self.second}
+        changes |= {name: moved(getattr(self, name), both) for name in self.joined}
+        for name in self.pairs:
+            beside = last if len(places) > 1 else None
+            changes[name] = tuple((places[0][a], b if beside is None else beside[b]) for a, b in getattr(self, name))
+        return changes
+
+    # ---- changes
+
+    @property
+    def append_only(self) -> tuple[int, ...]:
+        """Which inputs must give inserts alone (FD550)."""
+        return ()
+
+    def asks_before(self, number: int, asked: bool) -> bool:
+        """Whether updates of an input must carry the row before them."""
+        return asked if self.needs_before is None else self.needs_before
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return the kinds of changes it gives, from those that its inputs give."""
+        raise NotImplementedError(f"{self.name}.changes")
+
+    def carries_before(self, inputs: tuple[Mode, ...]) -> bool:
+        """Whether rows before an update come through although nobody asked: Flink does not take them out again."""
+        return False
+
+    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
+        """Return the sets of output fields by which its changes identify a row, from those of its inputs.
+
+        After Flink's FlinkRelMdUpsertKeys.
+        """
+        raise NotImplementedError(f"{self.name}.upsert_keys")
+
+    def known_keys(self) -> Keys:
+        """Return its upsert keys over the inputs that it has."""
+        return tuple(dict.fromkeys(self.upsert_keys(tuple(i.known_keys() for i in self.inputs))))
+
+    # ---- time and state
+
+    @property
+    def requires_watermark(self) -> bool:
+        """Whether it waits for the watermark or drops rows behind it."""
+        raise NotImplementedError(f"{self.name}.requires_watermark")
+
+    @property
+    def on_time(self) -> bool:
+        """Whether none of its rows is behind the watermark, whatever its inputs' are: they come out as it passes."""
+        raise NotImplementedError(f"{self.name}.on_time")
+
+    def state(self, mode: Mode) -> str:
+        """Return what it keeps between batches, in words; empty for nothing."""
+        raise NotImplementedError(f"{self.name}.state")
+
+
+class Stateless:
+    """Of nodes that look at one row at a time."""
+
+    def state(self, mode: Mode) -> str:
+        """Return that nothing is kept."""
+        return ""
+
+
+class Untimed:
+    """Of nodes that do not look at the watermark; late rows stay late."""
+
+    requires_watermark = False
+    on_time = False
+
+
+class Keyless:
+    """Of nodes whose changes no set of fields identifies."""
+
+    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
+        """Return none."""
+        return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unary(Node):
+    """A node over one input."""
+
+    input: Node
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The input."""
+        return (self.input,)
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Self:
+        """Return the node over another input."""
+        return replace(self, input=inputs[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binary(Node):
+    """A node over two inputs."""
+
+    left: Node
+    right: Node
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """Left, right."""
+        return (self.left, self.right)
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Self:
+        """Return the node over two others."""
+        return replace(self, left=inputs[0], right=inputs[1])
+
+
+def dropped(node: Node, needed: Needed, start: int, values: Sequence[Any]) -> tuple[list[Any], Places, dict[str, Any]]:
+    """Leave out of a node's results (values at the fields from ``start``) those that nobody reads.
+
+    Returns the values that stay, where each field went, and the change of ``fields``.
+    """
+    kept = [i for i in range(len(values)) if start + i in needed]
+    stay = [*range(start), *(start + i for i in kept), *range(start + len(values), len(node.fields))]
+    places = {old: new for new, old in enumerate(stay)}
+    return [values[i] for i in kept], places, {"fields": tuple(node.fields[i] for i in stay)}

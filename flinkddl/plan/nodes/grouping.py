@@ -1,0 +1,274 @@
+"""Grouping, ranking and order: aggregates, Top-N, deduplication, OVER, ORDER BY."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.plan.nodes.base import ALL, IU, I, Node, Unary, Untimed, dropped
+from flinkddl.plan.nodes.terms import call_text, names_of, order_text, pick
+from flinkddl.records import dataclass, replace
+
+if TYPE_CHECKING:
+    from flinkddl.plan.changelog import Mode
+    from flinkddl.plan.nodes.base import Keys, Kinds, Needed, Places
+    from flinkddl.plan.rex import AggCall, SortKey
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregate(Untimed, Unary):
+    """Unwindowed GROUP BY: keys first, then aggregates. SELECT DISTINCT is one without aggregates.
+
+    ``ttl`` is a STATE_TTL hint in ms.
+    """
+
+    keys: tuple[int, ...]
+    aggs: tuple[AggCall, ...] = ()
+    ttl: int | None = None
+
+    sql = "GROUP BY, DISTINCT, COUNT(DISTINCT), FILTER"
+    title = "an aggregate"
+    first = ("keys", "aggs")
+    forgets = True
+
+    @property
+    def detail(self) -> str:
+        """The keys and the aggregates."""
+        names = names_of(self.input)
+        return ", ".join([f"by=[{pick(names, self.keys)}]", *(call_text(names, c) for c in self.aggs)])
+
+    def narrowed(self, needed: Needed) -> tuple[Node, Places]:
+        """Leave out aggregates."""
+        aggs, places, fields = dropped(self, needed, len(self.keys), self.aggs)
+        return replace(self, aggs=tuple(aggs), **fields), places
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return deletions only where a group can become empty."""
+        return IU if inputs[0] == I else ALL
+
+    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
+        """Return the keys of the groups."""
+        return (frozenset(range(len(self.keys))),)
+
+    def state(self, mode: Mode) -> str:
+        """Return the totals."""
+        return "one row of totals a group"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rank(Unary):
+    """Top-N: rows ``start..end`` (from 1) per partition; with ``with_rank`` the rank is a last BIGINT field.
+
+    Flink 2.3 takes most Top-1 over append rows for a keep-first deduplication and never takes a row back that lost its
+    place (FLINK-40368, observed.md); here a Top-1 is a Top-N as any other.
+
+    ``function`` is ROW_NUMBER, or RANK / DENSE_RANK in batch mode. ``window`` names the fields (start, end) of a window
+    Top-N, which is final. ``end_field`` is the field that holds the last rank where it is no constant (``rn <= col``);
+    ``end`` is then the largest BIGINT.
+    """
+
+    partition: tuple[int, ...]
+    order: tuple[SortKey, ...]
+    start: int
+    end: int
+    with_rank: bool
+    function: str = "ROW_NUMBER"
+    window: tuple[int, int] | None = None
+    end_field: int | None = None
+
+    sql = "Top-N, window Top-N"
+    title = "a window Top-N"
+    passes = 1
+    first = ("partition", "order", "window", "end_field")
+    forgets = True
+    requires_watermark = False
+
+    @property
+    def detail(self) -> str:
+        """The places, the partition and the order."""
+        names = names_of(self.input)
+        flags = (["with rank"] if self.with_rank else []) + (["window"] if self.window else [])
+        by, order = pick(names, self.partition), order_text(names, self.order)
+        return ", ".join([f"{self.function} {self.start}..{self.end}", f"by=[{by}]", f"order=[{order}]", *flags])
+
+    def narrowed(self, needed: Needed) -> tuple[Node, Places]:
+        """Leave out the rank: a row number nobody selects makes far fewer updates without it."""
+        if not self.with_rank:
+            return super().narrowed(needed)
+        rank, places, fields = dropped(self, needed, len(self.fields) - 1, (True,))
+        return replace(self, with_rank=bool(rank), **fields), places
+
+    @property
+    def append_only(self) -> tuple[int, ...]:
+        """The input of a window Top-N."""
+        return (0,) if self.window is not None else ()
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return inserts of a window, else all."""
+        return I if self.window is not None else ALL
+
+    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
+        """Return the input's, and the partition with the rank, or alone where it keeps one row."""
+        if self.with_rank:
+            return (*inputs[0], frozenset((*self.partition, len(self.fields) - 1)))
+        return (*inputs[0], frozenset(self.partition)) if self.start == self.end == 1 else inputs[0]
+
+    @property
+    def on_time(self) -> bool:
+        """Whether it is a window's."""
+        return self.window is not None
+
+    def state(self, mode: Mode) -> str:
+        """Return the rows of each partition."""
+        if self.window is not None:
+            return "the best rows of each partition, until the window is over"
+        return f"{'the best' if mode.inputs[0].append else 'all'} rows of each partition"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deduplicate(Unary):
+    """ROW_NUMBER() = 1 ordered by one time attribute: keeps the first or the last row per key."""
+
+    keys: tuple[int, ...]
+    order: int
+    keep_last: bool
+    proctime: bool
+    window: tuple[int, int] | None = None
+
+    sql = "deduplication, first or last row"
+    title = "a window deduplication"
+    passes = 1
+    first = ("keys", "order", "window")
+    requires_watermark = False
+
+    @property
+    def detail(self) -> str:
+        """Which row of which key."""
+        names = names_of(self.input)
+        flags = ["last" if self.keep_last else "first", f"by=[{pick(names, self.keys)}]", f"order={names[self.order]}"]
+        return ", ".join(flags + (["proctime"] if self.proctime else []) + (["window"] if self.window else []))
+
+    @property
+    def append_only(self) -> tuple[int, ...]:
+        """The input of a window deduplication."""
+        return (0,) if self.window is not None else ()
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return inserts of a window, and of first rows of what is never taken back."""
+        return I if self.window is not None or (not self.keep_last and inputs[0] == I) else ALL
+
+    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
+        """Return the key."""
+        return (frozenset(self.keys),)
+
+    @property
+    def on_time(self) -> bool:
+        """Whether it is a window's, or waits for the first row by event time."""
+        return self.window is not None or not (self.proctime or self.keep_last)
+
+    def state(self, mode: Mode) -> str:
+        """Return the row of each key."""
+        until = ", until the window is over" if self.window is not None else ""
+        return f"the {'last' if self.keep_last else 'first'} row of each key{until}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Over(Unary):
+    """Input fields, then one field per window function; all share partition, order and frame.
+
+    ``frame`` is ("ROWS" | "RANGE", preceding): preceding None = UNBOUNDED, rows, or milliseconds; upper bound is the
+    current row, except in batch mode (``following``).
+    """
+
+    partition: tuple[int, ...]
+    order: tuple[SortKey, ...]
+    calls: tuple[AggCall, ...]
+    rows: bool
+    preceding: Any = None
+    following: Any = 0
+
+    sql = "OVER aggregates, LAG, LEAD"
+    title = "an OVER aggregate by a time attribute"
+    passes = 1
+    first = ("partition", "order", "calls")
+    requires_watermark = False
+    on_time = True
+
+    @property
+    def detail(self) -> str:
+        """The partition, the order, the frame and the calls."""
+        names = names_of(self.input)
+        bound = "UNBOUNDED" if self.preceding is None else str(self.preceding)
+        following = "UNBOUNDED" if self.following is None else self.following
+        frame = f"{'ROWS' if self.rows else 'RANGE'} {bound}..{following}"
+        calls = ", ".join(call_text(names, c) for c in self.calls)
+        return f"by=[{pick(names, self.partition)}], order=[{order_text(names, self.order)}], {frame}, {calls}"
+
+    def narrowed(self, needed: Needed) -> tuple[Node, Places]:
+        """Leave out calls; without any it is its input."""
+        width = len(self.input.fields)
+        calls, places, fields = dropped(self, needed, width, self.calls)
+        return (replace(self, calls=tuple(calls), **fields) if calls else self.input), places
+
+    @property
+    def append_only(self) -> tuple[int, ...]:
+        """The input, where the order is a time attribute."""
+        return (0,) if self.by_time else ()
+
+    @property
+    def by_time(self) -> bool:
+        """Whether the order is a time attribute."""
+        return bool(self.order) and self.input.fields[self.order[0].index].type.time_attribute is not None
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return inserts where the order is a time attribute."""
+        return I if self.by_time else ALL
+
+    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
+        """Return the input's."""
+        return inputs[0]
+
+    def state(self, mode: Mode) -> str:
+        """Return the rows in the frame."""
+        return "the rows of each partition that are still in reach"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sort(Unary):
+    """ORDER BY and LIMIT / OFFSET; ``fetch`` None means all rows; no ``order`` is a bare LIMIT."""
+
+    order: tuple[SortKey, ...]
+    offset: int = 0
+    fetch: int | None = None
+
+    sql = "ORDER BY, LIMIT"
+    title = "ORDER BY a time attribute"
+    passes = 1
+    first = ("order",)
+    requires_watermark = False
+    on_time = True
+
+    @property
+    def detail(self) -> str:
+        """The order and the limit."""
+        parts = [f"order=[{order_text(names_of(self.input), self.order)}]"] if self.order else []
+        parts += [f"offset={self.offset}"] if self.offset else []
+        return ", ".join(parts + ([f"fetch={self.fetch}"] if self.fetch is not None else []))
+
+    @property
+    def append_only(self) -> tuple[int, ...]:
+        """The input of an order by time."""
+        return (0,) if self.fetch is None and not self.offset else ()
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return inserts of an order by time; a bare LIMIT keeps what came first."""
+        if self.fetch is None:
+            return I
+        return ALL if self.order else inputs[0]
+
+    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
+        """Return the input's."""
+        return inputs[0]
+
+    def state(self, mode: Mode) -> str:
+        """Return what waits, or the best rows."""
+        return "rows that wait for the watermark" if mode.append else "the best rows"

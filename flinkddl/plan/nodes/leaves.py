@@ -1,0 +1,104 @@
+"""Where rows come from: tables and constants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from flinkddl.connectors import connector
+from flinkddl.plan.nodes.base import ALL, I, Keyless, Node, Stateless, Untimed
+from flinkddl.plan.nodes.terms import rex_text
+from flinkddl.records import dataclass
+
+if TYPE_CHECKING:
+    from flinkddl.catalog.model import Table
+    from flinkddl.plan.changelog import Mode
+    from flinkddl.plan.nodes.base import Keys, Kinds
+    from flinkddl.plan.nodes.values import WatermarkSpec
+    from flinkddl.plan.rex import Rex
+
+_STRATEGY = "scan.watermark.emit.strategy"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scan(Node):
+    """Reads a table. ``fields`` are all columns of the table in declared order.
+
+    ``metadata`` maps the index of each metadata column to its expression over the connector's raw value: an
+    ``InputRef`` of the same index typed as the raw value, cast to the declared type where they differ. ``computed``
+    maps a field index to its expression over the physical and (cast) metadata fields, same indices as ``fields``;
+    ``options`` are the validated options after hints (``flinkddl.options.ResolvedOptions``). ``normalised``: a CDC
+    table whose changes may come twice (table.exec.source.cdc-events-duplicate), read as upserts by its primary key, as
+    Flink's ChangelogNormalize over it does (DynamicSourceUtils.isSourceChangeEventsDuplicate).
+    """
+
+    table: Table
+    options: Any
+    metadata: tuple[tuple[int, Rex], ...] = ()
+    computed: tuple[tuple[int, Rex], ...] = ()
+    watermark: WatermarkSpec | None = None
+    normalised: bool = False
+
+    sql = "tables"
+    title = "a table"
+    requires_watermark = False
+
+    @property
+    def carries(self) -> Literal["append", "upsert", "delta"]:
+        """The kind of the table's rows, from its connector and format."""
+        mode = connector(self.options.connector).source_mode
+        kinds = mode(self.options) if mode is not None else I
+        if kinds == I:
+            return "append"
+        return "delta" if "UB" in kinds and not self.normalised else "upsert"
+
+    @property
+    def detail(self) -> str:
+        """The table and its watermark."""
+        text = str(self.table.path)
+        if self.watermark is None:
+            return text
+        return f"{text}, watermark={rex_text(self.watermark.expression, [f.name for f in self.fields])}"
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return what the format carries."""
+        return I if self.carries == "append" else ALL
+
+    def carries_before(self, inputs: tuple[Mode, ...]) -> bool:
+        """Return whether the format has rows before updates."""
+        return self.carries == "delta"
+
+    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
+        """Return the primary key."""
+        if self.table.primary_key is None:
+            return ()
+        names = [c.name for c in self.table.columns]
+        return (frozenset(names.index(c) for c in self.table.primary_key.columns),)
+
+    @property
+    def on_time(self) -> bool:
+        """Whether the first watermark comes after all rows: with ``on-event`` it moves with each record."""
+        option = self.table.options.get(_STRATEGY)
+        return self.watermark is None or option is None or option.value.strip().lower() != "on-event"
+
+    def state(self, mode: Mode) -> str:
+        """Return the state of ChangelogNormalize, where somebody asks for the row before an update."""
+        return "the last row of each key" if mode.before and self.carries == "upsert" else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Values(Keyless, Stateless, Untimed, Node):
+    """A list of rows of constant expressions (VALUES, SELECT without FROM)."""
+
+    rows: tuple[tuple[Rex, ...], ...]
+
+    sql = "VALUES"
+    on_time = True
+
+    @property
+    def detail(self) -> str:
+        """The number of rows."""
+        return f"{len(self.rows)} rows"
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return inserts."""
+        return I

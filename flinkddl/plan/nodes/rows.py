@@ -1,0 +1,212 @@
+"""Row by row: projection, filter, union, copies of rows."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Self
+
+from flinkddl.plan.nodes.base import Keyless, Node, Stateless, Unary, Untimed, dropped
+from flinkddl.plan.nodes.leaves import Scan
+from flinkddl.plan.nodes.terms import names_of, pick, rex_text
+from flinkddl.plan.rex import Call, InputRef
+from flinkddl.records import dataclass, replace
+from flinkddl.sqltypes import Root
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flinkddl.plan.changelog import Mode
+    from flinkddl.plan.nodes.base import Keys, Kinds, Needed, Places
+    from flinkddl.plan.nodes.values import Field
+    from flinkddl.plan.rex import Rex
+    from flinkddl.sqltypes import DataType
+
+
+def _any_before(inputs: tuple[Mode, ...]) -> bool:
+    return any(i.before and not i.append for i in inputs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project(Stateless, Untimed, Unary):
+    """One expression per output field."""
+
+    exprs: tuple[Rex, ...]
+
+    sql = "SELECT list, computed columns"
+    first = ("exprs",)
+    exact = False
+    needs_before = None
+
+    @property
+    def detail(self) -> str:
+        """The expressions, with their names where those differ."""
+        names = names_of(self.input)
+        texts = [(rex_text(e, names), f.name) for e, f in zip(self.exprs, self.fields, strict=True)]
+        return ", ".join(t if t == name else f"{t} AS {name}" for t, name in texts)
+
+    def narrowed(self, needed: Needed) -> tuple[Node, Places]:
+        """Leave out expressions."""
+        exprs, places, fields = dropped(self, needed, 0, self.exprs)
+        return replace(self, exprs=tuple(exprs), **fields), places
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return those of the input."""
+        return inputs[0]
+
+    def carries_before(self, inputs: tuple[Mode, ...]) -> bool:
+        """Return whether the input's come through."""
+        return _any_before(inputs)
+
+    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
+        """Return the input's keys as far as their fields are carried unchanged, each as often as it is."""
+        places: dict[int, list[int]] = {}
+        for n, e in enumerate(self.exprs):
+            source = _keeps(e)
+            if source is not None:
+                places.setdefault(source, []).append(n)
+        whole = [key for key in inputs[0] if all(k in places for k in key)]
+        return tuple(frozenset(c) for key in whole for c in product(*(places[k] for k in sorted(key))))
+
+
+def _keeps(rex: Rex) -> int | None:
+    """The field that an expression carries unchanged, casts that lose nothing included."""
+    match rex:
+        case InputRef(index=i):
+            return i
+        case Call(function="CAST", args=(InputRef(index=i, type=t),)) if _same(t, rex.type):
+            return i
+    return None
+
+
+def _same(source: DataType, target: DataType) -> bool:
+    """Whether a cast keeps values apart: the same kind of type, or CHAR(n) as a VARCHAR of at least that length."""
+    if source.root is Root.CHAR and target.root is Root.VARCHAR:
+        return (target.precision or 0) >= (source.precision or 1)
+    return source.root is target.root
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filter(Stateless, Untimed, Unary):
+    """Keeps the rows for which the condition is TRUE."""
+
+    condition: Rex
+
+    sql = "WHERE, HAVING"
+    passes = 1
+    first = ("condition",)
+    exact = False
+
+    @property
+    def detail(self) -> str:
+        """The condition."""
+        return rex_text(self.condition, names_of(self.input))
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return those of the input: Flink names no deletion, a row that leaves is a -U whose +U is dropped."""
+        return inputs[0]
+
+    def carries_before(self, inputs: tuple[Mode, ...]) -> bool:
+        """Return whether the input's come through; right over a table those that its format has."""
+        below = self.input.input if isinstance(self.input, Project) else self.input
+        return below.carries == "delta" if isinstance(below, Scan) else _any_before(inputs)
+
+    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
+        """Return the input's."""
+        return inputs[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Union(Keyless, Stateless, Untimed, Node):
+    """UNION ALL."""
+
+    parts: tuple[Node, ...]
+
+    sql = "UNION ALL; with an aggregate UNION, INTERSECT, EXCEPT"
+    needs_before = None
+    detail = ""
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The parts."""
+        return self.parts
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Self:
+        """Return the union of others."""
+        return replace(self, parts=tuple(inputs))
+
+    def reads(self, needed: Needed) -> tuple[Needed, ...]:
+        """Return the same fields of each part."""
+        return (needed,) * len(self.parts)
+
+    def rebuild(self, inputs: Sequence[Node], places: Sequence[Places]) -> tuple[Node, Places]:
+        """Return the union of parts that have the same fields, in the same order, under its names."""
+        kept = tuple(self.fields[i] for i in sorted(places[0]))
+        parts = [replace(p, fields=tuple(_named(k, f) for k, f in zip(kept, p.fields, strict=True))) for p in inputs]
+        return replace(self, parts=tuple(parts), fields=kept), dict(places[0])
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return those of all parts."""
+        return frozenset().union(*inputs)
+
+    def carries_before(self, inputs: tuple[Mode, ...]) -> bool:
+        """Return whether one part's come through."""
+        return _any_before(inputs)
+
+
+def _named(name: Field, typed: Field) -> Field:
+    return replace(typed, name=name.name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unnest(Keyless, Stateless, Untimed, Unary):
+    """Input fields, then the fields of one element per row of a collection (ARRAY, MAP, MULTISET).
+
+    ``outer`` keeps a row without elements (NULLs); ``ordinality`` adds a last INT field counted from 1; ``condition``
+    (over all output fields) is a join condition that decides which elements count.
+    """
+
+    collection: Rex
+    outer: bool = False
+    ordinality: bool = False
+    condition: Rex | None = None
+
+    sql = "UNNEST of arrays, maps, multisets"
+    passes = 1
+    first = ("collection",)
+    joined = ("condition",)
+
+    @property
+    def detail(self) -> str:
+        """The collection."""
+        return rex_text(self.collection, names_of(self.input)) + (", outer" if self.outer else "")
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return those of the input."""
+        return inputs[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expand(Keyless, Stateless, Untimed, Unary):
+    """GROUPING SETS: one copy of the row per set, with the other keys NULL; last field ``$e`` BIGINT is the set's mask.
+
+    ``sets`` holds, per set, the indices that stay; ``masks`` the value of ``$e`` per set, one bit a key of the query,
+    which may have had more keys than are left here, and above them the set's GROUP_ID, so that no two are equal.
+    """
+
+    keys: tuple[int, ...]
+    sets: tuple[tuple[int, ...], ...]
+    masks: tuple[int, ...]
+
+    sql = "GROUPING SETS, ROLLUP, CUBE"
+    passes = 1
+    first = ("keys", "sets")
+
+    @property
+    def detail(self) -> str:
+        """The sets."""
+        names = names_of(self.input)
+        return ", ".join(f"({pick(names, s)})" for s in self.sets)
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return those of the input."""
+        return inputs[0]

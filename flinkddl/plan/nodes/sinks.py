@@ -1,0 +1,39 @@
+"""The end of a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.plan.nodes.base import Keyless, Stateless, Unary, Untimed
+from flinkddl.records import dataclass
+
+if TYPE_CHECKING:
+    from flinkddl.catalog.model import Table
+    from flinkddl.plan.nodes.base import Kinds, Needed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sink(Keyless, Stateless, Untimed, Unary):
+    """Writes the input, whose fields are the table's persisted columns in order.
+
+    ``table`` is None for a SELECT whose result is collected. ``conflict``: NOTHING, ERROR, DEDUPLICATE or None.
+    """
+
+    table: Table | None
+    options: Any = None
+    conflict: str | None = None
+    overwrite: bool = False
+    target: str = ""
+
+    @property
+    def detail(self) -> str:
+        """The table."""
+        return self.target or "collect"
+
+    def reads(self, needed: Needed) -> tuple[Needed, ...]:
+        """Return every field: all are written."""
+        return (frozenset(range(len(self.input.fields))),)
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return those of the query."""
+        return inputs[0]

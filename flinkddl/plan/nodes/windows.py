@@ -1,0 +1,99 @@
+"""Windows as table functions and the aggregate over one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.plan.nodes.base import I, Keyless, Node, Stateless, Unary, dropped
+from flinkddl.plan.nodes.terms import call_text, names_of, pick, window_text
+from flinkddl.records import dataclass, replace
+
+if TYPE_CHECKING:
+    from flinkddl.plan.changelog import Mode
+    from flinkddl.plan.nodes.base import Keys, Kinds, Needed, Places
+    from flinkddl.plan.nodes.values import Window
+    from flinkddl.plan.rex import AggCall
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowTableFunction(Keyless, Stateless, Unary):
+    """Input fields, then window_start, window_end, window_time."""
+
+    window: Window
+
+    sql = "TUMBLE, HOP, CUMULATE, SESSION as table functions"
+    passes = 1
+    first = ("window",)
+    needs_before = None
+    on_time = False
+
+    @property
+    def detail(self) -> str:
+        """The window."""
+        return window_text(names_of(self.input), self.window)
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return those of the input."""
+        return inputs[0]
+
+    @property
+    def requires_watermark(self) -> bool:
+        """Whether it is over event time."""
+        return not self.window.proctime
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowAggregate(Unary):
+    """GROUP BY over a window TVF (``input`` is the TVF's input) or over a legacy group window: final, once a window.
+
+    Fields: keys, aggregates, then the window properties asked for (``properties``: "start", "end", "time",
+    "proctime"). ``legacy`` is the GROUP BY TUMBLE(..) form. ``windowed_input`` says that the input rows carry their
+    window already (a second aggregate over window_start / window_end); ``window`` then only names the kind.
+    """
+
+    window: Window
+    keys: tuple[int, ...]
+    aggs: tuple[AggCall, ...]
+    properties: tuple[str, ...]
+    legacy: bool = False
+    windowed_input: tuple[int, int] | None = None
+
+    sql = "GROUP BY a window"
+    first = ("window", "keys", "aggs", "windowed_input")
+    on_time = True
+
+    @property
+    def detail(self) -> str:
+        """The window, the keys and the aggregates."""
+        names = names_of(self.input)
+        parts = [window_text(names, self.window), f"by=[{pick(names, self.keys)}]"]
+        parts += [call_text(names, c) for c in self.aggs]
+        parts += [f"properties=[{', '.join(self.properties)}]"] if self.properties else []
+        parts += [f"windowed=[{pick(names, self.windowed_input)}]"] if self.windowed_input else []
+        return ", ".join([*parts, *(["legacy"] if self.legacy else [])])
+
+    def narrowed(self, needed: Needed) -> tuple[Node, Places]:
+        """Leave out aggregates."""
+        aggs, places, fields = dropped(self, needed, len(self.keys), self.aggs)
+        return replace(self, aggs=tuple(aggs), **fields), places
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return inserts."""
+        return I
+
+    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
+        """Return keys and a bound of the window; a window TVF aggregate has none (observed on Flink 2.3)."""
+        if not self.legacy:
+            return ()
+        first = len(self.keys) + len(self.aggs)
+        bounds = [first + i for i, p in enumerate(self.properties) if p in ("start", "end")]
+        return tuple(frozenset((*range(len(self.keys)), b)) for b in bounds)
+
+    @property
+    def requires_watermark(self) -> bool:
+        """Whether it is over event time."""
+        return not self.window.proctime
+
+    def state(self, mode: Mode) -> str:
+        """Return the totals of open windows."""
+        return "one row of totals a group and window, until the window is over"
