@@ -12,6 +12,7 @@ job.stop()
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ from flinkddl.lower.planfile import store
 from flinkddl.lower.print_views import views_of_jobs
 from flinkddl.lower.printer import print_pyspark
 from flinkddl.lower.script import Action, Answer, Command, Compiled, Done, Start, WritePlan, compile_script
-from flinkddl.records import replace
 from flinkddl.results import Job, Result
 
 if TYPE_CHECKING:

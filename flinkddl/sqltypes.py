@@ -12,10 +12,9 @@ Spark carries them so (session time zone always UTC):
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Literal
-
-from flinkddl.records import dataclass, replace
 
 MAX_LENGTH = 2147483647
 MAX_DECIMAL = 38

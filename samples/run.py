@@ -267,9 +267,9 @@ def run_all(chosen: list[str], catalog: Catalog, variables: Mapping[str, str]) -
 
 
 def main() -> int:
+    from flinkddl.runtime.broker.config import secure_listener
     from flinkddl.runtime.broker.server import Broker as KafkaBroker
     from flinkddl.runtime.broker.server import BrokerOptions
-    from flinkddl.runtime.broker.config import secure_listener
     from flinkddl.runtime.session.sessions import SparkOptions
 
     parser = argparse.ArgumentParser(description="run the samples")

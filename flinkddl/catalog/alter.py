@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -12,7 +13,6 @@ from flinkddl.catalog.model import Table
 from flinkddl.catalog.objects import rename
 from flinkddl.diagnostics import did_you_mean
 from flinkddl.dialect import nodes
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -10,7 +10,6 @@ from sqlglot import exp
 from flinkddl.catalog.model import OptionText
 from flinkddl.diagnostics import Bag, Span
 from flinkddl.dialect.nodes import span_of
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

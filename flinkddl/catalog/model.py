@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.options.text import OptionText as OptionText  # noqa: TC001 (other rooms import it from here)
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ from flinkddl.catalog.model import Function, ObjectPath, Table, View
 from flinkddl.catalog.state import CatalogEntry, Database, put, without
 from flinkddl.diagnostics import did_you_mean
 from flinkddl.dialect import nodes
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from sqlglot import exp

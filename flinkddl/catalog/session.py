@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.catalog import settings
@@ -10,7 +11,6 @@ from flinkddl.catalog.model import ObjectPath
 from flinkddl.catalog.objects import database_exists
 from flinkddl.catalog.state import put, without
 from flinkddl.diagnostics import did_you_mean
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from sqlglot import exp

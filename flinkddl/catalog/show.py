@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.catalog import printing, settings
@@ -13,7 +14,6 @@ from flinkddl.diagnostics import FlinkDdlError, did_you_mean
 from flinkddl.diagnostics.secrets import mask_script
 from flinkddl.dialect import nodes
 from flinkddl.options.masking import mask
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

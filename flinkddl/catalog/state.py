@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from flinkddl.catalog import settings as known
 from flinkddl.catalog.model import Function, ObjectPath, Table, View
 from flinkddl.diagnostics import did_you_mean
-from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

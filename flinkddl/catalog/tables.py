@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,6 @@ from flinkddl.catalog.model import Column, PrimaryKey, Table, Watermark
 from flinkddl.diagnostics import did_you_mean
 from flinkddl.dialect import nodes
 from flinkddl.dialect.types import to_type
-from flinkddl.records import dataclass, replace
 from flinkddl.sqltypes import TIMESTAMPS
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.cli.common import (
@@ -22,7 +23,6 @@ from flinkddl.cli.common import (
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText
 from flinkddl.diagnostics.codes import title
 from flinkddl.diagnostics.render import to_json
-from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     import argparse

@@ -78,8 +78,9 @@ def _compiled(args: argparse.Namespace) -> Compiled | None:
 
 
 def _subject(args: argparse.Namespace, compiled: Compiled | None) -> Subject:
+    from dataclasses import replace
+
     from flinkddl.lower.script import Start
-    from flinkddl.records import replace
     from flinkddl.runtime.doctor import Subject
     from flinkddl.runtime.kafka.kerberos_start import joined
 

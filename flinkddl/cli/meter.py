@@ -5,10 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
-
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.cli.cells import MAX_WIDTH, cell, data_widths, line, rule, type_width
-from flinkddl.records import dataclass, replace
 from flinkddl.runtime.job.changes import Change
 
 if TYPE_CHECKING:

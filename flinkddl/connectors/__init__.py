@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -10,7 +11,6 @@ from flinkddl.connectors.base import Connector, Metadata, PayloadField, Projecti
 from flinkddl.connectors.common import check_conflict
 from flinkddl.connectors.generated import completed
 from flinkddl.options import OptionText, ResolvedOptions, validate
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

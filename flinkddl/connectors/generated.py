@@ -6,10 +6,10 @@ without a prefix; Flink 2.3 refuses both (V38, V39, V50), and so does ``flinkddl
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.options import OptionText
-from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

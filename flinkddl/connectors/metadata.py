@@ -5,13 +5,13 @@ Source: kafka-connectors reference, section 3; formats reference, section 9.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
 from flinkddl.connectors.base import Metadata
 from flinkddl.diagnostics import did_you_mean
 from flinkddl.formats import metadata_types
-from flinkddl.records import replace
 from flinkddl.typecasts import CastRefused, check_cast
 
 if TYPE_CHECKING:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from flinkddl.diagnostics.secrets import MASK, secret_places
-from flinkddl.records import dataclass
 
 
 @dataclass(frozen=True)

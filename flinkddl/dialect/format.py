@@ -6,6 +6,7 @@ Comments are kept where they stood. Works on tokens, so nothing of a script can 
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -16,7 +17,6 @@ from flinkddl.dialect import tokens as t
 from flinkddl.dialect.script import parse_tokens
 from flinkddl.dialect.variables import lex_script
 from flinkddl.dialect.words import RESERVED
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
@@ -10,7 +11,6 @@ from flinkddl.dialect import tokens as t
 from flinkddl.dialect.cursor import ParseFailure
 from flinkddl.dialect.parse_session import STARTS, StatementParser
 from flinkddl.dialect.variables import lex_script, templates
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

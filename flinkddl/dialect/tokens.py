@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import field
-
-from flinkddl.records import dataclass
+from dataclasses import dataclass, field
 
 WORD, NAME, STRING, NUMBER, BINARY, SYMBOL, HINT, RAW, DOUBLE_QUOTED, END = range(10)
 

@@ -5,6 +5,7 @@ The text of an aggregate takes FILTER (``where``) and DISTINCT from the options;
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
@@ -12,7 +13,6 @@ from flinkddl.functions.arithmetic_functions import narrow
 from flinkddl.functions.core import Function, Lowered, Operands, Options, SignatureError, same
 from flinkddl.functions.json import json_text, writable
 from flinkddl.functions.typing import strip_attribute
-from flinkddl.records import dataclass
 from flinkddl.sqltypes import DataType, Root, spark_type
 
 if TYPE_CHECKING:

@@ -8,13 +8,12 @@ makes it optional, ``*`` repeats it (zero or more). Families are the table ``KIN
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 from flinkddl import sqltypes as T
 from flinkddl.functions.typing import can_cast_implicitly, strip_attribute
-from flinkddl.records import dataclass
 from flinkddl.sqltypes import DataType, Root
 
 Nulls = Literal["any", "yes", "no", "first"]

@@ -8,10 +8,9 @@ from __future__ import annotations
 import ast
 import os
 import sys
+from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
-
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -11,6 +11,7 @@ import decimal
 import os
 import sys
 import typing
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,6 @@ from flinkddl import sqltypes as T
 from flinkddl.diagnostics import SourceText
 from flinkddl.dialect.script import parse_script
 from flinkddl.dialect.types import to_type
-from flinkddl.records import dataclass, replace
 from flinkddl.sqltypes import DataType, spark_type
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,6 @@ from flinkddl.lower.sink import lower_sink
 from flinkddl.lower.stream.ttl import note_kept
 from flinkddl.plan.changelog import PARALLELISM, SinkPlan, plan_sink
 from flinkddl.plan.nodes import Node, Scan, Sink
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from flinkddl.records import dataclass, replace
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:

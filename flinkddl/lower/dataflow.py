@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.deep import deep
@@ -13,7 +13,6 @@ from flinkddl.options.masking import mask
 from flinkddl.plan import nodes as N
 from flinkddl.plan.changelog import plan_sink, sink_mode
 from flinkddl.plan.explain import type_text
-from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

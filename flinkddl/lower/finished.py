@@ -7,10 +7,10 @@ below the checkpoint and read as a stream, which is what Flink does with them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.lower import job as J
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -8,6 +8,7 @@ one a table; and positions in a topic are looked up when the frame is read, so t
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.diagnostics import FlinkDdlError, SourceText
@@ -23,7 +24,6 @@ from flinkddl.lower.stream.kinds import normalise
 from flinkddl.plan.builder import plan_query
 from flinkddl.plan.hooks import context_of
 from flinkddl.plan.nodes import Filter, Project, Scan, Sink
-from flinkddl.records import dataclass, replace
 from flinkddl.sqltypes import Root, quote
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ way with an unknown dialect.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.connectors.jdbc import DRIVERS, database_of
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
 from flinkddl.lower.context import ARRIVAL, DELETED, SEQUENCE, Lowering, Rel, unique_names
-from flinkddl.records import dataclass
 from flinkddl.sqltypes import Root, quote, spark_type
 
 if TYPE_CHECKING:

@@ -6,11 +6,9 @@ closed set of step kinds is the DataFrame API's own vocabulary.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
-
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,6 +6,7 @@ it. EXPLAIN prints one block a node.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.lower import realtime
@@ -23,7 +24,6 @@ from flinkddl.lower.job import (
 )
 from flinkddl.lower.stream.ttl import forgets
 from flinkddl.plan.nodes import Sink
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

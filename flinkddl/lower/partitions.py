@@ -12,13 +12,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.lower.fingerprint import digest
 from flinkddl.lower.job import Read, SparkJob, UnionAll, WithWatermark, below
 from flinkddl.options.values import parse_duration
 from flinkddl.plan.nodes import Scan
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

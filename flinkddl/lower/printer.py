@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping  # singledispatch reads the annotations at run time
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from functools import singledispatch
 from textwrap import indent
 from types import MappingProxyType
@@ -23,7 +23,6 @@ from flinkddl.lower.partitions import NAMED_SOURCES, SUBSCRIPTION, apart, source
 from flinkddl.lower.pytext import comment
 from flinkddl.lower.pytext import literal as _text
 from flinkddl.options.masking import holds_secret, mask
-from flinkddl.records import replace
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ the others are named in a note (FD886).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.catalog import settings
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,7 +6,7 @@ All mistakes of the script are collected before anything is started. No Spark he
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from flinkddl.catalog.apply import HANDLERS
@@ -21,7 +21,6 @@ from flinkddl.lower.shared_folders import shared_folders
 from flinkddl.plan.builder import plan_insert, plan_query
 from flinkddl.plan.hooks import context_of, hooks
 from flinkddl.plan.nodes import Sink
-from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

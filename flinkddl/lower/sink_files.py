@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.connectors import connector
@@ -12,7 +13,6 @@ from flinkddl.functions.core import string
 from flinkddl.lower import job as J
 from flinkddl.lower.scan_files import plain_path
 from flinkddl.plan.nodes import Scan
-from flinkddl.records import replace
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:

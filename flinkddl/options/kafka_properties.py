@@ -5,9 +5,8 @@ Source: kafka-connectors reference 1.4 (Flink), Spark's structured-streaming Kaf
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

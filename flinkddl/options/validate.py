@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import suggest
@@ -10,7 +10,6 @@ from flinkddl.options import hints, kafka_properties, registry, values
 from flinkddl.options.masking import mask
 from flinkddl.options.resolved import FormatOptions, ResolvedOptions
 from flinkddl.options.rules import fits
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

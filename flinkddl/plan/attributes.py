@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan import make
 from flinkddl.plan.nodes import Field
 from flinkddl.plan.rex import Call, InputRef, Rex, transform
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

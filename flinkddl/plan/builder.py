@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.plan import make
@@ -11,7 +12,6 @@ from flinkddl.plan.prune import prune
 from flinkddl.plan.pushdown import push
 from flinkddl.plan.query import build_query
 from flinkddl.plan.recognise import recognise
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from sqlglot import exp

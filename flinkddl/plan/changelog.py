@@ -9,6 +9,7 @@ Our own kind of a relation (append, upsert, delta, pair; see ``lower/context.py`
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.connectors import connector
@@ -16,7 +17,6 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.report import Related
 from flinkddl.plan import nodes as N
 from flinkddl.plan.nodes.base import I
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from flinkddl.connectors import use_table
@@ -10,7 +10,6 @@ from flinkddl.connectors.base import Use
 from flinkddl.diagnostics import Bag, FlinkDdlError, Span
 from flinkddl.dialect.nodes import span_of
 from flinkddl.plan.scope import Session
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

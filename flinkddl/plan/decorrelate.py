@@ -6,7 +6,7 @@ LIMIT or a window function only equalities rise: the inner side becomes a groupi
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl import sqltypes as T
@@ -15,7 +15,6 @@ from flinkddl.plan import make
 from flinkddl.plan.nodes import Aggregate, Field, Filter, Join, Node, Over, Project, Rank, Sort, Unnest
 from flinkddl.plan.placeholders import OuterRef, has, walk_all
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex, conjuncts, transform
-from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

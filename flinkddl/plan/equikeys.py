@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from flinkddl.functions.typing import common_type
 from flinkddl.plan import expressions, make
 from flinkddl.plan.nodes import Field, Join, TemporalJoin
 from flinkddl.plan.rex import Call, InputRef, Rex, conjuncts, references, transform
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

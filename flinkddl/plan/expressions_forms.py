@@ -6,13 +6,12 @@ JSON clauses, DISTINCT) become options. ``FORMS`` and ``CALLS`` are the tables.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from flinkddl.dialect.nodes import Call, JsonCall
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from flinkddl.plan import joins, make, tables, tvf
 from flinkddl.plan.names import Entry, NameScope, Relation
 from flinkddl.plan.nodes import Project, Sort, Values
 from flinkddl.plan.query import Cte, build_query, build_values, cte_plan, renamed
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from flinkddl.plan.context import Context

@@ -6,6 +6,7 @@ expressions first. What is neither key nor aggregate is refused, as in Flink.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,6 @@ from flinkddl.plan.placeholders import (
     walk_all,
 )
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex
-from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

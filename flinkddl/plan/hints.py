@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import did_you_mean
 from flinkddl.dialect import nodes as tree_nodes
 from flinkddl.options.values import parse_duration
 from flinkddl.plan.nodes import Aggregate, Filter, Join, Project
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -15,7 +16,6 @@ from flinkddl.plan.from_ import option_hints
 from flinkddl.plan.nodes import Field, Sink
 from flinkddl.plan.query import build_query
 from flinkddl.plan.rex import Literal, Rex
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from flinkddl.catalog.model import Table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.connectors import connector
@@ -15,7 +16,6 @@ from flinkddl.plan.pushdown import retyped
 from flinkddl.plan.rex import InputRef, Rex, conjuncts
 from flinkddl.plan.timebound import bounds
 from flinkddl.plan.windowprops import window_fields
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from flinkddl.plan.context import Context

@@ -5,6 +5,7 @@ What kind of operator a join becomes (interval, window, temporal, regular) is de
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -17,7 +18,6 @@ from flinkddl.plan.names import Entry, NameScope, Relation
 from flinkddl.plan.nodes import Field, Join, Unnest
 from flinkddl.plan.placeholders import OuterRef, SubqueryRef, has
 from flinkddl.plan.rex import InputRef, Literal, Rex, transform
-from flinkddl.records import replace
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
 from flinkddl.functions.catalogue import lookup
 from flinkddl.plan.nodes import Field, Filter, Project, Values
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex, conjunction, size, substitute, substituted_size, walk
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,7 +7,7 @@ it; what the query itself does not know may belong to the query around it (a cor
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,6 @@ from flinkddl.diagnostics import did_you_mean
 from flinkddl.plan import special
 from flinkddl.plan.placeholders import OuterRef
 from flinkddl.plan.rex import InputRef, Rex, field_access
-from flinkddl.records import dataclass, replace
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:

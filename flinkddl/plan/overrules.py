@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.over import RANKING
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from flinkddl.plan.context import Context

@@ -6,6 +6,7 @@ conditions beside them. With ``rn = 1`` and one time attribute as order it is a 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -14,7 +15,6 @@ from flinkddl.plan.nodes import Deduplicate, Filter, Over, Rank
 from flinkddl.plan.over import RANKING
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex, conjuncts
 from flinkddl.plan.windowprops import window_fields
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from flinkddl.plan.context import Context

@@ -7,11 +7,10 @@ the placeholder becomes an ``InputRef``. None of them is left in a finished plan
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.plan.rex import Call, InputRef, Rex, walk
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -122,7 +121,7 @@ def walk_all(rex: Rex) -> Iterator[Rex]:
 
 def rewrite(rex: Rex, change: Callable[[Rex], Rex | None]) -> Rex:
     """Like ``rex.transform``, but also inside OVER calls, aggregates and subquery operands."""
-    from flinkddl.records import replace
+    from dataclasses import replace
 
     new = change(rex)
     if new is not None:

@@ -6,6 +6,7 @@ rules are those of Flink's logical phase that change the meaning of the plan for
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.plan import make
@@ -24,7 +25,6 @@ from flinkddl.plan.nodes import (
 )
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex, conjuncts, references, transform
 from flinkddl.plan.stacks import merged
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

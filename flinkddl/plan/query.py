@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -11,7 +11,6 @@ from flinkddl.functions.typing import common_type
 from flinkddl.plan import expressions, make, setops
 from flinkddl.plan.names import NameScope, Relation
 from flinkddl.plan.nodes import Field, Values
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from flinkddl.plan.context import Context

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -10,7 +11,6 @@ from flinkddl.plan import nodes as N
 from flinkddl.plan.attributes import materialised, refreshed
 from flinkddl.plan.joinkinds import classify, classify_temporal
 from flinkddl.plan.overrules import check_over
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

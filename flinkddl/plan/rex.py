@@ -7,11 +7,10 @@ knows its Flink type. Functions, operators and casts are all ``Call``; what a na
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl import sqltypes as T
-from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

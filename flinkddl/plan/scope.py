@@ -8,10 +8,8 @@ the resolver's own. Aggregates are resolved by ``expressions.resolve_aggregate``
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
-
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ stage (grouping, OVER, subqueries) the placeholders become columns of the plan.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,6 @@ from flinkddl.plan.names import NameScope
 from flinkddl.plan.nodes import Aggregate, Project, Sort
 from flinkddl.plan.placeholders import AggRef, GroupingRef, OverRef, WindowPropertyRef, has
 from flinkddl.plan.rex import InputRef, Rex, SortKey
-from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

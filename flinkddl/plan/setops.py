@@ -100,7 +100,7 @@ def _as(node: Node, types: list[T.DataType], names: list[str]) -> Node:
     exprs = [expressions.cast(r, t) for r, t in zip(make.refs(node), types, strict=True)]
     if not all(isinstance(e, InputRef) for e in exprs):
         node = make.project(node, exprs, names)
-    from flinkddl.records import replace
+    from dataclasses import replace
 
     return replace(node, fields=tuple(Field(n, t) for n, t in zip(names, types, strict=True)))
 

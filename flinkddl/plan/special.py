@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -20,7 +21,6 @@ from flinkddl.plan.placeholders import (
     has,
 )
 from flinkddl.plan.rex import Literal, Rex
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ join with a marker.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl import sqltypes as T
@@ -17,7 +17,6 @@ from flinkddl.plan.joins import join_node, shift
 from flinkddl.plan.nodes import Aggregate, Field, Node
 from flinkddl.plan.placeholders import OuterRef, SubqueryRef, has, rewrite
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex, conjuncts
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,6 +7,7 @@ the raw value); then ``computed`` over those; then the watermark over all column
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl import sqltypes as T
@@ -17,7 +18,6 @@ from flinkddl.plan.make import cast
 from flinkddl.plan.names import Entry, NameScope, Relation
 from flinkddl.plan.nodes import Field, Scan, WatermarkSpec
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex
-from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

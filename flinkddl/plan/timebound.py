@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex, references
-from flinkddl.records import dataclass
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:

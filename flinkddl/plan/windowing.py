@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
@@ -11,7 +12,6 @@ from flinkddl.plan import nodes as N
 from flinkddl.plan.attributes import plain
 from flinkddl.plan.rex import InputRef, Rex, conjuncts, references, substitute
 from flinkddl.plan.windowprops import WindowFields, window_fields
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from flinkddl.diagnostics import Span

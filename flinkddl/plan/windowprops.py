@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.plan import nodes as N
 from flinkddl.plan.rex import InputRef
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from flinkddl.plan.nodes import Node, Window

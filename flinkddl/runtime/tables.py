@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.catalog.model import Table
@@ -13,7 +14,6 @@ from flinkddl.lower.frames import result_fields
 from flinkddl.lower.script import Start, compile_script
 from flinkddl.plan.hooks import context_of
 from flinkddl.plan.tables import resolve_table
-from flinkddl.records import dataclass
 from flinkddl.runtime.bridge import view_names
 from flinkddl.runtime.dataframes import declaration, insertion, match_columns, spark_schema
 from flinkddl.sqltypes import quote

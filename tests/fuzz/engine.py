@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from flinkddl import records
 from flinkddl.catalog.state import Catalog
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
@@ -43,7 +42,7 @@ SETTINGS = {
 }
 
 
-@records.dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FeedScan(N.Scan):
     """A table of a world: its rows in the feed that all tables share."""
 

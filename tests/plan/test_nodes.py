@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import pytest
@@ -16,7 +16,6 @@ from flinkddl.plan import nodes as N
 from flinkddl.plan.nodes import base
 from flinkddl.plan.prune import prune
 from flinkddl.plan.rex import AggCall, Call, InputRef, SortKey
-from flinkddl.records import dataclass
 from tests.plan.test_consistency import check
 
 FACTS = ("changes", "upsert_keys", "requires_watermark", "on_time", "state", "detail")

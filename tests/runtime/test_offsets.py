@@ -1,12 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
-from flinkddl.records import replace
 from flinkddl.runtime.job.failures import brief, job_failed, records_in_question
 from flinkddl.runtime.kafka.offsets import assigned, parse_specific, spark_options, stop_condition
 from flinkddl.runtime.session.errors import reason

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from flinkddl.diagnostics import Diagnostic
 from flinkddl.lower.restarts import ENDLESS, NONE, USUAL, RestartStrategy
-from flinkddl.records import replace
 from flinkddl.runtime.job.failures import JobFailed
 from flinkddl.runtime.job.restarts import Backoff, Restarts
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.dialect.words import STRICT
-from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

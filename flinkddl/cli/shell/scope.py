@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from flinkddl.catalog.model import View
 from flinkddl.dialect import tokens as t
 from flinkddl.dialect.words import RESERVED
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from flinkddl.dialect import tokens as t
 from flinkddl.dialect.tokens import lex
-from flinkddl.records import dataclass
 
 CLIENT_WORDS = frozenset({"QUIT", "EXIT", "HELP", "CLEAR"})
 """Commands of the client, which need no semicolon."""

@@ -8,12 +8,12 @@ that the row met when it arrived, NULL before the first one).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.context import SEQUENCE, Rel, unique_names
 from flinkddl.lower.job import GroupBy, Select, Where
-from flinkddl.records import dataclass, replace
 from flinkddl.sqltypes import Root, quote
 
 if TYPE_CHECKING:

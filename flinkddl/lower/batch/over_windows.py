@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.lower.batch import text
@@ -10,7 +11,6 @@ from flinkddl.lower.batch.lateness import drop_late, drop_overtaken, late_possib
 from flinkddl.lower.context import SEQUENCE, Rel
 from flinkddl.lower.rowtime import without_null
 from flinkddl.plan.nodes import Over
-from flinkddl.records import dataclass
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ aggregates do it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.lower.context import DELETED, VERSION, Rel
@@ -16,7 +17,6 @@ from flinkddl.lower.stream.calls import Registry, narrow, needs_order, plan_call
 from flinkddl.lower.stream.kinds import KEY, PAIR, arrival, drop_unchanged, family, to_delta, unpack, weight
 from flinkddl.lower.stream.ttl import must_forget, suffix
 from flinkddl.plan.nodes import Aggregate
-from flinkddl.records import replace
 from flinkddl.sqltypes import Root, quote, spark_type
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.context import Rel, unique_names
 from flinkddl.lower.job import GroupBy, Select, Where
 from flinkddl.lower.stream.ttl import timed
-from flinkddl.records import dataclass
 from flinkddl.sqltypes import COLLECTION, DataType, Root, quote
 
 if TYPE_CHECKING:

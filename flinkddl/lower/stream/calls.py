@@ -7,12 +7,11 @@ their results. ``Registry`` shares accumulators between calls.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.functions.json import json_text
-from flinkddl.records import dataclass
 from flinkddl.sqltypes import APPROXIMATE, DataType, Root, spark_type
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ matching pairs are counted per row in a second operator (``presence``), which ad
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.lower.context import SEQUENCE, WEIGHT, WINDOW, Rel
@@ -35,7 +36,6 @@ from flinkddl.lower.stream.kinds import KEY, arrival, family, single, to_delta, 
 from flinkddl.lower.stream.ttl import SPARKS_JOIN, must_forget, suffix
 from flinkddl.plan.nodes import Join
 from flinkddl.plan.rex import Call, InputRef, conjunction, conjuncts
-from flinkddl.records import replace
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:

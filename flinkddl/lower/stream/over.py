@@ -6,6 +6,7 @@ delta. (Flink holds rows back until the watermark passes them; the final table i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.lower.context import WATERMARK, WEIGHT, Rel
@@ -17,7 +18,6 @@ from flinkddl.lower.stream.calls import Registry, plan_call
 from flinkddl.lower.stream.kinds import KEY, arrival, single, to_delta, weight
 from flinkddl.lower.stream.ranking import order_struct
 from flinkddl.plan.nodes import Over
-from flinkddl.records import replace
 from flinkddl.sqltypes import TIMESTAMPS, quote
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ Equal order keys: the row that came first keeps the better place, so these opera
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -29,7 +30,6 @@ from flinkddl.lower.stream.kinds import KEY, PAIR, arrival, family, single, to_d
 from flinkddl.lower.stream.ttl import must_forget
 from flinkddl.plan.nodes import Deduplicate, Rank, Sort
 from flinkddl.plan.rex import SortKey
-from flinkddl.records import replace
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from flinkddl.lower.stream.kinds import arrival, drop_unchanged, normalise, to_d
 from flinkddl.lower.unnest import elements, generator
 from flinkddl.plan.nodes import Aggregate, Expand, Filter, Project, Scan, Union, Unnest, Values
 from flinkddl.plan.rex import InputRef
-from flinkddl.records import replace
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ operators (Spark has one output mode a query) windows come out early and are cor
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
@@ -39,7 +40,6 @@ from flinkddl.lower.stream.ranking import places, top
 from flinkddl.lower.stream.sessions import END, START, refuse_proctime, session_rows
 from flinkddl.plan.nodes import Deduplicate, Field, Join, Rank, WindowAggregate, WindowJoin, WindowTableFunction
 from flinkddl.plan.rex import SortKey
-from flinkddl.records import replace
 from flinkddl.sqltypes import Root, quote
 
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ is ``lower``. A new operator states all of this in its class; ``tests/plan/test_
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from flinkddl.plan.nodes.values import counted, moved
-from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.plan.nodes.base import ALL, IU, I, Node, Unary, Untimed, dropped
 from flinkddl.plan.nodes.terms import call_text, names_of, order_text, pick
-from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     from flinkddl.plan.changelog import Mode

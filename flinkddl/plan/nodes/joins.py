@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes.base import ALL, Binary, I, Keyless, Stateless, Unary, Untimed
 from flinkddl.plan.nodes.terms import names_of, rex_text
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from flinkddl.plan.changelog import Mode

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.connectors import connector
 from flinkddl.plan.nodes.base import ALL, I, Keyless, Node, Stateless, Untimed
 from flinkddl.plan.nodes.terms import rex_text
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from flinkddl.catalog.model import Table

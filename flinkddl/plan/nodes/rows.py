@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Self
 
@@ -9,7 +10,6 @@ from flinkddl.plan.nodes.base import Keyless, Node, Stateless, Unary, Untimed, d
 from flinkddl.plan.nodes.leaves import Scan
 from flinkddl.plan.nodes.terms import names_of, pick, rex_text
 from flinkddl.plan.rex import Call, InputRef
-from flinkddl.records import dataclass, replace
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.plan.nodes.base import Keyless, Stateless, Unary, Untimed
-from flinkddl.records import dataclass
 
 if TYPE_CHECKING:
     from flinkddl.catalog.model import Table

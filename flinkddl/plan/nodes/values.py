@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.plan.rex import AggCall, InputRef, Rex, SortKey, references, transform
-from flinkddl.records import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,13 +7,12 @@ does not travel with them; ``stateful`` names the operators that will start empt
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
 from flinkddl.lower.dataflow import flow_of
-from flinkddl.records import replace
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import EARLIEST, client_properties, start_offsets
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.functions.core import string
 from flinkddl.lower import job as J
 from flinkddl.lower.context import SEQUENCE, VERSION
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,10 +13,10 @@ import random
 import re
 import time
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.lower.restarts import ENDLESS, NONE, TYPE, USUAL
-from flinkddl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.lower.partitions import can_name
 from flinkddl.lower.restarts import TYPE
-from flinkddl.records import replace
 from flinkddl.runtime.job.cores import check_cores
 from flinkddl.runtime.job.ending import end_between_batches, end_now, stop_on_signals
 from flinkddl.runtime.job.failures import JobFailed, job_failed, lost_place, with_first

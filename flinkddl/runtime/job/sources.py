@@ -6,7 +6,7 @@ Where each partition has a watermark of its own, the job is split once its parti
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -14,7 +14,6 @@ from flinkddl.lower import job as J
 from flinkddl.lower.context import TICK
 from flinkddl.lower.fingerprint import digest
 from flinkddl.lower.partitions import LIMIT, NAMED_SOURCES, Places, apart, share, source_name, split
-from flinkddl.records import replace
 from flinkddl.runtime.job.offset_order import raised
 from flinkddl.runtime.kafka.admin import KafkaAdmin, Offsets
 from flinkddl.runtime.kafka.offsets import (

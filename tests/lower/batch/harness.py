@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +16,6 @@ from flinkddl.lower.batch.rows import lower_values
 from flinkddl.lower.context import Lowering, Rel
 from flinkddl.plan import nodes as N
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex
-from flinkddl.records import dataclass
 
 TS = T.TIMESTAMP(3)
 ROWTIME = TS.as_attribute("ROWTIME")

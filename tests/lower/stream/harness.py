@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from flinkddl.lower.scan import guarded
 from flinkddl.lower.stream import Accepts, lower_for
 from flinkddl.lower.stream.base import HANDLERS, Want
 from flinkddl.plan import nodes as N
-from flinkddl.records import dataclass
 from flinkddl.runtime.job.steps import apply_step
 from flinkddl.sqltypes import quote, spark_type
 
