@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TWO := -n 2 --dist loadgroup# tests/conftest.py says which process takes what
 FAST := not spark and not kafka and not flink and not slow
 
 .DEFAULT_GOAL := help
@@ -30,13 +31,13 @@ lint: setup ## ruff, mypy --strict, layers
 	$(BIN)/lint-imports
 
 test-fast: setup ## tests without Java, under a minute
-	$(BIN)/pytest -q -m "$(FAST)"
+	$(BIN)/pytest -q $(TWO) -m "$(FAST)"
 
 test-spark: setup ## tests that need Spark or the development broker
-	$(BIN)/pytest -q -m "(spark or kafka) and not slow"
+	$(BIN)/pytest -q $(TWO) -m "(spark or kafka) and not slow"
 
 test: setup ## all tests: fast ones, then Spark, then Kafka
-	$(BIN)/pytest -q -m "not flink and not slow"
+	$(BIN)/pytest -q $(TWO) -m "not flink and not slow"
 
 jar: setup ## rebuild flinkddl/jvm/flinkddl-functions.jar (needs a JDK)
 	$(BIN)/python -m flinkddl.jvm.build

@@ -21,9 +21,16 @@ if TYPE_CHECKING:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs Java where there is none, with the reason; run fast tests first, Kafka ones last."""
+    """Fast tests first, Kafka ones last, in two processes; skip what needs Java where there is none, with the reason.
+
+    One of the two processes takes whatever uses the shared Spark session; the other one takes, a file at a time, what
+    starts programs of its own or needs the broker alone.
+    """
     marks = ("spark", "kafka", "flink")
     items.sort(key=lambda item: max((n for n, m in enumerate(marks, 1) if item.get_closest_marker(m)), default=0))
+    for item in items:
+        shared = not _SESSION.isdisjoint(getattr(item, "fixturenames", ()))
+        item.add_marker(pytest.mark.xdist_group("spark" if shared else item.nodeid.partition("::")[0]))
     if not any(item.get_closest_marker(m) for item in items for m in marks):
         return
     try:
@@ -32,6 +39,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if any(item.get_closest_marker(m) for m in marks):
                 item.add_marker(pytest.mark.skip(reason=str(error)))
+
+
+_SESSION = frozenset({"spark", "session"})
+"""Fixtures that are, or may be, this process's Spark session."""
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -141,6 +141,7 @@ def check(name: str, differences: Iterable[tuple[str, str]], wanted: Iterable[di
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("name", ["intervals", "clocks", "json"])
 def test_expressions_are_flinks(quick: SparkSession, name: str) -> None:
     check(name, beside.scalars(name, quick), beside.cases(name))
@@ -152,6 +153,7 @@ def asked(name: str, mode: str, only: str = "") -> list[dict[str, Any]]:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(("mode", "only"), ASKED["sets"])
 def test_grouping_sets_are_flinks(files: Catalog, mode: str, only: str) -> None:
     wanted = asked("sets", mode, only)
@@ -159,6 +161,7 @@ def test_grouping_sets_are_flinks(files: Catalog, mode: str, only: str) -> None:
 
 
 @pytest.mark.kafka
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(("mode", "only"), ASKED["rowtime"])
 def test_a_null_rowtime_is_flinks(topics: Catalog, mode: str, only: str) -> None:
     wanted = asked("rowtime", mode, only)
@@ -166,6 +169,7 @@ def test_a_null_rowtime_is_flinks(topics: Catalog, mode: str, only: str) -> None
 
 
 @pytest.mark.kafka
+@pytest.mark.usefixtures("spark")
 def test_an_old_group_window_fails_at_a_null_rowtime(topics: Catalog) -> None:
     topics.execute("SET 'execution.runtime-mode' = 'streaming'")
     with pytest.raises(Exception, match="RowTime field should not be null"):

@@ -69,12 +69,14 @@ REST = [x for x in RUNNABLE if (x[0], x[1]["id"]) not in SOON]
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(("mode", "case"), FIRST, ids=[f"{m}-{c['id']}" for m, c in FIRST])
 def test_runs(mode: str, case: dict[str, Any], tmp_path: Path) -> None:
     _runs(mode, case, tmp_path)
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "case"), REST, ids=[f"{m}-{c['id']}" for m, c in REST])
 def test_the_others_run(mode: str, case: dict[str, Any], tmp_path: Path) -> None:

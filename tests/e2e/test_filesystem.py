@@ -15,7 +15,7 @@ from tests.support.kernels import kernel_session
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
 class Files:

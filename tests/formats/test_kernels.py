@@ -9,7 +9,7 @@ import pytest
 from tests.formats.harness import IGNORE, decode, encode
 from tests.support.registry import Registry
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 ISO = {"timestamp-format.standard": "ISO-8601"}
 BAD = "Failed to deserialize"
 TREE = {"decode.json-parser.enabled": False}

@@ -31,7 +31,7 @@ from tests.support.registry import Registry
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 COLUMNS = "id INT, name STRING, tags ARRAY<STRING>"
 ROW = '{"id":1,"name":"x","tags":["a","b"]}'
 GOOD: dict[str, bytes] = {

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -348,3 +349,17 @@ def test_a_signal_ends_the_job_after_its_batch(spark: SparkSession, number: sign
         assert running.await_termination(60)
     assert running.status == "stopped"
     assert signal.getsignal(number) is before
+
+
+def test_a_ctrl_c_while_one_waits_leaves_the_job_running_and_stop_waits_for_its_end(spark: SparkSession) -> None:
+    rate = J.Read(name="r", format="rate", options={"rowsPerSecond": "10"}, streaming=True)
+    write = J.Write(name="w", input="r", format="noop", options={}, mode="append")
+    running = start_job(spark, job((rate,), write, trigger=("processingTime", "0 seconds")), RunOptions(**QUIET))
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        running.await_termination(60)
+    assert not running.await_termination(0)
+    assert running.status == "running"
+    running.stop()
+    assert running.status == "stopped"

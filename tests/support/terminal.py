@@ -85,8 +85,11 @@ class Terminal:
         raise AssertionError(f"{texts} not within {seconds} s on the screen:\n{self.screen}")
 
     def ends(self, seconds: float = 60) -> int:
-        """Wait for the end; return the exit code."""
-        return self.process.wait(seconds)
+        """Wait for the end; return the exit code. Raises AssertionError with the screen."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"no end within {seconds} s, on the screen:\n{self.screen}") from None
 
     def close(self) -> None:
         """End whatever still runs."""

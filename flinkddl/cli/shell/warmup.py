@@ -20,6 +20,7 @@ class SparkStart:
     def __init__(self, catalog: Catalog, jars: str | None = None, remote: str | None = None) -> None:
         self._catalog, self._jars, self._remote = catalog, jars, remote
         self._thread: threading.Thread | None = None
+        self._over = threading.Event()  # not is_alive(): up to Python 3.12 a Ctrl-C in join() ends a thread in name
         self._error: BaseException | None = None
         self._since = time.monotonic()
         self.phase = "Spark is not started"
@@ -30,6 +31,7 @@ class SparkStart:
         """Start the session, unless that is done or under way."""
         if self._thread is None:
             self._since = time.monotonic()
+            self._over.clear()
             self._thread = threading.Thread(target=self._run, name="flinkddl spark start", daemon=True)
             self._thread.start()
 
@@ -43,9 +45,8 @@ class SparkStart:
         """Wait until the session is there, in short steps so that Ctrl-C is heard. Raises what the start raised."""
         self.begin()
         self._wanted = True
-        assert self._thread is not None
-        while self._thread.is_alive() and not self.ready:
-            self._thread.join(_POLL_SECONDS)
+        while not self._over.is_set() and not self.ready:
+            self._over.wait(_POLL_SECONDS)
         if self._error is not None:
             error, self._error, self._thread = self._error, None, None  # the next statement tries again
             raise error
@@ -69,6 +70,8 @@ class SparkStart:
             self._fail(error, error.diagnostics[0].message)
         except Exception as error:  # noqa: BLE001 - a thread's last word must reach the one who waits
             self._fail(error, str(error))
+        finally:
+            self._over.set()
 
     def _fail(self, error: Exception, reason: str) -> None:
         if not self.ready:  # otherwise it was only the warming up

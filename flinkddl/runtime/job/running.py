@@ -68,6 +68,8 @@ class RunningJob:
         self._cut = threading.Event()
         self._drain = False
         self._thread = threading.Thread(target=self._run, name=f"flinkddl {job.name}", daemon=True)
+        self._ended = threading.Event()  # not is_alive(): up to Python 3.12 a Ctrl-C in join() ends a thread in name
+        self._ended.set()
         self._looked_at = time.monotonic()
         self._grown: Aside[dict[str, list[str]]] = Aside()
         self._restarts = Restarts(strategy_of(job, options.checkpoint))
@@ -118,7 +120,7 @@ class RunningJob:
             if end is not None and time.monotonic() > end:
                 return False
             self._join(POLL_SECONDS)
-            if not self._thread.is_alive():
+            if self._ended.is_set():
                 return self.await_termination() and self._queries.have_read(wanted)
         return True
 
@@ -138,14 +140,14 @@ class RunningJob:
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait for the end; return whether it came within ``timeout`` seconds. Raises JobFailed or FlinkDdlError."""
         self._join(timeout)
-        if self.error is not None and not self._thread.is_alive():
+        if self.error is not None and self._ended.is_set():
             raise self.error
-        return not self._thread.is_alive()
+        return self._ended.is_set()
 
     def _join(self, timeout: float | None) -> None:
         end = None if timeout is None else time.monotonic() + timeout
-        while self._thread.is_alive() and (end is None or time.monotonic() < end):
-            self._thread.join(POLL_SECONDS)  # short waits, so that Python signal handlers get their turn
+        while not self._ended.is_set() and (end is None or time.monotonic() < end):
+            self._ended.wait(POLL_SECONDS)  # short waits, so that Python signal handlers get their turn
 
     def _waiting(self, write: str) -> str:
         held = self._watch_topics.away or (self._restarts.waiting if write in self._restarts.open else "")
@@ -196,6 +198,7 @@ class RunningJob:
         if self.job.streaming:
             self._watch_topics.start()
         self.status = "running"
+        self._ended.clear()
         self._thread.start()
         return self
 
@@ -251,9 +254,12 @@ class RunningJob:
             unknown = FlinkDdlError([Diagnostic("FD901", f"the supervisor failed: {error!r}")])
             self.error, self.status = server_gone(error) or java_gone(self._spark) or unknown, "failed"
         finally:
-            with suppress(FlinkDdlError):  # it has ended: what it reads is no matter any more
-                self._watch_topics.stop()
-            self._leave()
+            try:
+                with suppress(FlinkDdlError):  # it has ended: what it reads is no matter any more
+                    self._watch_topics.stop()
+                self._leave()
+            finally:
+                self._ended.set()
 
     def _run_batch(self) -> None:
         tag = f"flinkddl-{id(self)}"
