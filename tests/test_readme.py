@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,14 @@ def test_python_runs(text: str, spark: object) -> None:
 
 
 def test_no_other_kind_of_block() -> None:
-    assert {name for name, _ in BLOCKS} == {"sql", "console", "text", "python"}
+    assert {name for name, _ in BLOCKS} == {"sql", "console", "text", "python", "toml"}
+
+
+def test_the_entry_point_of_a_connector_is_that_of_the_example() -> None:
+    (told,) = map(tomllib.loads, blocks("toml"))
+    example = tomllib.loads((ROOT / "tests/connectors/countdown/pyproject.toml").read_text())
+    assert told["project"]["entry-points"] == example["project"]["entry-points"]
+    assert told["tool"] == example["tool"]
 
 
 def test_diagnostic_in_the_readme_is_what_check_prints() -> None:

@@ -71,6 +71,7 @@ def _documents(kind: str) -> list[Document]:
 def connectors() -> str:
     """Return the connectors: roles, the changes they carry, and what becomes of their options."""
     from flinkddl.connectors import connector
+    from flinkddl.options import ResolvedOptions
 
     rows = []
     for d in _documents("connector"):
@@ -81,7 +82,7 @@ def connectors() -> str:
                 f"`{d.name}`",
                 _carried(found, "source", d),
                 _carried(found, "sink", d),
-                _YES if found.lookup else _NO,
+                _YES if found.lookup(ResolvedOptions(d.name, "source", {})) else _NO,
                 f"{uses.count('mapped')} / {uses.count('ignored')} / {uses.count('refused')}",
             )
         )

@@ -1,4 +1,4 @@
-"""Connectors: one module each, found by name; and the check of one use of a table."""
+"""Connectors: a folder each, found by name; and the check of one use of a table."""
 
 from __future__ import annotations
 
@@ -7,35 +7,37 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from flinkddl.connectors import common
 from flinkddl.connectors.base import Connector, Metadata, PayloadField, Projection, Use
-from flinkddl.connectors.common import check_conflict
-from flinkddl.connectors.generated import completed
-from flinkddl.options import OptionText, ResolvedOptions, validate
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.options import OptionText, ResolvedOptions, installed, registry, validate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flinkddl.catalog.model import Table
     from flinkddl.diagnostics import Bag
+    from flinkddl.options.registry import Role
 
 __all__ = ["Connector", "Metadata", "PayloadField", "Projection", "Use", "connector", "use_table", "with_hints"]
-
-_MODULES = {
-    "kafka": "kafka",
-    "upsert-kafka": "upsert_kafka",
-    "print": "print",
-    "blackhole": "blackhole",
-    "datagen": "datagen",
-    "filesystem": "filesystem",
-    "jdbc": "jdbc",
-    "dataframe": "dataframe",
-}
 
 
 @cache
 def connector(name: str) -> Connector:
-    """Return a connector by name. Raises KeyError for one that is not here."""
-    found: Connector = import_module(f"flinkddl.connectors.{_MODULES[name]}").CONNECTOR
+    """Return a connector by name. Raises KeyError for one that is not here, FD248 or FD249 for one that cannot be used.
+
+    Its record must say what its options say: which roles it has.
+    """
+    package, document = installed.package(name), registry.connector(name)
+    if package is None or document is None:
+        raise KeyError(name)
+    with installed.usable(name):
+        found: Connector = import_module(f"{package}.facts").CONNECTOR
+        if found.name != name:
+            raise ValueError(f"its record is named '{found.name}'")
+        for role, mode, module in (("source", found.source_mode, found.read), ("sink", found.sink_mode, found.write)):
+            if len({role in document.roles, mode is not None, bool(module)}) > 1:
+                raise ValueError(f"options, changelog mode and module do not agree whether it is a {role}")
     return found
 
 
@@ -45,25 +47,28 @@ def with_hints(table: Table, hints: Mapping[str, OptionText] | None) -> Table:
 
 
 def use_table(
-    table: Table,
-    role: str,
-    hints: Mapping[str, OptionText] | None,
-    bag: Bag,
-    use: Use | None = None,
+    table: Table, role: Role, hints: Mapping[str, OptionText] | None, bag: Bag, use: Use | None = None
 ) -> ResolvedOptions | None:
     """Check one use of a table and return its options typed; everything that is wrong goes into the bag.
 
-    ``role`` is "source", "sink" or "lookup" (a source that must be able to look up single keys). Returns None where
-    the connector is not usable at all.
+    Returns None where the connector is not usable at all.
     """
     use = use or Use()
-    table = completed(with_hints(table, hints), role == "sink", bag, use)
-    resolved = validate(table.options, "sink" if role == "sink" else "source", bag, use.span or table.span)
-    if resolved is None:
+    table = with_hints(table, hints)
+    named = table.options.get("connector")
+    try:
+        found = connector(named.value) if named is not None and installed.package(named.value) is not None else None
+    except FlinkDdlError as error:
+        bag.extend(replace(d, span=named.value_span if named else None) for d in error.diagnostics)
         return None
-    found = connector(resolved.connector)
-    check = found.check_sink if role == "sink" else found.check_source
-    check(table, resolved, bag, use)
+    if found is not None:
+        table = common.completed(found, table, role, bag, use)
+    resolved = validate(table.options, role, bag, use.span or table.span)
+    if resolved is None or found is None:
+        return None
     if role == "sink":
-        check_conflict(found, resolved, bag, use)
+        (found.check_sink or common.check_sink)(found, table, resolved, bag, use)
+        common.check_conflict(found, resolved, bag, use)
+    else:
+        (found.check_source or common.check_source)(found, table, resolved, bag, use)
     return resolved

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from flinkddl.catalog.model import Table
+    from flinkddl.catalog.model import Column, Table
     from flinkddl.diagnostics import Bag, Span
     from flinkddl.options import ResolvedOptions
+    from flinkddl.options.registry import Role
     from flinkddl.sqltypes import DataType
 
 RowKind = Literal["I", "UB", "UA", "D"]
@@ -22,15 +23,11 @@ ALL_KINDS: ChangelogMode = frozenset({"I", "UB", "UA", "D"})
 
 @dataclass(frozen=True)
 class Metadata:
-    """A metadata key: its type when read, and when written (None where it can not be written).
-
-    ``of_format`` is the key's name in the value format where it comes from there, as in ``value.source.table``.
-    """
+    """A metadata key: its type when read, and when written (None where it can not be written)."""
 
     key: str
     read: DataType
     write: DataType | None = None
-    of_format: str | None = None
 
 
 @dataclass(frozen=True)
@@ -71,29 +68,24 @@ class Use:
     job: str = ""
 
 
-Check = "Callable[[Table, ResolvedOptions, Bag, Use], None]"
+def never(*_: object) -> bool:
+    """Return that no table is so."""
+    return False
 
 
-@dataclass(frozen=True)
-class Connector:
-    """A connector as functions of a table's resolved options.
+def always(*_: object) -> bool:
+    """Return that every table is so."""
+    return True
 
-    ``source_mode`` and ``sink_mode`` are the kinds of rows it emits and takes; ``metadata`` its keys for a role;
-    ``bounded`` whether reading ends by itself. ``check_source`` and ``check_sink`` add to the bag what is wrong with
-    using this very table so.
-    """
 
-    name: str
-    source_mode: Callable[[ResolvedOptions], ChangelogMode] | None
-    sink_mode: Callable[[ResolvedOptions], ChangelogMode] | None
-    metadata: Callable[[ResolvedOptions], Mapping[str, Metadata]]
-    projection: Callable[[Table, ResolvedOptions], Projection]
-    bounded: Callable[[ResolvedOptions], bool]
-    check_source: Callable[[Table, ResolvedOptions, Bag, Use], None]
-    check_sink: Callable[[Table, ResolvedOptions, Bag, Use], None]
-    lookup: bool = False
-    partitions: bool = False
-    overwrite: bool = False
+def by_key(*items: Metadata) -> Mapping[str, Metadata]:
+    """Return metadata by their keys."""
+    return {m.key: m for m in items}
+
+
+def no_metadata(resolved: ResolvedOptions) -> Mapping[str, Metadata]:
+    """Return the metadata keys of a connector that has none."""
+    return {}
 
 
 def all_values(table: Table, resolved: ResolvedOptions) -> Projection:
@@ -109,6 +101,73 @@ def field_of(table: Table, column: str, prefix: str = "") -> PayloadField:
     return PayloadField(column, column.removeprefix(prefix), kind, index)
 
 
-def no_metadata(resolved: ResolvedOptions) -> Mapping[str, Metadata]:
-    """Return the metadata keys of a connector that has none."""
-    return {}
+@dataclass(frozen=True)
+class Generated:
+    """Options that are added where a table lacks them, each time with a warning.
+
+    ``lacks`` says where; ``options`` gives them; ``says`` the warning from table and first option's value; ``at`` the
+    options that it points to, the first that is written.
+    """
+
+    code: str
+    role: Role
+    lacks: Callable[[Table], bool]
+    options: Callable[[Table, Use], dict[str, str]]
+    says: str
+    help: str
+    at: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connector:
+    """A connector as functions of a table and its resolved options: all that others know of it.
+
+    ``source_mode`` and ``sink_mode`` are the kinds of rows it emits and takes, None where it is not read or written.
+    ``read`` is the module whose ``rows(node, ctx, sequence)`` lowers a scan, ``write`` the one whose
+    ``write(node, rel, ctx)`` lowers a sink: names, so that a check loads neither.
+
+    ``bounded``: reading ends by itself. ``lookup``: a processing-time join may look rows up in it. ``metadata``: its
+    keys. ``projection``: how the columns fill key and value. ``check_source`` and ``check_sink`` add to the bag what is
+    wrong with using this very table so; None for the checks that all share (``common``). ``written``: the column
+    without which no row can be written. ``partitions`` and ``overwrite``: it takes PARTITIONED BY, INSERT OVERWRITE.
+    ``instead`` is the help where it takes inserts only and a query changes its rows. ``generated``: options that are
+    added where a table lacks them.
+    """
+
+    name: str
+    source_mode: Callable[[ResolvedOptions], ChangelogMode] | None = None
+    sink_mode: Callable[[ResolvedOptions], ChangelogMode] | None = None
+    read: str = ""
+    write: str = ""
+    bounded: Callable[[Table, ResolvedOptions], bool] = never
+    lookup: Callable[[ResolvedOptions], bool] = never
+    metadata: Callable[[ResolvedOptions], Mapping[str, Metadata]] = no_metadata
+    projection: Callable[[Table, ResolvedOptions], Projection] = all_values
+    check_source: Callable[[Connector, Table, ResolvedOptions, Bag, Use], None] | None = None
+    check_sink: Callable[[Connector, Table, ResolvedOptions, Bag, Use], None] | None = None
+    written: Callable[[Table, ResolvedOptions], Column | None] | None = None
+    partitions: bool = False
+    overwrite: bool = False
+    instead: str = "write into a table with connector 'upsert-kafka' and a PRIMARY KEY"
+    generated: tuple[Generated, ...] = ()
+
+
+def inserts(resolved: ResolvedOptions) -> ChangelogMode:
+    """Return the kinds of rows of a connector that carries inserts only."""
+    return INSERT_ONLY
+
+
+def upserts(resolved: ResolvedOptions) -> ChangelogMode:
+    """Return the kinds of rows of a sink that puts and deletes by the PRIMARY KEY, and without one takes inserts."""
+    return INSERT_ONLY | UPSERT
+
+
+def of_format(resolved: ResolvedOptions) -> ChangelogMode:
+    """Return the kinds of rows that the value format of a table carries."""
+    chosen = resolved.value_format
+    return INSERT_ONLY if chosen is None or chosen.insert_only else ALL_KINDS
+
+
+def is_upsert(kinds: ChangelogMode) -> bool:
+    """Whether rows are the new values of their keys, and deletions."""
+    return "UA" in kinds and "UB" not in kinds

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from flinkddl.connectors import metadata
 from flinkddl.formats import columns
+from flinkddl.options import OptionText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,12 +19,50 @@ if TYPE_CHECKING:
     from flinkddl.options.registry import Role
 
 
+def completed(connector: Connector, table: Table, role: Role, bag: Bag, use: Use) -> Table:
+    """Return a table with the options that are generated for this use; each is warned of, at the table's DDL."""
+    for rule in connector.generated:
+        if rule.role == role and rule.lacks(table) and not use.strict:
+            added = rule.options(table, use)
+            first = next(iter(added.values()))
+            place = next((table.options[k].value_span for k in rule.at if k in table.options), None)
+            bag.warning(rule.code, rule.says.format(table=table.path.name, value=first), place or table.span, rule.help)
+            table = replace(table, options={**table.options, **{k: OptionText(v) for k, v in added.items()}})
+    return table
+
+
+def check_source(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    """Check a table that is read: metadata columns, what its format can carry, batch mode."""
+    if offered := connector.metadata(resolved):
+        metadata.check_read(table, offered, bag)
+    else:
+        check_no_metadata(table, resolved, bag, use)
+    _check_format(connector, table, resolved, bag, use)
+    check_batch(connector, table, resolved, bag, use)
+
+
+def check_sink(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    """Check a table that is written: metadata columns, what its format can carry, partitions, OVERWRITE."""
+    if offered := connector.metadata(resolved):
+        metadata.check_write(table, offered, bag)
+    else:
+        check_no_metadata(table, resolved, bag, use)
+    _check_format(connector, table, resolved, bag, use)
+    check_layout(connector, table, bag, use)
+
+
+def _check_format(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    if resolved.value_format is not None:
+        fields = connector.projection(table, resolved).value
+        check_columns(table, resolved.value_format, fields, resolved.role, bag, use)
+
+
 def check_batch(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
     """Check that a table can be read in batch mode (V56)."""
     if not use.batch or connector.source_mode is None:
         return
     name = table.path.name
-    if not connector.bounded(resolved):
+    if not connector.bounded(table, resolved):
         help = "bound it, as with 'scan.bounded.mode' = 'latest-offset', or SET 'execution.runtime-mode' = 'streaming'"
         bag.error("FD237", f"table '{name}' is unbounded and can not be read in batch mode", use.span, help)
     elif connector.source_mode(resolved) != {"I"}:

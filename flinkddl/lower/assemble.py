@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from flinkddl.connectors import connector
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import realtime
 from flinkddl.lower.context import Lowering
@@ -16,19 +17,17 @@ from flinkddl.lower.job import SparkJob
 from flinkddl.lower.operators import paths
 from flinkddl.lower.partitions import NAMED_SOURCES, can_name, timed_tables
 from flinkddl.lower.restarts import restart_strategy
-from flinkddl.lower.scan_datagen import is_bounded as datagen_is_bounded
 from flinkddl.lower.sink import lower_sink
 from flinkddl.lower.stream.ttl import note_kept
 from flinkddl.plan.changelog import PARALLELISM, SinkPlan, plan_sink
 from flinkddl.plan.nodes import Node, Scan, Sink
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from flinkddl.diagnostics import Bag
     from flinkddl.lower.context import Rel
     from flinkddl.lower.job import Write
-    from flinkddl.options import ResolvedOptions
 
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
@@ -49,14 +48,6 @@ _STREAMING = {
     # rows of one key are merged into one value: half the time of version 2, which writes every row by its number
     "spark.sql.streaming.join.stateFormatVersion": "4",
 }
-_BOUNDED: Mapping[str, Callable[[ResolvedOptions, tuple[str, ...]], bool]] = {
-    "kafka": lambda options, _: options["scan.bounded.mode"] not in (None, "unbounded"),
-    "upsert-kafka": lambda options, _: options["scan.bounded.mode"] not in (None, "unbounded"),
-    "datagen": datagen_is_bounded,
-    "filesystem": lambda options, _: options["source.monitor-interval"] is None,
-    "jdbc": lambda *_: True,
-    "dataframe": lambda options, _: bool(options["bounded"]),
-}
 
 
 def scans(node: Node) -> Iterator[Scan]:
@@ -69,8 +60,7 @@ def scans(node: Node) -> Iterator[Scan]:
 
 def is_bounded(scan: Scan) -> bool:
     """Whether a source ends by itself."""
-    check = _BOUNDED.get(scan.options.connector)
-    return check is not None and check(scan.options, tuple(c.name for c in scan.table.physical))
+    return connector(scan.options.connector).bounded(scan.table, scan.options)
 
 
 def runs_streaming(sinks: tuple[Sink, ...], config: Mapping[str, str]) -> bool:

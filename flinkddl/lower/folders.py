@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 from flinkddl.lower.fingerprint import digest
 
+FILES = frozenset({"text", "parquet"})
+"""The formats of Spark that read and write the files of a table."""
 _NO_FOLDERS = ("", ".", "..")
 _NO_PATH = re.compile(r"[\x00-\x1f\x7f\\]")  # Hadoop reads a backslash as a slash, and NUL ends a path
 _LONGEST = 200  # bytes of a folder's name; file systems take 255, and a folder set aside gets a date
@@ -36,3 +39,12 @@ def view_store(name: str) -> str:
     """Return the global temp view that stands behind a temp view: a plain word, distinct for distinct names."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return f"flinkddl_{plain}" if plain == name else f"flinkddl_{plain}_{digest(name)}"
+
+
+def plain_path(path: str) -> str:
+    """Return a table's path without scheme, host and what a path does not need, as it ends in Spark's path of a file.
+
+    >>> plain_path("hdfs://name:8020/data//t/"), plain_path("./t")
+    ('/data/t', 't')
+    """
+    return re.sub(r"^(\.\./)+", "", posixpath.normpath(re.sub(r"^[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?", "", path)))

@@ -53,7 +53,7 @@ def _timed(node: Node, below: bool) -> Iterator[Scan]:
 
 def is_timed(node: Scan, ctx: Lowering) -> bool:
     """Whether a table is read from Kafka and its watermark counts."""
-    return "kafka" in node.options.connector and str(node.table.path) in ctx.timed
+    return node.options.client == "kafka" and str(node.table.path) in ctx.timed
 
 
 def above_timed(node: Node, ctx: Lowering) -> bool:

@@ -6,36 +6,22 @@ declared types, the computed columns, the folding of changes in batch mode, and 
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
+from flinkddl.connectors import connector
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
 from flinkddl.lower.context import DELETED, SEQUENCE, TICK, VERSION, WEIGHT, Lowering, Rel, unique_names
 from flinkddl.lower.expressions import to_spark
-from flinkddl.lower.jdbc import jdbc_rows
 from flinkddl.lower.partitions import NAMED_SOURCES, idle_ms, is_timed, most_partitions
-from flinkddl.lower.scan_datagen import datagen_rows
-from flinkddl.lower.scan_files import filesystem_rows
-from flinkddl.lower.scan_frames import dataframe_rows
-from flinkddl.lower.scan_kafka import kafka_rows
+from flinkddl.options.installed import usable
 from flinkddl.plan.rex import InputRef
 from flinkddl.sqltypes import Root, quote, spark_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from flinkddl.plan.nodes import Scan
     from flinkddl.sqltypes import DataType
-
-_ROWS: dict[str, Callable[[Scan, Lowering, bool], Rel]] = {
-    "kafka": kafka_rows,
-    "upsert-kafka": kafka_rows,
-    "datagen": datagen_rows,
-    "filesystem": filesystem_rows,
-    "jdbc": jdbc_rows,
-    "dataframe": dataframe_rows,
-}
-
 
 _END = "2199-01-01"  # later than any row, earlier than the row of the control stream
 _RESERVED_TYPES = {WEIGHT: "INT", VERSION: "BIGINT", DELETED: "BOOLEAN", SEQUENCE: "BIGINT"}
@@ -46,11 +32,24 @@ def lower_scan(node: Scan, ctx: Lowering, sequence: bool = False) -> Rel:
 
     In a bounded run ``lower.batch`` folds the changes into the table they leave.
     """
-    rows = _ROWS.get(node.options.connector)
-    if rows is None:
-        raise FlinkDdlError.of("FD651", f"connector '{node.options.connector}' cannot be read from", node.span)
-    rel = _all_columns(node, rows(node, ctx, sequence), ctx)
+    rel = _all_columns(node, _rows(node, ctx, sequence), ctx)
     return _readers(node, _watermarked(node, rel, ctx) if ctx.streaming else rel, ctx)
+
+
+def _rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
+    """Return what the connector makes of a table: its physical and raw metadata columns. Raises FD248, FD651, FD668."""
+    name = node.options.connector
+    module = connector(name).read
+    if not module:
+        raise FlinkDdlError.of("FD651", f"connector '{name}' cannot be read from", node.span)
+    with usable(name):
+        rel: Rel = import_module(module).rows(node, ctx, sequence)
+    wanted = sum(c.kind != "computed" for c in node.table.columns)
+    if (len(rel.columns), rel.sequence) != (wanted, sequence):
+        order = ", and not the order of arrival that was asked for" if sequence and not rel.sequence else ""
+        message = f"connector '{name}' gives {len(rel.columns)} of {wanted} columns of '{node.table.path}'{order}"
+        raise FlinkDdlError.of("FD668", message, node.span, 'read README, "Add a connector": what rows() returns')
+    return rel
 
 
 def _readers(node: Scan, rel: Rel, ctx: Lowering) -> Rel:
@@ -58,7 +57,7 @@ def _readers(node: Scan, rel: Rel, ctx: Lowering) -> Rel:
 
     Spark's own ``minPartitions`` would rather cut a partition in pieces, whose records could overtake each other.
     """
-    if "kafka" not in node.options.connector or not (most := node.options["scan.parallelism"]):
+    if node.options.client != "kafka" or not (most := node.options["scan.parallelism"]):
         return rel
     name = ctx.fresh(f"{node.table.path.name}_readers")
     return rel.with_(step=ctx.add(J.Coalesce(name=name, input=rel.step, tasks=most, note="scan.parallelism")).name)

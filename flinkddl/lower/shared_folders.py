@@ -10,8 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import Diagnostic
-from flinkddl.lower.scan_files import plain_path
-from flinkddl.lower.sink_files import FORMATS
+from flinkddl.lower.folders import FILES, plain_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +33,7 @@ def shared_folders(jobs: Iterable[Started]) -> list[Diagnostic]:
     before: dict[str, list[bool]] = {}
     for job, sinks, alone in jobs:
         for sink, write in zip(sinks, job.writes, strict=True):
-            if write.format not in FORMATS:
+            if write.format not in FILES:
                 continue
             path = _place(write.options["path"])
             if alone and _clears(job, write):

@@ -5,20 +5,18 @@ Rules of the Kafka sinks: kafka-connectors reference, sections 4.9 to 4.11.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
+from flinkddl.connectors import connector
 from flinkddl.functions.core import string
 from flinkddl.lower import job as J
 from flinkddl.lower.context import DELETED, KIND_COLUMNS, SEQUENCE, Lowering, Rel
-from flinkddl.lower.jdbc import jdbc_write
-from flinkddl.lower.sink_files import filesystem_write
-from flinkddl.lower.sink_kafka import kafka_write
+from flinkddl.options.installed import usable
 from flinkddl.plan.changelog import plan_sink
 from flinkddl.sqltypes import Root, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from flinkddl.plan.nodes import Sink
 
 
@@ -26,10 +24,13 @@ def lower_sink(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
     """Lower the end of a query: ``rel`` holds the sink's fields in order, in a kind that the sink takes."""
     rel = _plain(rel, ctx)
     if node.table is None:
-        rel = _shown(_collectable(rel, ctx), ctx)
-        return _local(node, rel, ctx, "flinkddl.collect", {})
+        rel = shown(_collectable(rel, ctx), ctx)
+        return local(node, rel, ctx, "flinkddl.collect", {})
     rel = _enforced(node, rel, ctx)
-    return _WRITES[node.options.connector](node, rel, ctx)
+    name = node.options.connector
+    with usable(name):
+        out: J.Write = import_module(connector(name).write).write(node, rel, ctx)
+    return out
 
 
 def _plain(rel: Rel, ctx: Lowering) -> Rel:
@@ -60,7 +61,7 @@ def _collectable(rel: Rel, ctx: Lowering) -> Rel:
     return rel.with_(step=ctx.add(J.Select(name=ctx.fresh("months"), input=rel.step, columns=tuple(columns))).name)
 
 
-def _shown(rel: Rel, ctx: Lowering) -> Rel:
+def shown(rel: Rel, ctx: Lowering) -> Rel:
     """Leave nothing but the columns and what tells row kinds: operators may carry more."""
     kept = (*rel.columns, *KIND_COLUMNS[rel.kind], *([SEQUENCE] if rel.sequence else []))
     step = J.Select(name=ctx.fresh("shown"), input=rel.step, columns=tuple((c, quote(c)) for c in kept))
@@ -92,15 +93,7 @@ def _enforced(node: Sink, rel: Rel, ctx: Lowering) -> Rel:
     return rel.with_(step=ctx.add(step).name)
 
 
-def _print(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
-    options = {
-        "print-identifier": str(node.options["print-identifier"] or ""),
-        "standard-error": str(bool(node.options["standard-error"])).lower(),
-    }
-    return _local(node, _shown(rel, ctx), ctx, "flinkddl.print", options)
-
-
-def _local(node: Sink, rel: Rel, ctx: Lowering, format: str, options: dict[str, str]) -> J.Write:
+def local(node: Sink, rel: Rel, ctx: Lowering, format: str, options: dict[str, str]) -> J.Write:
     """Rows that the driver shows or collects: the columns, and what tells the row kinds apart."""
     key = rel.key if rel.kind == "upsert" else _upsert_key(node, ctx) if rel.kind == "delta" else None
     about = {} if key is None else {"key-columns": ";".join(rel.columns[i] for i in key)}
@@ -109,7 +102,7 @@ def _local(node: Sink, rel: Rel, ctx: Lowering, format: str, options: dict[str, 
         input=rel.step,
         format=format,
         options=options | about,
-        mode=output_mode(rel, ctx),
+        mode=ctx.output_mode,
         table=node.target,
     )
 
@@ -121,24 +114,3 @@ def _upsert_key(node: Sink, ctx: Lowering) -> tuple[int, ...] | None:
     """
     keys = sorted(map(sorted, plan_sink(node, ctx.config).input.keys), key=len)
     return tuple(keys[0]) if keys else None
-
-
-def _blackhole(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
-    return J.Write(
-        name=node.target, input=rel.step, format="noop", options={}, mode=output_mode(rel, ctx), table=node.target
-    )
-
-
-def output_mode(rel: Rel, ctx: Lowering) -> J.OutputMode:
-    """Return Spark's output mode: what the lowering decided for the whole query."""
-    return ctx.output_mode
-
-
-_WRITES: dict[str, Callable[[Sink, Rel, Lowering], J.Write]] = {
-    "kafka": kafka_write,
-    "upsert-kafka": kafka_write,
-    "print": _print,
-    "blackhole": _blackhole,
-    "filesystem": filesystem_write,
-    "jdbc": jdbc_write,
-}

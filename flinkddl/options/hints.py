@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import suggest
 from flinkddl.options import registry
+from flinkddl.options.installed import CONNECTORS
 from flinkddl.options.kafka_properties import PREFIX, WELL_KNOWN
 
 if TYPE_CHECKING:
@@ -93,8 +94,8 @@ def _guess(key: str, supported: Iterable[str]) -> str | None:
 
 
 def _neighbour(key: str, document: Document) -> str | None:
-    """Say which other connector has the option."""
-    others = [n for n in registry.names("connector") if n != document.name]
+    """Say which other connector of our own has the option."""
+    others = [n for n in CONNECTORS if n != document.name]
     having = [n for n in others if (other := registry.connector(n)) and key in other.options]
     if not having:
         return None

@@ -1,13 +1,15 @@
 """The option registry: one JSON Schema document per connector and per format, read on demand.
 
-The documents under ``registry/`` are plain JSON Schema (2020-12) about the typed options, with a few keywords of ours:
+Those of formats lie under ``registry/``, a connector's in its own package (``installed``). They are plain JSON Schema
+(2020-12) about the typed options, with a few keywords of ours:
 
 - on an option: ``kind`` (how its text is parsed), ``unit``, ``roles``, ``since``, ``aliases``, ``instead`` (of a
   deprecated one) and ``spark`` (``use``: mapped, ignored or refused; ``note``: why);
 - on a rule, which is an entry of ``allOf``: ``rule`` (its number in the connector reference), ``roles``, ``code``,
   ``message``, ``help`` and ``at`` (the options it points at, first one that is set);
 - on a document: ``document`` (connector, format or shared), ``roles``, ``formats``, ``changelog`` and ``connectors``
-  (of a format that only some can use).
+  (of a format that only some can use); of a connector ``keyed`` (it must have a key format) and ``client`` ("kafka":
+  its ``properties.*`` are for Kafka's clients, its rows are records of topics).
 
 ``{"$ref": "shared.x.json"}`` in ``allOf`` takes over the options and rules of a shared document.
 """
@@ -20,6 +22,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from flinkddl.options import installed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,6 +87,8 @@ class Document:
     formats: Mapping[str, str]
     changelog: str
     connectors: tuple[str, ...] = ()
+    keyed: bool = False
+    client: str = ""
 
     def spec(self, key: str) -> OptionSpec | None:
         """Return what an option key means here: its own entry, an older name's, or a family's."""
@@ -106,6 +112,8 @@ def _read(name: str) -> dict[str, Any]:
 @cache
 def names(kind: str) -> tuple[str, ...]:
     """Return the names of all documents of a kind ("connector", "format"), sorted."""
+    if kind == "connector":
+        return installed.names()
     folder = Path(__file__).parent / "registry"
     found = [p.name[len(kind) + 1 : -5] for p in folder.iterdir() if p.name.startswith(f"{kind}.")]
     return tuple(sorted(found))
@@ -113,14 +121,18 @@ def names(kind: str) -> tuple[str, ...]:
 
 @cache
 def connector(name: str) -> Document | None:
-    """Return the document of a connector, or None."""
-    return _document(f"connector.{name}") if name in names("connector") else None
+    """Return the document of a connector, or None. Raises FD248, FD249 for one that cannot be used."""
+    own = installed.document(name)
+    if own is None:
+        return None
+    with installed.usable(name):
+        return _document(own)
 
 
 @cache
 def format(name: str) -> Document | None:
     """Return the document of a format, or None."""
-    return _document(f"format.{name}") if name in names("format") else None
+    return _document(_read(f"format.{name}")) if name in names("format") else None
 
 
 def elsewhere() -> Mapping[str, Mapping[str, str]]:
@@ -128,8 +140,7 @@ def elsewhere() -> Mapping[str, Mapping[str, str]]:
     return _read("elsewhere")
 
 
-def _document(name: str) -> Document:
-    own = _read(name)
+def _document(own: Mapping[str, Any]) -> Document:
     parts = [*(_read(ref["$ref"][:-5]) for ref in own.get("allOf", ()) if "$ref" in ref), own]
     options: dict[str, OptionSpec] = {}
     families: list[OptionSpec] = []
@@ -153,6 +164,8 @@ def _document(name: str) -> Document:
         formats=own.get("formats", {}),
         changelog=own.get("changelog", "insert-only"),
         connectors=tuple(own.get("connectors", ())),
+        keyed=own.get("keyed", False),
+        client=own.get("client", ""),
     )
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from flinkddl.options.registry import Document, OptionSpec, Role, Rule
     from flinkddl.options.text import OptionText
 
-_KAFKA = ("kafka", "upsert-kafka")
-
 
 @dataclass(frozen=True)
 class Space:
@@ -60,7 +58,7 @@ def validate(
         bag.error("FD204", f"a table with connector '{document.name}' can not be {word}", where)
         return None
     run = _Run(options, role, bag, where, document, [Space(document, "", "connector")])
-    key_format = _format(run, "key.format", "key.", required=document.name == "upsert-kafka")
+    key_format = _format(run, "key.format", "key.", required=document.keyed)
     value_format = _value_format(run)
     typed = {space.prefix: _typed(run, space) for space in run.spaces}
     for space in run.spaces:
@@ -71,8 +69,10 @@ def validate(
     own = typed[""]
     topics = own.get("topic", ())
     topic = topics[0] if role == "sink" and len(topics) == 1 else None
-    mode = own.get("scan.startup.mode", "group-offsets" if document.name == "kafka" else "earliest-offset")
-    properties = kafka_properties.resolve(options, role, mode, bag) if document.name in _KAFKA else _plain(options)
+    start = document.options.get("scan.startup.mode")
+    mode = own.get("scan.startup.mode", start.default if start else "earliest-offset")
+    kafka = document.client == "kafka"
+    properties = kafka_properties.resolve(options, role, mode, bag) if kafka else _plain(options)
     return ResolvedOptions(
         connector=document.name,
         role=role,
@@ -82,6 +82,7 @@ def validate(
         value_format=_format_options(value_format, typed, topic),
         properties=properties,
         texts=options,
+        client=document.client,
     )
 
 

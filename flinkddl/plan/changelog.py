@@ -115,10 +115,6 @@ def _advice(source: N.Node) -> str:
 
 REQUIRE_CONFLICT = "table.exec.sink.require-on-conflict"
 MATERIALIZE = "table.exec.sink.upsert-materialize"
-_KEYED_SINK = {
-    "kafka": "write into a table with connector 'upsert-kafka' and a PRIMARY KEY",
-    "jdbc": "declare the PRIMARY KEY of the table, by which its rows are updated and deleted",
-}
 
 
 @dataclass(frozen=True)
@@ -151,7 +147,7 @@ def plan_sink(sink: N.Sink, config: Mapping[str, str]) -> SinkPlan:
         return SinkPlan(accepts, key, False, _final(sink.input))
     query = infer(sink.input, before=accepts == "changelog")
     if accepts == "append" and not query.append:
-        help = None if _window_only(query) else _KEYED_SINK.get(sink.options.connector, _KEYED_SINK["kafka"])
+        help = None if _window_only(query) else connector(sink.options.connector).instead
         raise _refusal(f"the append-only sink '{_name(sink)}'", sink, query, help)
     if accepts != "upsert":
         _check_writers(sink, query, config)

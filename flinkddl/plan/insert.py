@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from flinkddl.catalog.model import View
-from flinkddl.connectors.metadata import several_topics, topic_column
+from flinkddl.connectors import connector
 from flinkddl.diagnostics import FlinkDdlError, did_you_mean, joined
 from flinkddl.functions.typing import can_cast_implicitly
 from flinkddl.plan import expressions, make, tables
@@ -88,7 +88,8 @@ def _option_errors(target: _Target, span: Span | None, context: Context) -> tupl
 def _check_topic(target: _Target, options: ResolvedOptions, context: Context) -> None:
     """Refuse a column list without the column that names the topic, where rows go to several: each would fail."""
     listed = target.statement.args.get("columns") or ()
-    column = topic_column(target.table) if several_topics(options) else None
+    needed = connector(options.connector).written
+    column = needed(target.table, options) if needed is not None else None
     if listed and column is not None and column.name not in {c.name for c in listed}:
         message = f"'{target.table.path}' is written to several topics, and '{column.name}' gets no value"
         raise context.error("FD247", message, target.statement.this, f"add '{column.name}' to the column list")

@@ -209,14 +209,11 @@ def _external(node: Node) -> tuple[Scan | None, tuple[Rex, ...], tuple[Rex, ...]
 
 
 def _can_lookup(scan: Scan) -> bool:
-    options = scan.options
-    if options is None or connector(options.connector).lookup:
-        return True
-    return options["scan.bounded.mode"] not in (None, "unbounded")
+    return scan.options is None or connector(scan.options.connector).lookup(scan.options)
 
 
 def _instead(scan: Scan | None) -> str:
-    ends = scan is not None and scan.options is not None and connector(scan.options.connector).bounded(scan.options)
-    if ends:
+    options = scan.options if scan is not None else None
+    if scan is not None and options is not None and connector(options.connector).bounded(scan.table, options):
         return "join it without FOR SYSTEM_TIME AS OF: its rows are all there when the job starts"
     return "set 'scan.bounded.mode' on it, or use an event-time temporal join"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.catalog.model import Table
-from flinkddl.connectors.dataframe import SOURCE_NAME
+from flinkddl.connectors.dataframe.facts import SOURCE_NAME
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.lower.context import ROW_KIND
 from flinkddl.lower.frames import result_fields

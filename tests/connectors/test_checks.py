@@ -6,7 +6,7 @@ from flinkddl import connectors
 from flinkddl import sqltypes as T
 from flinkddl.catalog.model import Column, ObjectPath, OptionText, PrimaryKey, Table
 from flinkddl.connectors import Use
-from flinkddl.connectors.kafka import subjects
+from flinkddl.connectors.kafka.facts import parse_offsets, subjects
 from flinkddl.diagnostics import Bag
 from tests.options.test_validate import BASE
 
@@ -348,8 +348,6 @@ def test_changelog_modes():
 
 
 def test_k13_offsets():
-    from flinkddl.connectors.kafka import parse_offsets
-
     assert parse_offsets("partition:0,offset:2;partition:1,offset:5;partition:0,offset:3;") == {0: 3, 1: 5}
 
 

@@ -10,10 +10,13 @@ import pytest
 
 import flinkddl
 from flinkddl.diagnostics import codes
-from flinkddl.options import registry, values
+from flinkddl.options import installed, registry, values
 
-FOLDER = files("flinkddl.options") / "registry"
-NAMES = sorted(p.name for p in FOLDER.iterdir() if p.name != "elsewhere.json")
+FOLDER = Path(str(files("flinkddl.options"))) / "registry"
+PLACES = {p.name: p for p in sorted(FOLDER.iterdir()) if p.name != "elsewhere.json"}
+for name, package in installed.CONNECTORS.items():
+    PLACES[f"connector.{name}.json"] = Path(flinkddl.__file__).parents[1].joinpath(*package.split("."), "options.json")
+NAMES = sorted(PLACES)
 DOCUMENTS = [d for kind in ("connector", "format") for n in registry.names(kind) if (d := getattr(registry, kind)(n))]
 
 OPTION = {
@@ -66,7 +69,7 @@ META = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_document_is_json_schema_with_our_keywords(name):
-    document = json.loads((FOLDER / name).read_text())
+    document = json.loads(PLACES[name].read_text())
     jsonschema.Draft202012Validator.check_schema(document)
     jsonschema.validate(document, META)
     assert document["$id"] == name

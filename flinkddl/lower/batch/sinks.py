@@ -40,7 +40,7 @@ def lower_sink_input(node: Sink, ctx: Lowering, want: Want) -> Rel:
 def _insert_only(node: Sink) -> bool:
     """Whether the sink's format knows inserts only; others get each row of the table as an insert."""
     value = node.options.value_format
-    return value is None or node.options.connector == "upsert-kafka" or value.insert_only
+    return value is None or sink_accepts(node) != "changelog"
 
 
 def _unequal_fails(rel: Rel, keys: tuple[int, ...], ctx: Lowering) -> Rel:
@@ -75,7 +75,7 @@ def unique_on(node: Node, keys: tuple[int, ...]) -> bool:
         case Deduplicate():
             return set(node.keys) <= set(keys) and node.window is None
         case Scan():
-            key = node.table.primary_key if node.options.connector == "upsert-kafka" else None
+            key = node.table.primary_key if node.carries == "upsert" else None
             return key is not None and {[f.name for f in node.fields].index(c) for c in key.columns} <= set(keys)
         case _:
             return False

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.connectors import Use, connector, use_table
+from flinkddl.connectors.base import is_upsert
 from flinkddl.diagnostics import Bag, FlinkDdlError
 from flinkddl.lower.kerberos import login
 from flinkddl.sqltypes import DataType, Root
@@ -77,13 +78,14 @@ def kafka_table(table: Table, config: Mapping[str, str] = MappingProxyType({})) 
     """
     bag = Bag()
     options = use_table(table, "sink", None, bag, Use(table.span)) or use_table(table, "source", None, Bag())
-    if options is None or options.value_format is None or options.connector not in ("kafka", "upsert-kafka"):
+    if options is None or options.value_format is None or options.client != "kafka":
         raise FlinkDdlError.of("FD845", f"'{table.path}' is no table over Kafka topics", table.span)
     shape = connector(options.connector).projection(table, options)
     value = decoder(options.value_format, [(f.name, f.type) for f in shape.value])
     key = decoder(options.key_format, [(f.name, f.type) for f in shape.key]) if options.key_format else None
     timed = any(c.kind == "metadata" and (c.metadata_key or c.name) == "timestamp" for c in table.persisted)
-    upsert = options.connector == "upsert-kafka"
+    read_as = connector(options.connector).source_mode
+    upsert = read_as is not None and is_upsert(read_as(options))
     properties = _properties(options)
     properties = login(properties, config) | properties
     return KafkaTable(tuple(options["topic"] or ()), properties, upsert, Payloads(key, value), timed)

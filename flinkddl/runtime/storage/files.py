@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower.sink_files import FORMATS
+from flinkddl.lower.folders import FILES
 from flinkddl.runtime.storage.file_systems import storage_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _LIST = "_spark_metadata"
 
 def missing(step: Read, error: Exception) -> FlinkDdlError | None:
     """Return FD847 where Spark says that the folder of a table is not there, as Flink fails too; else None."""
-    if step.format not in FORMATS or "PATH_NOT_FOUND" not in str(error):
+    if step.format not in FILES or "PATH_NOT_FOUND" not in str(error):
         return None
     message = f"nothing is at '{step.options['path']}', which table '{step.table}' reads"
     return FlinkDdlError.of("FD847", message, help="check 'path', or make the folder")
@@ -40,7 +40,7 @@ def check_target(frame: DataFrame, write: Write, checkpoint: str | None = None) 
 
     ``checkpoint`` is the ``checkpointLocation`` of the stream that is to write, None for a batch.
     """
-    if write.format not in FORMATS:
+    if write.format not in FILES:
         return
     path, spark = write.options["path"], frame.sparkSession
     _check_no_stream(path)
@@ -84,7 +84,7 @@ _STREAMING: dict[str, StreamingQuery] = {}
 
 def streams_into(write: Write, query: StreamingQuery) -> None:
     """Note a started query, beside which no other of this process writes into the folder of its table."""
-    if write.format in FORMATS:
+    if write.format in FILES:
         _STREAMING[write.options["path"].rstrip("/")] = query
 
 
@@ -107,7 +107,7 @@ def alone(write: Write) -> AbstractContextManager[None]:
 
     When Spark ends a write it takes away the folder ``_temporary``, with what other jobs have in it.
     """
-    return _held(write.options["path"].rstrip("/")) if write.format in FORMATS else nullcontext()
+    return _held(write.options["path"].rstrip("/")) if write.format in FILES else nullcontext()
 
 
 @contextmanager

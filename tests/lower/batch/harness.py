@@ -44,7 +44,7 @@ def given(columns: str, *rows: tuple[Any, ...], delay: int | None = None) -> Giv
     return Given(
         fields=fields,
         table=Table(ObjectPath("c", "d", "t"), (), options),
-        options=SimpleNamespace(connector="kafka"),
+        options=SimpleNamespace(connector="kafka", value_format=None),
         watermark=watermark,
         rows=tuple(tuple(_value(v, f.type) for v, f in zip(r, fields, strict=True)) for r in rows),
     )

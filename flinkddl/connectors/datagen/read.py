@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl.connectors.datagen import facts
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
 from flinkddl.lower.context import SEQUENCE, Lowering, Rel, unique_names
@@ -30,10 +31,10 @@ _BOUNDS = {
 }
 
 
-def datagen_rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
+def rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
     """Lower a datagen table to its physical columns; computed ones are the caller's."""
     options: ResolvedOptions = node.options
-    total, tasks = _total(node), options["scan.parallelism"]
+    total, tasks = facts.rows(node.table, options), options["scan.parallelism"]
     physical = node.table.physical
     if not ctx.streaming:
         if total is None:
@@ -73,23 +74,6 @@ def datagen_rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
     select = J.Select(name=ctx.fresh(f"{step}_columns"), input=step, columns=tuple(columns))
     fields = tuple(f for f, c in zip(node.fields, node.table.columns, strict=True) if c.kind == "physical")
     return Rel(ctx.add(select).name, names, fields, sequence=sequence)
-
-
-def is_bounded(options: ResolvedOptions, columns: tuple[str, ...]) -> bool:
-    """Whether a datagen table ends: by its number of rows, or because a column counts to an end."""
-    kinds = (options[f"fields.{c}.kind"] for c in columns)
-    return options["number-of-rows"] is not None or "sequence" in kinds
-
-
-def _total(node: Scan) -> int | None:
-    options = node.options
-    ends = [options["number-of-rows"]]
-    for c in node.table.physical:
-        if options[f"fields.{c.name}.kind"] == "sequence":
-            start, end = (int(options[f"fields.{c.name}.{k}"]) for k in ("start", "end"))
-            ends.append(end - start + 1)
-    known = [e for e in ends if e is not None]
-    return min(known) if known else None
 
 
 def _column(name: str, t: DataType, options: ResolvedOptions, number: str) -> str:

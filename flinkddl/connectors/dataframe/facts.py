@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.connectors.base import ALL_KINDS, INSERT_ONLY, Connector, all_values, no_metadata
+from flinkddl.connectors.base import ALL_KINDS, INSERT_ONLY, Connector
 
 if TYPE_CHECKING:
     from flinkddl.catalog.model import Table
@@ -22,20 +22,22 @@ def _source_mode(resolved: ResolvedOptions) -> ChangelogMode:
     return ALL_KINDS if resolved["changelog"] else INSERT_ONLY
 
 
-def bounded(resolved: ResolvedOptions) -> bool:
+def _bounded(table: Table, resolved: ResolvedOptions) -> bool:
     """Whether the DataFrame is a batch one."""
     return bool(resolved["bounded"])
 
 
-def _check_source(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+def _check_source(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
     made_here = table.span is not None and table.span.source.name == SOURCE_NAME
     if not made_here:
         help = "in Python: catalog.create_view('name', df)"
         bag.error("FD244", "a table over a DataFrame can not be declared in SQL", use.span or table.span, help)
 
 
-def _never_written(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
-    """Add nothing: the options check has refused the role already."""
-
-
-CONNECTOR = Connector("dataframe", _source_mode, None, no_metadata, all_values, bounded, _check_source, _never_written)
+CONNECTOR = Connector(
+    name="dataframe",
+    source_mode=_source_mode,
+    read="flinkddl.connectors.dataframe.read",
+    bounded=_bounded,
+    check_source=_check_source,
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.connectors.base import ALL_KINDS, Connector, all_values, no_metadata
+from flinkddl.connectors.base import ALL_KINDS, Connector
 from flinkddl.connectors.common import check_no_metadata
 
 if TYPE_CHECKING:
@@ -14,16 +14,11 @@ if TYPE_CHECKING:
     from flinkddl.options import ResolvedOptions
 
 
-def takes_all(resolved: ResolvedOptions) -> ChangelogMode:
-    """Return the kinds of rows that print and blackhole take."""
+def _takes_all(resolved: ResolvedOptions) -> ChangelogMode:
     return ALL_KINDS
 
 
-def never_read(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
-    """Add nothing: the options check has refused the role already."""
-
-
-def check_sink(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+def _check_sink(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
     """Check a table of print or blackhole; both take partitioned tables."""
     persisted = [c for c in table.columns if c.kind == "metadata" and not c.virtual]
     if persisted:
@@ -33,5 +28,9 @@ def check_sink(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> N
 
 
 CONNECTOR = Connector(
-    "print", None, takes_all, no_metadata, all_values, lambda _: True, never_read, check_sink, partitions=True
+    name="print",
+    sink_mode=_takes_all,
+    write="flinkddl.connectors.print.write",
+    check_sink=_check_sink,
+    partitions=True,
 )

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.connectors import connector
+from flinkddl.connectors.kafka.client import client_options, written_property
+from flinkddl.connectors.kafka.facts import projection
 from flinkddl.formats import decoder
 from flinkddl.functions.core import string
 from flinkddl.lower import job as J
 from flinkddl.lower import realtime
 from flinkddl.lower.context import DELETED, KIND, SEQUENCE, SEQUENCE_STEP, VERSION, WEIGHT, Lowering, Rel, unique_names
-from flinkddl.lower.kafka_client import client_options, written_property
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ _AFTER = f"NOT ({_UPDATE} AND {_VALUE}.{WEIGHT} < 0)"  # Flink's DropUpdateBefor
 _KINDS = f"IF({_VALUE}.{WEIGHT} > 0, IF({_UPDATE}, '+U', '+I'), IF({_UPDATE}, '-U', '-D'))"
 
 
-def kafka_rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
+def rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
     """Lower a kafka or upsert-kafka table to its physical and raw metadata columns, in declared order."""
     options: ResolvedOptions = node.options
-    shape = connector(options.connector).projection(node.table, options)
+    shape = projection(node.table, options)
     read = ctx.add(_read(node, ctx))
     record = [*_RECORD] + (["headers"] if "includeHeaders" in read.options else [])
     key, value = _decoders(node, shape)

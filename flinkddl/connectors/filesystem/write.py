@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from flinkddl.connectors import connector
-from flinkddl.connectors.filesystem import LINES
+from flinkddl.connectors.filesystem.facts import LINES, projection
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.formats import encoder
 from flinkddl.functions.core import string
 from flinkddl.lower import job as J
-from flinkddl.lower.scan_files import plain_path
+from flinkddl.lower.folders import plain_path
 from flinkddl.plan.nodes import Scan
 from flinkddl.sqltypes import Root
 
@@ -22,11 +21,7 @@ if TYPE_CHECKING:
     from flinkddl.sqltypes import DataType
 
 
-FORMATS = frozenset({"text", "parquet"})
-"""The formats of Spark that write the files of a table."""
-
-
-def filesystem_write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
+def write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
     """Lower a filesystem sink: one line a row, or parquet; partitions as folders ``name=value``. Raises FD657."""
     options: ResolvedOptions = node.options
     assert node.table is not None
@@ -44,7 +39,7 @@ def filesystem_write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
         if name == "csv":  # Flink's writer of csv files always strips decimals, whatever the option says
             key = "write-bigdecimal-in-scientific-notation"
             form = replace(form, options={**form.options, key: True}, given=form.given | {key})
-        fields = connector("filesystem").projection(node.table, options).value
+        fields = projection(node.table, options).value
         spec = encoder(
             form,
             [(f.name, f.type) for f in fields],

@@ -6,17 +6,16 @@ own reader. Partition values stand in folder names (``name=value``), which are r
 
 from __future__ import annotations
 
-import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from flinkddl.connectors import connector
-from flinkddl.connectors.filesystem import LINES
+from flinkddl.connectors.filesystem.facts import LINES, projection
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.formats import decoder
 from flinkddl.functions.core import string
 from flinkddl.lower import job as J
 from flinkddl.lower.context import ARRIVAL, SEQUENCE, WEIGHT, Kind, Lowering, Rel, unique_names
+from flinkddl.lower.folders import plain_path
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
@@ -45,11 +44,11 @@ _FILE_METADATA: Mapping[str, str] = {
 }
 
 
-def filesystem_rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
+def rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
     """Lower a filesystem table to its physical and raw metadata columns. Raises FD657."""
     form = node.options.value_format
     name = form.name if form is not None else str(node.options["format"])
-    fields = connector("filesystem").projection(node.table, node.options).value
+    fields = projection(node.table, node.options).value
     if name == "parquet":
         schema = ", ".join(f"{quote(f.name)} {spark_type(f.type)}" for f in fields)
         step = _files(node, "parquet", schema, ctx, [(f.name, quote(f.name)) for f in fields])
@@ -101,15 +100,6 @@ def _folder(node: Scan, of: str | None = None) -> str:
     keys = node.table.partition_keys
     below = "".join(f"{re.escape(key)}=({'' if key == of else '?:'}[^/]*)/" for key in keys)
     return f"{re.escape(plain_path(str(node.options['path'])))}/{below}"
-
-
-def plain_path(path: str) -> str:
-    """Return a table's path without scheme, host and what a path does not need, as it ends in Spark's path of a file.
-
-    >>> plain_path("hdfs://name:8020/data//t/"), plain_path("./t")
-    ('/data/t', 't')
-    """
-    return re.sub(r"^(\.\./)+", "", posixpath.normpath(re.sub(r"^[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?", "", path)))
 
 
 def _decode(

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
-from flinkddl.connectors.base import INSERT_ONLY, Connector, all_values, no_metadata
+from flinkddl.connectors.base import Connector, inserts
 from flinkddl.connectors.common import check_batch, check_no_metadata
 from flinkddl.diagnostics import did_you_mean
 from flinkddl.sqltypes import Root
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from flinkddl.catalog.model import Table
-    from flinkddl.connectors.base import ChangelogMode, Use
+    from flinkddl.connectors.base import Use
     from flinkddl.diagnostics import Bag
     from flinkddl.options import ResolvedOptions
     from flinkddl.sqltypes import DataType
@@ -35,14 +35,20 @@ _RANDOM: tuple[tuple[frozenset[Root], frozenset[str]], ...] = (
 )
 
 
-def _insert_only(resolved: ResolvedOptions) -> ChangelogMode:
-    return INSERT_ONLY
+def rows(table: Table, resolved: ResolvedOptions) -> int | None:
+    """Return how many rows a table has: ``number-of-rows``, or where its first sequence ends; None: without end."""
+    ends = [resolved["number-of-rows"]]
+    for column in table.physical:
+        if resolved[f"fields.{column.name}.kind"] == "sequence":
+            start, end = (int(resolved[f"fields.{column.name}.{k}"]) for k in ("start", "end"))
+            ends.append(end - start + 1)
+    return min((e for e in ends if e is not None), default=None)
 
 
-def bounded(resolved: ResolvedOptions) -> bool:
+def _bounded(table: Table, resolved: ResolvedOptions) -> bool:
     """Whether the source ends: a number of rows is given, or a sequence runs out."""
-    sequences = any(k.endswith(".kind") and v == "sequence" for k, v in resolved.values.items())
-    return resolved["number-of-rows"] is not None or sequences
+    sequences = (resolved[f"fields.{c.name}.kind"] == "sequence" for c in table.physical)
+    return resolved["number-of-rows"] is not None or any(sequences)
 
 
 def field_options(resolved: ResolvedOptions) -> dict[str, dict[str, object]]:
@@ -54,7 +60,7 @@ def field_options(resolved: ResolvedOptions) -> dict[str, dict[str, object]]:
     return out
 
 
-def _check_source(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+def _check_source(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
     check_no_metadata(table, resolved, bag, use)
     paths = {path: kind for c in table.physical if c.type for path, kind in _paths(c.name, c.type)}
     for path, options in field_options(resolved).items():
@@ -63,7 +69,7 @@ def _check_source(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -
             continue
         place = resolved.key_span(*(f"fields.{path}.{what}" for what in options))
         bag.error("FD212", f"'fields.{path}.*' names an unknown column '{path}'", place, did_you_mean(path, paths))
-    check_batch(CONNECTOR, table, resolved, bag, use)
+    check_batch(connector, table, resolved, bag, use)
 
 
 def _paths(path: str, kind: DataType) -> Iterator[tuple[str, DataType]]:
@@ -115,8 +121,10 @@ def _number(text: str, kind: DataType, key: str, resolved: ResolvedOptions, bag:
         bag.error("FD211", f"invalid value '{text}' for '{key}'", resolved.span(key), help)
 
 
-def _never_written(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
-    """Add nothing: the options check has refused the role already."""
-
-
-CONNECTOR = Connector("datagen", _insert_only, None, no_metadata, all_values, bounded, _check_source, _never_written)
+CONNECTOR = Connector(
+    name="datagen",
+    source_mode=inserts,
+    read="flinkddl.connectors.datagen.read",
+    bounded=_bounded,
+    check_source=_check_source,
+)

@@ -1,4 +1,4 @@
-"""The connectors ``kafka`` and ``upsert-kafka``. Rule numbers are those of the connector reference, section 2."""
+"""Facts of ``kafka``, shared by ``upsert-kafka``. Rule numbers are those of the connector reference, section 2."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from flinkddl.connectors import metadata
-from flinkddl.connectors.base import ALL_KINDS, INSERT_ONLY, UPSERT, Connector, Projection, field_of
+from flinkddl.connectors.base import Connector, Projection, field_of, of_format
 from flinkddl.connectors.common import check_batch, check_columns, check_layout
+from flinkddl.connectors.kafka.generated import GROUP_RULE, PREFIX_RULE
+from flinkddl.connectors.kafka.metadata import check_topic, needed_column, of_kafka
 from flinkddl.diagnostics import did_you_mean
 from flinkddl.options.values import parse_int, parse_long
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flinkddl.catalog.model import Table
-    from flinkddl.connectors.base import ChangelogMode, Use
+    from flinkddl.connectors.base import Use
     from flinkddl.diagnostics import Bag
     from flinkddl.options import ResolvedOptions
 
@@ -23,23 +25,12 @@ if TYPE_CHECKING:
 # ---- what it offers ----------------------------------------------------------------------------------------------
 
 
-def value_mode(resolved: ResolvedOptions) -> ChangelogMode:
-    """Return the row kinds of a plain kafka table: its value format's."""
-    chosen = resolved.value_format
-    return INSERT_ONLY if chosen is None or chosen.insert_only else ALL_KINDS
+def _bounded(table: Table, resolved: ResolvedOptions) -> bool:
+    return _ends(resolved)
 
 
-def _upsert_source(resolved: ResolvedOptions) -> ChangelogMode:
-    return UPSERT
-
-
-def _upsert_sink(resolved: ResolvedOptions) -> ChangelogMode:
-    return UPSERT | INSERT_ONLY
-
-
-def bounded(resolved: ResolvedOptions) -> bool:
-    """Whether reading ends by itself."""
-    return resolved["scan.bounded.mode"] != "unbounded"
+def _ends(resolved: ResolvedOptions) -> bool:
+    return resolved["scan.bounded.mode"] not in (None, "unbounded")
 
 
 def key_columns(table: Table, resolved: ResolvedOptions) -> tuple[str, ...]:
@@ -84,22 +75,22 @@ def parse_offsets(text: str) -> dict[int, int]:
 # ---- checks ------------------------------------------------------------------------------------------------------
 
 
-def _check_source(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
-    connector = CONNECTORS[resolved.connector]
+def check_source(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    """Check a table of topics that is read."""
     _offsets(resolved, bag)
     _common(table, resolved, bag, use)
     metadata.check_read(table, connector.metadata(resolved), bag)
     check_batch(connector, table, resolved, bag, use)
-    if use.cdc_duplicates and not table.primary_key and "UB" in value_mode(resolved):
+    if use.cdc_duplicates and not table.primary_key and "UB" in of_format(resolved):
         message = f"'table.exec.source.cdc-events-duplicate' needs a PRIMARY KEY on table '{table.path.name}'"
         bag.error("FD231", message, use.span or table.span, "add PRIMARY KEY (...) NOT ENFORCED")
 
 
-def _check_sink(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
-    connector = CONNECTORS[resolved.connector]
+def check_sink(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    """Check a table of topics that is written."""
     _common(table, resolved, bag, use)
     metadata.check_write(table, connector.metadata(resolved), bag)
-    metadata.check_topic(table, resolved, bag, use)
+    check_topic(table, resolved, bag, use)
     check_layout(connector, table, bag, use)
     for chosen in (resolved.key_format, resolved.value_format):
         if chosen and "subject" in chosen.options and not chosen["subject"]:
@@ -164,19 +155,18 @@ def _offsets(resolved: ResolvedOptions, bag: Bag) -> None:
                 bag.error("FD219", f"invalid offsets '{text}' for '{key}'", resolved.span(key), str(error))
 
 
-CONNECTORS = {
-    "kafka": Connector(
-        "kafka", value_mode, value_mode, metadata.of_kafka, projection, bounded, _check_source, _check_sink
-    ),
-    "upsert-kafka": Connector(
-        "upsert-kafka",
-        _upsert_source,
-        _upsert_sink,
-        metadata.of_upsert_kafka,
-        projection,
-        bounded,
-        _check_source,
-        _check_sink,
-    ),
-}
-CONNECTOR = CONNECTORS["kafka"]
+CONNECTOR = Connector(
+    name="kafka",
+    source_mode=of_format,
+    sink_mode=of_format,
+    read="flinkddl.connectors.kafka.read",
+    write="flinkddl.connectors.kafka.write",
+    bounded=_bounded,
+    lookup=_ends,  # the whole topic, as the table that it holds when the job begins
+    metadata=of_kafka,
+    projection=projection,
+    check_source=check_source,
+    check_sink=check_sink,
+    written=needed_column,
+    generated=(GROUP_RULE, PREFIX_RULE),
+)

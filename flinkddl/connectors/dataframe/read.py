@@ -23,7 +23,7 @@ _ARRIVAL = {True: "unix_millis(current_timestamp())", False: "monotonically_incr
 MILLIS = 3
 
 
-def dataframe_rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
+def rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
     """Lower a DataFrame to its physical columns; computed ones are the caller's."""
     options: ResolvedOptions = node.options
     bounded = bool(options["bounded"])

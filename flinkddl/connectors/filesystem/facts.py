@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
 from flinkddl.connectors import metadata
-from flinkddl.connectors.base import Connector, Projection, field_of
+from flinkddl.connectors.base import Connector, Metadata, Projection, by_key, field_of, of_format
 from flinkddl.connectors.common import check_batch, check_columns, check_layout
-from flinkddl.connectors.kafka import value_mode
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flinkddl.catalog.model import Table
-    from flinkddl.connectors.base import Metadata, Use
+    from flinkddl.connectors.base import Use
     from flinkddl.diagnostics import Bag
     from flinkddl.options import ResolvedOptions
 
@@ -25,8 +24,16 @@ LINES = frozenset({"csv", "json", "raw", "debezium-json", "canal-json", "maxwell
 _FOLDER_TYPES = T.CHARACTER | T.NUMERIC | {Root.BOOLEAN, Root.DATE, Root.TIME, Root.TIMESTAMP}
 
 
+METADATA = by_key(
+    Metadata("file.path", T.STRING.not_null()),
+    Metadata("file.name", T.STRING.not_null()),
+    Metadata("file.size", T.BIGINT.not_null()),
+    Metadata("file.modification-time", T.TIMESTAMP_LTZ(3).not_null()),
+)
+
+
 def _metadata(resolved: ResolvedOptions) -> Mapping[str, Metadata]:
-    return metadata.FILESYSTEM
+    return METADATA
 
 
 def projection(table: Table, resolved: ResolvedOptions) -> Projection:
@@ -35,20 +42,20 @@ def projection(table: Table, resolved: ResolvedOptions) -> Projection:
     return Projection((), tuple(field_of(table, name) for name in inside))
 
 
-def _bounded(resolved: ResolvedOptions) -> bool:
+def _bounded(table: Table, resolved: ResolvedOptions) -> bool:
     return resolved["source.monitor-interval"] is None
 
 
-def _check_source(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
-    metadata.check_read(table, metadata.FILESYSTEM, bag)
+def _check_source(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    metadata.check_read(table, METADATA, bag)
     _columns(table, resolved, bag, use)
-    check_batch(CONNECTOR, table, resolved, bag, use)
+    check_batch(connector, table, resolved, bag, use)
 
 
-def _check_sink(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
-    metadata.check_write(table, metadata.FILESYSTEM, bag)
+def _check_sink(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    metadata.check_write(table, METADATA, bag)
     _columns(table, resolved, bag, use)
-    check_layout(CONNECTOR, table, bag, use)
+    check_layout(connector, table, bag, use)
     if use.overwrite and not use.batch:
         help = "SET 'execution.runtime-mode' = 'batch'"
         bag.error("FD236", "INSERT OVERWRITE is not possible in streaming mode", use.span, help)
@@ -65,14 +72,16 @@ def _columns(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> Non
 
 
 CONNECTOR = Connector(
-    "filesystem",
-    value_mode,
-    value_mode,
-    _metadata,
-    projection,
-    _bounded,
-    _check_source,
-    _check_sink,
+    name="filesystem",
+    source_mode=of_format,
+    sink_mode=of_format,
+    read="flinkddl.connectors.filesystem.read",
+    write="flinkddl.connectors.filesystem.write",
+    bounded=_bounded,
+    metadata=_metadata,
+    projection=projection,
+    check_source=_check_source,
+    check_sink=_check_sink,
     partitions=True,
     overwrite=True,
 )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
-from flinkddl.connectors.base import INSERT_ONLY, UPSERT, Connector, all_values, no_metadata
+from flinkddl.connectors.base import Connector, always, inserts, upserts
 from flinkddl.connectors.common import check_layout, check_no_metadata
 from flinkddl.options.masking import mask
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
     from flinkddl.catalog.model import Table
-    from flinkddl.connectors.base import ChangelogMode, Use
+    from flinkddl.connectors.base import Use
     from flinkddl.diagnostics import Bag
     from flinkddl.options import ResolvedOptions
 
@@ -42,16 +42,7 @@ def database_of(url: str) -> str:
     return rest.partition(":")[0].lower() if scheme.lower() == "jdbc" else ""
 
 
-def _insert_only(resolved: ResolvedOptions) -> ChangelogMode:
-    return INSERT_ONLY
-
-
-def _takes(resolved: ResolvedOptions) -> ChangelogMode:
-    """With a PRIMARY KEY the sink upserts; without one the planner lets it take inserts only."""
-    return INSERT_ONLY | UPSERT
-
-
-def _check(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+def _check(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
     check_no_metadata(table, resolved, bag, use)
     database = database_of(str(resolved["url"]))
     if not database:
@@ -70,11 +61,20 @@ def _check(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
         bag.error("FD238", message, column.span, _INSTEAD.get(column.type.root, "store it as STRING"))
 
 
-def _check_sink(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
-    _check(table, resolved, bag, use)
-    check_layout(CONNECTOR, table, bag, use)
+def _check_sink(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    _check(connector, table, resolved, bag, use)
+    check_layout(connector, table, bag, use)
 
 
 CONNECTOR = Connector(
-    "jdbc", _insert_only, _takes, no_metadata, all_values, lambda _: True, _check, _check_sink, lookup=True
+    name="jdbc",
+    source_mode=inserts,
+    sink_mode=upserts,
+    read="flinkddl.connectors.jdbc.read",
+    write="flinkddl.connectors.jdbc.write",
+    bounded=always,
+    lookup=always,
+    check_source=_check,
+    check_sink=_check_sink,
+    instead="declare the PRIMARY KEY of the table, by which its rows are updated and deleted",
 )

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.connectors import connector
-from flinkddl.connectors.kafka import subjects
+from flinkddl.connectors.kafka.client import client_options
+from flinkddl.connectors.kafka.facts import projection, subjects
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.formats import encoder
 from flinkddl.functions.cast_sql import cast_sql
@@ -16,7 +17,6 @@ from flinkddl.functions.core import string
 from flinkddl.lower import job as J
 from flinkddl.lower import realtime
 from flinkddl.lower.context import DELETED, WEIGHT, Lowering, Rel
-from flinkddl.lower.kafka_client import client_options
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from flinkddl.plan.nodes import Sink
 
 
-def kafka_write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
+def write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
     """Lower a kafka or upsert-kafka sink. ``rel`` is append, upsert on the PRIMARY KEY, or delta for a CDC format."""
     options: ResolvedOptions = node.options
     assert node.table is not None
     assert options.value_format is not None
-    shape = connector(options.connector).projection(node.table, options)
+    shape = projection(node.table, options)
     columns = {c.name: rel.sql(i) for i, c in enumerate(node.table.persisted)}
     record: list[J.Named] = []
     subject = subjects(options)

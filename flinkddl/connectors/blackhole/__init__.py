@@ -1,0 +1,1 @@
+"""The connector ``blackhole``: facts, options, how it is read and written."""

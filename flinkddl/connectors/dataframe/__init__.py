@@ -1,0 +1,1 @@
+"""The connector ``dataframe``: facts, options, how it is read and written."""

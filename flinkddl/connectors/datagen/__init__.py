@@ -1,0 +1,1 @@
+"""The connector ``datagen``: facts, options, how it is read and written."""

@@ -1,0 +1,1 @@
+"""The connector ``filesystem``: facts, options, how it is read and written."""

@@ -1,0 +1,1 @@
+"""The connector ``jdbc``: facts, options, how it is read and written."""

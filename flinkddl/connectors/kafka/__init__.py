@@ -1,0 +1,1 @@
+"""The connector ``kafka``: facts, options, how it is read and written."""

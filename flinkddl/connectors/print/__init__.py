@@ -1,0 +1,1 @@
+"""The connector ``print``: facts, options, how it is read and written."""

@@ -1,0 +1,1 @@
+"""The connector ``upsert-kafka``: facts, options, how it is read and written."""

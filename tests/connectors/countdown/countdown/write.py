@@ -1,0 +1,21 @@
+"""A countdown's folder: Parquet files by Spark's own writer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.lower import job as J
+
+if TYPE_CHECKING:
+    from flinkddl.lower.context import Lowering, Rel
+    from flinkddl.plan.nodes import Sink
+
+
+def write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
+    """Lower a sink: the table's columns under their names."""
+    columns = tuple((c.name, rel.sql(i)) for i, c in enumerate(node.table.persisted))
+    step = ctx.add(J.Select(name=ctx.fresh("rows"), input=rel.step, columns=columns))
+    options = {"path": str(node.options["path"])}
+    return J.Write(
+        name=node.target, input=step.name, format="parquet", options=options, mode=ctx.output_mode, table=node.target
+    )
