@@ -13,10 +13,6 @@ from flinkddl.diagnostics import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from sqlglot import exp
-
-    from flinkddl.catalog.context import Hooks
-    from flinkddl.diagnostics import Diagnostic, SourceText
 
 DEFAULT_CATALOG = "default_catalog"
 DEFAULT_DATABASE = "default_database"
@@ -188,19 +184,6 @@ class Catalog:
     def setting(self, key: str) -> Any:
         """Return the typed value of a known setting, its default included; text or None for an unknown key."""
         return known.value(key, self.settings)
-
-    # ---- statements ----------------------------------------------------------------------------------------------
-
-    def apply(
-        self, statement: exp.Expression, source: SourceText, hooks: Hooks | None = None
-    ) -> tuple[Catalog, tuple[Diagnostic, ...]]:
-        """Return the catalog after a statement, and what there is to say about it.
-
-        Where a finding is an error, the catalog is unchanged. Queries, INSERTs, SHOW and the like change nothing.
-        """
-        from flinkddl.catalog.apply import apply
-
-        return apply(self, statement, source, hooks)
 
     # ---- changes, used by the statements -------------------------------------------------------------------------
 

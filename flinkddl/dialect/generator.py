@@ -13,7 +13,8 @@ from sqlglot.generator import Generator
 
 from flinkddl.dialect import nodes as n
 from flinkddl.dialect.cursor import PLAIN_NAME
-from flinkddl.dialect.generator_ddl import STATEMENT_NODES, comma, quoted_string
+from flinkddl.dialect.generator_ddl import STATEMENT_NODES
+from flinkddl.dialect.generator_text import comma, quoted_string
 from flinkddl.dialect.generator_types import type_sql
 from flinkddl.dialect.parse_expressions import NILADIC
 from flinkddl.dialect.words import RESERVED

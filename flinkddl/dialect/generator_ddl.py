@@ -5,35 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.dialect import nodes as n
+from flinkddl.dialect.generator_text import block, comma, words
+from flinkddl.dialect.generator_types import field_sql
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from sqlglot import exp
     from sqlglot.generator import Generator
-
-
-def comma(g: Generator, items: Iterable[exp.Expression]) -> str:
-    """Print nodes with commas between them."""
-    return ", ".join(g.sql(item) for item in items)
-
-
-def quoted_string(text: str) -> str:
-    """Print a string literal: only the quotation mark is doubled."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def words(*parts: str | bool | None) -> str:
-    """Join the parts that are there."""
-    return " ".join(p for p in parts if isinstance(p, str) and p)
-
-
-def block(g: Generator, items: list[exp.Expression]) -> str:
-    """Print a parenthesised list, one item a line when pretty."""
-    if not g.pretty or not items:
-        return f"({comma(g, items)})"
-    inner = ",\n".join("  " + g.sql(item).replace("\n", "\n  ") for item in items)
-    return f"(\n{inner}\n)"
 
 
 def _flag(node: exp.Expression, key: str, text: str) -> str:
@@ -312,8 +291,6 @@ def _stop(g: Generator, node: n.StopJob) -> str:
 
 
 def _field(g: Generator, node: n.Field) -> str:
-    from flinkddl.dialect.generator_types import field_sql
-
     return field_sql(g, node)
 
 

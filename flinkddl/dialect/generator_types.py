@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.dialect.generator_ddl import comma, quoted_string
+from flinkddl.dialect.generator_text import comma, quoted_string
 from flinkddl.sqltypes import MAX_LENGTH
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from sqlglot.generator import Generator
 
 from flinkddl.dialect import nodes as n
 from flinkddl.dialect.generator import QUERY_NODES
-from flinkddl.dialect.generator_ddl import STATEMENT_NODES, comma
+from flinkddl.dialect.generator_ddl import STATEMENT_NODES
+from flinkddl.dialect.generator_text import comma
 
 if TYPE_CHECKING:
     from collections.abc import Callable

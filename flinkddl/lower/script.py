@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from flinkddl.catalog.apply import HANDLERS
+from flinkddl.catalog.apply import HANDLERS, apply
 from flinkddl.catalog.state import Catalog
 from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag, Diagnostic, FlinkDdlError, SourceText, Span
@@ -175,7 +175,7 @@ def _apply(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Action 
         rows = show.settings_rows(out.catalog)
         return Answer(span, rows.columns, rows.rows)
     before = out.catalog
-    out.catalog, found = before.apply(tree, span.source, hooks(span.source))
+    out.catalog, found = apply(before, tree, span.source, hooks(span.source))
     bag.extend(found)
     if bag.has_errors:
         return None

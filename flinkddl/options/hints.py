@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from flinkddl.diagnostics import Bag
     from flinkddl.options.registry import Document
+    from flinkddl.options.space import Space
     from flinkddl.options.text import OptionText
-    from flinkddl.options.validate import Space
 
 _ROLE_PREFIXES = ("key.", "value.", "")
 

@@ -10,6 +10,7 @@ from flinkddl.options import hints, kafka_properties, registry, values
 from flinkddl.options.masking import mask
 from flinkddl.options.resolved import FormatOptions, ResolvedOptions
 from flinkddl.options.rules import fits
+from flinkddl.options.space import Space
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,15 +18,6 @@ if TYPE_CHECKING:
     from flinkddl.diagnostics import Bag, Span
     from flinkddl.options.registry import Document, OptionSpec, Role, Rule
     from flinkddl.options.text import OptionText
-
-
-@dataclass(frozen=True)
-class Space:
-    """A set of options in the WITH clause: the connector's own (no prefix) or a format's."""
-
-    document: Document
-    prefix: str
-    key: str
 
 
 @dataclass

@@ -5,6 +5,7 @@ import pytest
 from sqlglot import exp
 
 from flinkddl.catalog import Catalog
+from flinkddl.catalog.apply import apply
 from flinkddl.catalog.model import ObjectPath
 from flinkddl.dialect import nodes
 from tests.catalog.trees import SOURCE, create, ident, options, table, text
@@ -14,7 +15,7 @@ def run(*statements):
     """Apply statements in order; return the catalog and the findings of the last one."""
     catalog, findings = Catalog(), ()
     for statement in statements:
-        catalog, findings = catalog.apply(statement, SOURCE)
+        catalog, findings = apply(catalog, statement, SOURCE)
     return catalog, [d.code for d in findings]
 
 
@@ -72,7 +73,7 @@ def test_findings(statements, codes):
 def test_temporary_hides_permanent():
     catalog, _ = run(create("t"), create("t", temporary=True))
     assert catalog.find(("t",)).temporary
-    catalog, _ = catalog.apply(drop("TABLE", "t", temporary=True), SOURCE)
+    catalog, _ = apply(catalog, drop("TABLE", "t", temporary=True), SOURCE)
     assert not catalog.find(("t",)).temporary
 
 
@@ -92,9 +93,9 @@ def test_functions_ignore_case_and_temporary_ones_come_first():
     temporary = nodes.CreateFunction(this=table("F"), temporary=True, identifier=text("m.temporary"), language="PYTHON")
     catalog, _ = run(permanent)
     assert catalog.function("F").identifier == "m.permanent"
-    catalog, _ = catalog.apply(temporary, SOURCE)
+    catalog, _ = apply(catalog, temporary, SOURCE)
     assert catalog.function("f").identifier == "m.temporary"
-    catalog, _ = catalog.apply(SYSTEM, SOURCE)
+    catalog, _ = apply(catalog, SYSTEM, SOURCE)
     assert catalog.function("f").path is None
 
 
@@ -102,15 +103,15 @@ def test_settings_are_typed_and_older_names_count():
     catalog, _ = run(nodes.Set(this=text("state.checkpoints.dir"), expression=text("/c")))
     assert catalog.setting("execution.checkpointing.dir") == "/c"
     assert catalog.setting("table.exec.state.ttl") == 0
-    catalog, _ = catalog.apply(nodes.Set(this=text("table.exec.state.ttl"), expression=text("1 h")), SOURCE)
+    catalog, _ = apply(catalog, nodes.Set(this=text("table.exec.state.ttl"), expression=text("1 h")), SOURCE)
     assert catalog.setting("table.exec.state.ttl") == 3_600_000
-    catalog, _ = catalog.apply(nodes.Reset(this=text("table.exec.state.ttl")), SOURCE)
+    catalog, _ = apply(catalog, nodes.Reset(this=text("table.exec.state.ttl")), SOURCE)
     assert catalog.setting("table.exec.state.ttl") == 0
-    assert Catalog().apply(nodes.Reset(), SOURCE)[0].settings == {}
+    assert apply(Catalog(), nodes.Reset(), SOURCE)[0].settings == {}
 
 
 def test_the_catalog_is_unchanged_after_an_error():
     before, _ = run(create("t"))
-    after, findings = before.apply(create("t"), SOURCE)
+    after, findings = apply(before, create("t"), SOURCE)
     assert findings
     assert after is before

@@ -4,6 +4,7 @@
 import pytest
 
 from flinkddl.catalog import Catalog, show
+from flinkddl.catalog.apply import apply
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
 from flinkddl.plan.hooks import hooks
@@ -31,7 +32,7 @@ def answer(sql):
     parsed = parse_script(source)
     assert parsed.ok, parsed.diagnostics
     for statement in parsed.statements[:-1]:
-        catalog, findings = catalog.apply(statement.tree, source)
+        catalog, findings = apply(catalog, statement.tree, source)
         assert not [d for d in findings if d.severity == "error"]
     found = show.answer(catalog, parsed.statements[-1].tree, source, hooks(source))
     assert all(len(row) == len(found.columns) for row in found.rows)

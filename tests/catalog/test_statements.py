@@ -4,6 +4,7 @@
 import pytest
 
 from flinkddl.catalog import Catalog
+from flinkddl.catalog.apply import apply
 from flinkddl.catalog.context import Hooks
 from flinkddl.diagnostics import SourceText
 from flinkddl.dialect.script import parse_script
@@ -21,7 +22,7 @@ def run(script, typed=False):
     parsed = parse_script(source)
     assert parsed.ok, parsed.diagnostics
     for statement in parsed.statements:
-        catalog, findings = catalog.apply(statement.tree, source, hooks(source) if typed else None)
+        catalog, findings = apply(catalog, statement.tree, source, hooks(source) if typed else None)
     return catalog, [(d.code, f"{d.message} | {d.help}", d.span) for d in findings if d.severity == "error"]
 
 
@@ -190,5 +191,5 @@ def test_computed_columns_are_typed_at_creation():
 
 def test_without_hooks_nothing_is_typed():
     source = SourceText("t.sql", "CREATE TABLE t (a INT, b AS c + 1) WITH ('connector' = 'print')")
-    _, findings = Catalog().apply(parse_script(source).statements[0].tree, source, Hooks())
+    _, findings = apply(Catalog(), parse_script(source).statements[0].tree, source, Hooks())
     assert findings == ()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from flinkddl.catalog import Catalog, show
+from flinkddl.catalog.apply import apply
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText
 from flinkddl.dialect import nodes
 from flinkddl.dialect.script import parse_script
@@ -104,7 +105,7 @@ def _statement(catalog: Catalog, sql: str) -> tuple[Catalog, list[list[Any]] | N
     rows = None
     for statement in script.statements:
         tree = statement.tree
-        catalog, findings = catalog.apply(tree, source, hooks(source))
+        catalog, findings = apply(catalog, tree, source, hooks(source))
         _raise_errors(findings)
         if isinstance(tree, nodes.Insert):
             _changelog(plan_insert(tree, context_of(catalog, source)), catalog)

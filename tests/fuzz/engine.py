@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.catalog.apply import apply
 from flinkddl.catalog.state import Catalog
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
@@ -92,7 +93,7 @@ class Planner:
         for text in ("SET 'execution.runtime-mode' = 'streaming'", *(t.ddl for t in world.tables)):
             source = SourceText("<fuzz>", text)
             for statement in parse_script(source).statements:
-                self.catalog, found = self.catalog.apply(statement.tree, source, hooks(source))
+                self.catalog, found = apply(self.catalog, statement.tree, source, hooks(source))
                 assert not [d for d in found if d.severity == "error"], (text, found)
         columns = [f"{c.name} {SPARK_TYPES[c.type]}" for t in world.tables for c in t.columns]
         self.schema = ", ".join(["tbl STRING", "s BIGINT", "w INT", "v BIGINT", "gone BOOLEAN", *columns])

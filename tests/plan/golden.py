@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from flinkddl.catalog.apply import apply
 from flinkddl.catalog.state import Catalog
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText
 from flinkddl.dialect import nodes
@@ -91,7 +92,7 @@ def _statement(tree: exp.Expression, source: SourceText, catalog: Catalog, answe
             for insert in tree.expressions:
                 answer.sinks.append(plan_insert(insert, context))
         case _:
-            changed, findings = catalog.apply(tree, source, hooks(source))
+            changed, findings = apply(catalog, tree, source, hooks(source))
             errors = [d for d in findings if d.severity == "error"]
             if errors:
                 raise FlinkDdlError(errors)
