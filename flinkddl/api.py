@@ -25,6 +25,7 @@ from flinkddl.lower.planfile import store
 from flinkddl.lower.print_views import views_of_jobs
 from flinkddl.lower.printer import print_pyspark
 from flinkddl.lower.script import Action, Answer, Command, Compiled, Done, Start, WritePlan, compile_script
+from flinkddl.perform import Front, perform
 from flinkddl.results import Job, Result
 
 if TYPE_CHECKING:
@@ -101,16 +102,9 @@ class Catalog:
 
     def perform(self, compiled: Compiled, run: Mapping[str, Any] | None = None) -> list[Result]:
         """Carry out a compiled script: jobs are started in order; with ``table.dml-sync`` each is awaited."""
-        results = []
-        try:
-            for action, self.state in zip(compiled.actions, compiled.states, strict=True):
-                result = self._perform(action, run or {})
-                results.append(result)
-                if result.job is not None and self.state.setting("table.dml-sync"):
-                    result.job.await_termination()
-        finally:
-            self._show_views()
-        return results
+        front = _Results(self, run or {})
+        perform(self, compiled, front)
+        return front.results
 
     def check(self, sql: str, *, variables: Mapping[str, str] | None = None, name: str = "<sql>") -> list[Diagnostic]:
         """Return everything there is to say about a script; nothing is started and nothing changes."""
@@ -134,12 +128,6 @@ class Catalog:
 
     def perform_one(self, action: Action, **run: Any) -> Result:
         """Carry out one action of a compiled script. ``run`` are fields of RunOptions for its job."""
-        try:
-            return self._perform(action, run)
-        finally:
-            self._show_views()
-
-    def _perform(self, action: Action, run: Mapping[str, Any]) -> Result:
         match action:
             case Answer():
                 return Result(action, action.columns, action.rows, _owner=self)
@@ -200,7 +188,7 @@ class Catalog:
             options = self._options or SparkOptions()
             self._spark = build_session(replace(options, conf=joined(options.conf, self.state.settings)))
             self._adopted = True
-            self._show_views()
+            self.show_views()
         elif not self._adopted:
             self._spark = adopt_session(self._spark)
             self._adopted = True
@@ -210,9 +198,7 @@ class Catalog:
         """Start a job. ``run`` are fields of RunOptions; the checkpoint folder defaults to what the script has SET."""
         from flinkddl.runtime.job.running import RunningJob
         from flinkddl.runtime.kafka.kerberos_start import check_session
-        from flinkddl.runtime.udf import refuse_unnamed
 
-        refuse_unnamed(action.job.udfs, action.span)
         self.preflight(action, run.get("checkpoint"))
         check_session(self.spark, self.state.settings)
         running = RunningJob(self.spark, action.job, self._run_options(action, run)).start()
@@ -223,12 +209,15 @@ class Catalog:
     def preflight(self, action: Start, given: str | None = None) -> None:
         """Raise FD822 for a checkpoint folder that cannot be written, as far as that is known before Spark is started.
 
-        ``given`` as for ``checkpoint_folder``. Raises FD850 and FD851 for a Kerberos login that cannot be made.
+        ``given`` as for ``checkpoint_folder``. Raises also what is said of Python functions that are not allowed, FD850
+        and FD851 for a Kerberos login that cannot be made.
         """
         from flinkddl.runtime.kafka.kerberos_start import log_in
         from flinkddl.runtime.session.sessions import SparkOptions
         from flinkddl.runtime.storage.file_systems import check_before
+        from flinkddl.runtime.udf import refuse_unnamed
 
+        refuse_unnamed(action.job.udfs, action.span)
         log_in(action.job, self.state.settings)
         options = self._options or SparkOptions()
         folder = self.checkpoint_folder(action, given)
@@ -283,8 +272,8 @@ class Catalog:
 
         (self._notice or to_stderr)(text)
 
-    def _show_views(self) -> None:
-        """Bring the temp views in step; where no session runs they come with it."""
+    def show_views(self) -> None:
+        """Bring Spark's temp views in step; where no session runs they come with it."""
         if self._views and self._spark is not None:
             self.bridge.sync(self.spark, self.state)
 
@@ -332,7 +321,7 @@ class Catalog:
         keys = (primary_key,) if isinstance(primary_key, str) else tuple(primary_key)
         self.state = declare(self.state, name, df, watermark, keys, changelog)
         self.bridge.take(self.spark, name, df)
-        self._show_views()
+        self.show_views()
 
     def write(self, df: DataFrame, table: str, **run: Any) -> Job:
         """Write a DataFrame into a table, its columns by name, and return the job, as INSERT INTO does.
@@ -353,6 +342,18 @@ class Catalog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+class _Results(Front):
+    """What ``execute_all`` returns: one result a statement."""
+
+    def __init__(self, catalog: Catalog, run: Mapping[str, Any]) -> None:
+        self.catalog, self.run, self.checkpoint = catalog, run, run.get("checkpoint")
+        self.results: list[Result] = []
+
+    def carry_out(self, action: Action) -> Job | None:
+        self.results.append(self.catalog.perform_one(action, **self.run))
+        return self.results[-1].job
 
 
 _JOB_COLUMNS = ("job id", "job name", "status", "start time")

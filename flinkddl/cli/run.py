@@ -20,6 +20,7 @@ from flinkddl.cli.common import (
     start_catalog,
 )
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.perform import Front, perform
 
 if TYPE_CHECKING:
     import argparse
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from flinkddl.api import Catalog, Job, Result
     from flinkddl.cli.live import Display
-    from flinkddl.lower.script import Compiled, Start
+    from flinkddl.lower.script import Action, Compiled, Start
 
 WAIT_SECONDS = 0.1
 
@@ -69,7 +70,7 @@ def run_compiled(args: argparse.Namespace, compiled: Compiled) -> int:
                 from flinkddl.cli.metrics import serve
 
                 shown.notice(f"figures at {stack.enter_context(serve(args.metrics_port, shown.meters))}/metrics")
-            _Run(catalog, stops, shown, run_options(args)).perform(compiled)
+            Running(catalog, stops, shown, run_options(args)).perform(compiled)
     except FlinkDdlError as error:
         _report(args, error)
         return exit_code(error)
@@ -105,7 +106,7 @@ def _report(args: argparse.Namespace, error: FlinkDdlError) -> None:
         print_diagnostics(error.diagnostics, args.output)
 
 
-class _Stops:
+class Stops:
     """The jobs that a signal must stop; ``asked`` says that one came.
 
     The first signal lets the running batches end, the second cuts them off, a third does what it did before this run.
@@ -123,6 +124,7 @@ class _Stops:
             job.request_stop()
 
     def ask(self, *_: object) -> None:
+        """End the jobs, as a signal wants it."""
         if self.asked:
             self.leave()
         for job in self.jobs:
@@ -141,8 +143,8 @@ class _Stops:
 
 
 @contextmanager
-def _stopping() -> Iterator[_Stops]:
-    stops = _Stops()
+def _stopping() -> Iterator[Stops]:
+    stops = Stops()
     stops.listen()
     try:
         yield stops
@@ -150,46 +152,49 @@ def _stopping() -> Iterator[_Stops]:
         stops.leave()
 
 
-class _Run:
-    """The actions of a script, one after the other, on one catalog."""
+class Running(Front):
+    """The jobs of a script on a terminal: a panel of their progress, the rows of queries as they come."""
 
-    def __init__(self, catalog: Catalog, stops: _Stops, shown: Display, options: dict[str, Any]) -> None:
+    def __init__(self, catalog: Catalog, stops: Stops, shown: Display, options: dict[str, Any]) -> None:
         self.catalog, self.stops, self.shown = catalog, stops, shown
-        self.options = {**options, "asked": lambda: stops.asked}
+        self.options = {**options, "asked": self.ends}
+        self.checkpoint = options.get("checkpoint")
 
     def perform(self, compiled: Compiled) -> None:
-        """Carry out all actions, then wait for the jobs. What can be known before Spark starts is looked at first."""
-        from flinkddl.lower.script import Start
-
-        for action, self.catalog.state in zip(compiled.actions, compiled.states, strict=True):
-            if isinstance(action, Start):
-                self.catalog.preflight(action, self.options.get("checkpoint"))
-        for action, self.catalog.state in zip(compiled.actions, compiled.states, strict=True):
-            if isinstance(action, Start):
-                self._await_spark()
-            if self.stops.asked:
-                return
-            if isinstance(action, Start) and action.is_query:
-                self._query(action)
-            elif isinstance(action, Start):
-                self._insert(action)
-            else:
-                _answer(self.catalog.perform_one(action))
+        """Carry out all actions, then wait for the jobs."""
+        perform(self.catalog, compiled, self)
         self._await(self.stops.jobs)
 
-    def _await_spark(self) -> None:
+    def ends(self) -> bool:
+        """Return whether a signal has come."""
+        return self.stops.asked
+
+    def carry_out(self, action: Action) -> Job | None:
+        """Start a job as soon as Spark is there, unless a signal has come meanwhile; print what an action gives."""
+        from flinkddl.lower.script import Start
+
+        if not isinstance(action, Start):
+            _answer(self.catalog.perform_one(action))
+        elif self._started_spark():
+            if not action.is_query:
+                return self._insert(action)
+            self._query(action)
+        return None
+
+    def _started_spark(self) -> bool:
+        """Start Spark; return whether the job is still wanted then."""
         _ = self.catalog.spark
         self.stops.listen()
         self.shown.phase = ""
+        return not self.ends()
 
-    def _insert(self, action: Start) -> None:
+    def _insert(self, action: Start) -> Job:
         meter = self.shown.add(action.job)
         show = {"on_progress": self.shown.on_progress(meter), "notice": self.shown.notice}
         job = self.catalog.start(action, **self.options, **show)
         meter.attach(job)
         self.stops.add(job)
-        if self.catalog.state.setting("table.dml-sync"):
-            self._await([job])
+        return job
 
     def _await(self, jobs: list[Job]) -> None:
         """Wait until all jobs have ended. When one fails its error is raised, and leaving stops the others."""
@@ -206,7 +211,7 @@ class _Run:
         show = {"on_rows": lambda rows: tableau.add(rows.changes), "notice": self.shown.notice}
         job = self.catalog.start(action, **self.options, **show)
         self.stops.add(job)
-        self._await([job])
+        job.await_termination()
         tableau.end(cancelled=self.stops.asked)
 
 

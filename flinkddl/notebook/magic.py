@@ -14,12 +14,13 @@ from typing import Any
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
-from flinkddl.api import Catalog, FlinkDdlError, Result
+from flinkddl.api import Catalog, FlinkDdlError, Job, Result
 from flinkddl.catalog.settings import STRICT
 from flinkddl.diagnostics import SourceText
 from flinkddl.diagnostics.render import render_text
-from flinkddl.lower.script import Compiled, compile_script
+from flinkddl.lower.script import Action, compile_script
 from flinkddl.notebook.views import LIMIT, Watch, show_result
+from flinkddl.perform import Front, perform
 
 NAME = "catalog"
 INPUT_SECONDS = 120.0
@@ -82,9 +83,13 @@ class FlinkMagics(Magics):
         if compiled.diagnostics:
             print(render_text(compiled.diagnostics))  # noqa: T201
         try:
-            self._perform(catalog, compiled, args)
+            shown = Cell(catalog, args)
+            perform(catalog, compiled, shown)
+            shown.wait()
         except FlinkDdlError as error:
             raise CellError(error.diagnostics) from None
+        if args.out:
+            self.shell.user_ns[args.out] = shown.last
 
     def catalog(self) -> Catalog:
         """Return the notebook's catalog; it is made at the first use."""
@@ -99,23 +104,38 @@ class FlinkMagics(Magics):
         own = {k: str(v) for k, v in names if isinstance(v, str | int | float) and not k.startswith("_")}
         return own | dict(item.split("=", 1) for item in args.variables if "=" in item)
 
-    def _perform(self, catalog: Catalog, compiled: Compiled, args: argparse.Namespace) -> None:
-        watches: list[Watch] = []
-        last: Result | None = None
-        for action, catalog.state in zip(compiled.actions, compiled.states, strict=True):
-            last = catalog.perform_one(action, notice=_say, fresh=args.fresh)
-            watch = show_result(last, args.mode, args.limit)
-            if watch is not None:
-                watches.append(watch)
-        for watch in watches:
-            if args.wait is not None:
-                watch.job.await_input(args.wait)
+
+class Cell(Front):
+    """What is shown below a cell; ``last`` is the last statement's result."""
+
+    def __init__(self, catalog: Catalog, args: argparse.Namespace) -> None:
+        self.catalog, self.args = catalog, args
+        self.last: Result | None = None
+        self._watches: list[Watch] = []
+
+    def carry_out(self, action: Action) -> Job | None:
+        """Start or show what the action is."""
+        self.last = self.catalog.perform_one(action, notice=_say, fresh=self.args.fresh)
+        watch = show_result(self.last, self.args.mode, self.args.limit)
+        if watch is not None:
+            self._watches.append(watch)
+        return self.last.job
+
+    def awaited(self, job: Job) -> None:
+        """Draw the job's last state."""
+        for watch in self._watches:
+            if watch.job is job:
+                watch.join()
+
+    def wait(self) -> None:
+        """Let the cell take what its topics hold and stop its jobs, where its line says so."""
+        for watch in self._watches:
+            if self.args.wait is not None:
+                watch.job.await_input(self.args.wait)
                 watch.refresh()
-            if args.stop:
+            if self.args.stop:
                 watch.job.stop()
                 watch.join()
-        if args.out:
-            self.shell.user_ns[args.out] = last
 
 
 def _say(text: str) -> None:

@@ -17,6 +17,7 @@ from flinkddl.cli.common import (
     run_options,
 )
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.perform import await_job
 
 if TYPE_CHECKING:
     import argparse
@@ -91,7 +92,7 @@ def _await_jobs(engine: Engine) -> None:
     """A script's jobs are waited for, as ``run`` does: they live in this process."""
     for job in engine.catalog.jobs:
         try:
-            engine.await_job(job)
+            await_job(job)
         except FlinkDdlError as error:
             engine.out.diagnostics(error.diagnostics)
         except KeyboardInterrupt:

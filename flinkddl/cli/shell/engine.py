@@ -11,6 +11,7 @@ from flinkddl.cli.shell.split import CLIENT_WORDS
 from flinkddl.cli.tables import Columns, Tableau, answer_lines
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.lower.script import Command, Done, Start, compile_script
+from flinkddl.perform import Front, perform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from flinkddl.api import Catalog, Job
     from flinkddl.cli.shell.output import Output
     from flinkddl.cli.shell.warmup import SparkStart
-    from flinkddl.lower.script import Action, Compiled
+    from flinkddl.lower.script import Action
 
     Viewer = Callable[["Engine", Start, Columns, str], None]
 
@@ -27,7 +28,7 @@ class Quit(Exception):
     """QUIT or EXIT was said."""
 
 
-class Engine:
+class Engine(Front):
     """One session: a catalog, its jobs, and where the output goes.
 
     ``viewer`` shows a query in ``table`` or ``changelog`` mode where a person watches; without it every result is
@@ -46,6 +47,7 @@ class Engine:
     ) -> None:
         self.catalog, self.spark, self.out, self.viewer = catalog, spark, out, viewer
         self.run = dict(run or {})
+        self.checkpoint = self.run.get("checkpoint")
         self.variables = dict(variables or {})
 
     # ---- statements ------------------------------------------------------------------------------------------------
@@ -68,7 +70,7 @@ class Engine:
             self.out.diagnostics(compiled.diagnostics)
             if compiled.has_errors:
                 return False
-            self._perform(compiled)
+            perform(self.catalog, compiled, self)
         except FlinkDdlError as error:
             self._failed(error)
             return False
@@ -83,21 +85,13 @@ class Engine:
         if log is not None and self.setting("sql-client.verbose"):
             self.out.line(log.read_text(encoding="utf-8"))
 
-    def _perform(self, compiled: Compiled) -> None:
-        for action, state in zip(compiled.actions, compiled.states, strict=True):
-            before, self.catalog.state = self.catalog.state, state
-            try:
-                self._one(action)
-            except BaseException:
-                self.catalog.state = before  # a CREATE TABLE AS whose job did not start leaves no table behind
-                raise
-
-    def _one(self, action: Action) -> None:
+    def carry_out(self, action: Action) -> Job | None:
+        """Carry out one action and print what it gives. Raises Quit."""
         match action:
             case Start() if action.is_query:
                 self._query(action)
             case Start():
-                self._insert(action)
+                return self._insert(action)
             case Done():
                 self.out.info(action.text)
             case Command() if action.tree.key == "client":
@@ -107,6 +101,7 @@ class Engine:
                     result = self.catalog.perform_one(action)
                 for line in answer_lines(result.columns, result.rows):
                     self.out.line(line)
+        return None
 
     def _client(self, word: str) -> None:
         if word in {"QUIT", "EXIT"}:
@@ -125,7 +120,6 @@ class Engine:
     def start(self, action: Start, **run: Any) -> Job:
         """Start a job as soon as Spark is there, saying meanwhile what is waited for; after Ctrl-C there is no job."""
         options = {**self.run, "notice": self.out.info, "warning": self._warn, **run}
-        self.catalog.preflight(action, options.get("checkpoint"))
         with self.out.waiting(self._waiting_for):
             self.spark.wait()
             return unbroken(lambda: self.catalog.start(action, **options), undo=lambda job: job.stop())
@@ -136,23 +130,16 @@ class Engine:
     def _waiting_for(self) -> str:
         return "starting the job" if self.spark.ready else self.spark.status()
 
-    def _insert(self, action: Start) -> None:
+    def _insert(self, action: Start) -> Job:
         self.out.info("Submitting SQL update statement to Spark...")
         job = self.start(action)
         self.out.info("SQL update statement has been successfully submitted:")
         self.out.line(f"Job ID: {job.id}   ({job.name})")
-        if self.setting("table.dml-sync"):
-            self.await_job(job)
-            self.out.info("Complete execution of the SQL update statement.")
+        return job
 
-    def await_job(self, job: Job) -> None:
-        """Wait for a job's end; Ctrl-C stops it. Raises FlinkDdlError when it fails."""
-        try:
-            while not job.await_termination(0.2):
-                pass
-        except KeyboardInterrupt:
-            job.stop()
-            raise
+    def awaited(self, job: Job) -> None:
+        """Say that a job has ended."""
+        self.out.info("Complete execution of the SQL update statement.")
 
     # ---- queries ---------------------------------------------------------------------------------------------------
 

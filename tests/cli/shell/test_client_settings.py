@@ -96,9 +96,11 @@ def test_dml_sync(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     class Job:
         id, name = 1, "insert"
 
+        def await_termination(self) -> None:
+            waited.append(self)
+
     waited: list[Any] = []
     monkeypatch.setattr(engine, "start", lambda action: Job())
-    monkeypatch.setattr(engine, "await_job", waited.append)
     insert = "INSERT INTO `odd name` SELECT 1, user_region FROM pageviews;"
     for sync, times in (("false", 0), ("true", 1)):
         assert engine.execute(f"SET 'table.dml-sync' = '{sync}'; {insert}")
