@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from flinkddl.cli.live import Panel
 from flinkddl.cli.meter import JobMeter
 from flinkddl.runtime.job import topic_watch
 from flinkddl.runtime.kafka.admin import KafkaAdmin
+from tests.e2e.test_signals import Run
 from tests.support.outage import Outages
 from tests.support.topics import committed, send
 
@@ -177,3 +179,24 @@ def _waits(job: Job) -> None:
     meter = JobMeter(job._running.job)
     meter.attach(job)
     assert job.waiting.lower() in str(Panel(meter)._states()[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_job_that_waits_for_its_cluster(tmp_path: Path, number: signal.Signals) -> None:
+    with Outages() as broker:
+        with KafkaAdmin({"bootstrap.servers": broker.bootstrap}) as admin:
+            for topic in ("src", "dst", "sums"):
+                admin.create_topic(topic, 2)
+        send(broker.bootstrap, "src", [{"id": i, "k": "a"} for i in range(300)])
+        run = Run(tmp_path, TABLES.format(servers=broker.bootstrap, short="", block="") + INSERTS)
+        try:
+            run.wait_until(lambda: len(run.batches("commits")) >= 1)
+            broker.down()
+            run.wait_until(lambda: "does not answer" in run.log.read_text())
+            code, seconds, said = run.end(number)
+        finally:
+            run.close()
+    assert (code, "Traceback" in said) == (0, False), said
+    assert seconds < 30, said
+    print(f"{number.name} while Kafka is away: ended after {seconds:.0f} s")

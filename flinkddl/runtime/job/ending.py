@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.02
 STOP_SECONDS = 60.0
+STOP_TIMEOUT = "spark.sql.streaming.stopTimeout"
 QUIET_SECONDS = 1.0  # a wait that is shorter needs no words
 
 
@@ -27,9 +28,9 @@ class Stoppable(Protocol):
 def end_between_batches(
     queries: Mapping[str, StreamingQuery], cut: Callable[[], bool], say: Callable[[str], None]
 ) -> None:
-    """Stop each query when its running batch is over; all that are left when ``cut`` says so, or after STOP_SECONDS.
+    """Stop each query when its running batch is over, until ``cut`` says so, or for STOP_SECONDS.
 
-    A batch that is cut off is written again by the next run.
+    What is left then is ``end_now``'s: a batch that is cut off is written again by the next run.
     """
     first = {name: query.lastProgress for name, query in queries.items()}
     began, told = time.monotonic(), False
@@ -44,14 +45,24 @@ def end_between_batches(
             say(f"stopping after the running batch, within {STOP_SECONDS:.0f} s; a second signal cuts it off")
             told = True
         time.sleep(POLL_SECONDS)
-    end_now(queries)
 
 
-def end_now(queries: Mapping[str, StreamingQuery]) -> None:
-    """Stop all queries, within a batch or not."""
-    for query in queries.values():
-        if query.isActive:
-            query.stop()
+def end_now(queries: Mapping[str, StreamingQuery]) -> list[str]:
+    """Stop all queries, within a batch or not; return those that did not end within Spark's ``stopTimeout``.
+
+    Kafka's clients are not interrupted while they wait for a cluster: such a query ends when they give up.
+    """
+    return [name for name, query in queries.items() if query.isActive and not _stopped(query)]
+
+
+def _stopped(query: StreamingQuery) -> bool:
+    try:
+        query.stop()
+    except Exception as error:
+        if STOP_TIMEOUT not in str(error):
+            raise
+        return False
+    return True
 
 
 def _batch_of(progress: Any) -> int | None:

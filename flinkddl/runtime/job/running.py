@@ -12,7 +12,7 @@ from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.lower.partitions import can_name
 from flinkddl.lower.restarts import TYPE
 from flinkddl.runtime.job.cores import check_cores
-from flinkddl.runtime.job.ending import end_between_batches, end_now, stop_on_signals
+from flinkddl.runtime.job.ending import STOP_TIMEOUT, end_between_batches, end_now, stop_on_signals
 from flinkddl.runtime.job.failures import JobFailed, job_failed, lost_place, with_first
 from flinkddl.runtime.job.gone_topics import with_topic
 from flinkddl.runtime.job.group_commits import GroupCommits
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 Status = Literal["starting", "running", "finished", "stopped", "failed"]
 POLL_SECONDS = 0.1
 _AS_USUAL = RunOptions()
+CUT_OFF = "5s"
 OUTAGE_SECONDS = 120.0  # a query may notice so late that its cluster was away: Kafka's clients have long timeouts
 PARTITIONS = "spark.flinkddl.partitions."  # ScalarWatermark.java asks for it
 
@@ -417,7 +418,7 @@ class RunningJob:
         A SELECT has no next run, unless it is drained, and is cut off at once.
         """
         if not self._drain and all(write.format == "flinkddl.collect" for write in self.job.writes):
-            end_now(self._queries.running)
+            self._cut_off()
         else:
             self._end_between_batches()
         self._collect()
@@ -433,10 +434,17 @@ class RunningJob:
         """A real-time batch lasts for minutes and is not waited for: what it read is read again by the next run."""
         if self.job.trigger[0] != "realTime":
             end_between_batches(self._queries.running, self._hopeless, self.options.notice)
-            return
-        if self._checkpoint is not None and not self._checkpoint.temporary:
+        elif self._checkpoint is not None and not self._checkpoint.temporary:
             self.options.notice("stopping: what was read since the last checkpoint is read again by the next run")
-        end_now(self._queries.running)
+        self._cut_off()
+
+    def _cut_off(self) -> None:
+        """Stop what still runs; what waits for a cluster that is away is given few seconds, and then left to itself."""
+        if self._hopeless():
+            self._spark.conf.set(STOP_TIMEOUT, CUT_OFF)
+        for name in end_now(self._queries.running):
+            del self._queries.running[name]
+            self.options.notice(f"the query into '{name}' is cut off: its last batch is run again by the next run")
 
     def _hopeless(self) -> bool:
         """Whether the end of a running batch is not to be waited for."""
