@@ -235,9 +235,8 @@ class Catalog:
         """Return where a job keeps its checkpoint: below ``given``, else what the script has SET, else nowhere."""
         from flinkddl.runtime.storage.checkpoint import job_folder
 
-        settings = self.state.settings
-        root = given or settings.get("execution.checkpointing.dir") or settings.get("state.checkpoints.dir")
-        return job_folder(str(root), action.job) if root else None
+        root = given or self.state.settings.execution_checkpointing_dir
+        return job_folder(root, action.job) if root else None
 
     def fork(self) -> Catalog:
         """Return a catalog of its own (tables, settings) over the same Spark session."""

@@ -59,7 +59,7 @@ def perform(session: Session, compiled: Compiled, front: Front) -> None:
             if front.ends():
                 return
             job = front.carry_out(action)
-            if job is not None and session.state.setting("table.dml-sync"):
+            if job is not None and session.state.settings.table_dml_sync:
                 await_job(job)
                 front.awaited(job)
     finally:

@@ -12,10 +12,11 @@ from flinkddl.lower.script import Action, Start
 from flinkddl.plan.changelog import sink_mode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from flinkddl.catalog.settings import Settings
     from flinkddl.catalog.state import Catalog as CatalogState
     from flinkddl.diagnostics import FlinkDdlError
     from flinkddl.plan.nodes import Field
@@ -146,15 +147,15 @@ class Result:
         return self._start().job.streaming
 
     @property
-    def settings(self) -> dict[str, str]:
+    def settings(self) -> Settings:
         """What the session has SET."""
-        return dict(self._config)
+        return self._catalog.state.settings
 
     @property
     def changelog(self) -> str:
         """``append`` when a query's or INSERT's changes are inserts only, else ``updating``."""
         start = self._start()
-        modes = (sink_mode(s, self._config) for s in start.sinks)
+        modes = (sink_mode(s, self.settings) for s in start.sinks)
         return "append" if all(m.inputs[0].append for m in modes) else "updating"
 
     @property
@@ -213,7 +214,3 @@ class Result:
     def _catalog(self) -> Owner:
         assert self._owner is not None
         return self._owner
-
-    @property
-    def _config(self) -> Mapping[str, str]:
-        return self._catalog.state.settings

@@ -28,7 +28,7 @@ def apply(
     handler = HANDLERS.get(type(statement))
     if handler is None:
         return catalog, ()
-    ctx = Context(source, hooks=hooks or Hooks(), strict=bool(catalog.setting("flinkddl.strict")))
+    ctx = Context(source, hooks=hooks or Hooks(), strict=catalog.settings.flinkddl_strict)
     try:
         after = handler(catalog, statement, ctx)
     except FlinkDdlError as error:

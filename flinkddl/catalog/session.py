@@ -9,7 +9,6 @@ from flinkddl.catalog import settings
 from flinkddl.catalog.context import dotted, literal, parts
 from flinkddl.catalog.model import ObjectPath
 from flinkddl.catalog.objects import database_exists
-from flinkddl.catalog.state import put, without
 from flinkddl.diagnostics import did_you_mean
 
 if TYPE_CHECKING:
@@ -65,11 +64,7 @@ def set_key(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalo
     key, value = literal(statement.this), literal(statement.expression)
     if not settings.check(key, value, ctx.span(statement.this), ctx.span(statement.expression), ctx.bag):
         return catalog
-    known = settings.table().get(key)
-    kept = catalog.settings
-    for name in (known.key, *known.aliases) if known else ():
-        kept = without(kept, name)  # a later SET under an older name replaces the value too
-    return replace(catalog, settings=put(kept, key, value))
+    return replace(catalog, settings=catalog.settings.put(key, value))
 
 
 def reset(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
@@ -77,8 +72,8 @@ def reset(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
     if statement.this is None:
         return replace(catalog, settings=catalog.given)
     key = literal(statement.this)
-    kept = without(catalog.settings, key)
-    return replace(catalog, settings=put(kept, key, catalog.given[key]) if key in catalog.given else kept)
+    given = {k: v for k, v in catalog.given.as_written.items() if k in settings.names(key)}
+    return replace(catalog, settings=settings.Settings.of({**catalog.settings.without(key).as_written, **given}))
 
 
 def module(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:

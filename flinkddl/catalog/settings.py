@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.diagnostics import did_you_mean
 from flinkddl.options import masking, values
@@ -36,6 +37,11 @@ class Setting:
     use: str
     note: str
 
+    @property
+    def attribute(self) -> str:
+        """The name of the key in ``Settings``."""
+        return self.key.replace(".", "_").replace("-", "_")
+
 
 @cache
 def table() -> Mapping[str, Setting]:
@@ -50,15 +56,129 @@ def table() -> Mapping[str, Setting]:
     return out
 
 
-def value(key: str, given: Mapping[str, str]) -> Any:
-    """Return the typed value of a key out of the session's texts, with default; text or None for an unknown key."""
+Strategy = Literal[
+    "none", "off", "disable", "fixed-delay", "fixeddelay", "failure-rate", "failurerate", "exponential-delay",
+    "exponentialdelay",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a session has SET, typed: an attribute for each key that changes something here.
+
+    An attribute is the key with ``_`` for ``.`` and ``-``; durations are milliseconds, a choice has the spelling of
+    settings.json in whatever case it was SET, older names lead to the same attribute. Written by hand, so that mypy
+    and a reader see names and types where they are read; a test holds it to settings.json. None: not SET, where
+    that is no value (the execution mode is then chosen by the sources, ``require-on-conflict`` by
+    ``flinkddl.strict``).
+
+    ``as_written`` are the texts as they were SET, for what shows or keeps them; nothing is decided by them.
+    """
+
+    as_written: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    execution_runtime_mode: Literal["STREAMING", "BATCH", "AUTOMATIC"] | None = None
+    table_local_time_zone: str = "default"
+    table_exec_state_ttl: int = 0
+    table_exec_source_idle_timeout: int = 0
+    table_exec_source_cdc_events_duplicate: bool = False
+    table_exec_mini_batch_enabled: bool = False
+    table_exec_mini_batch_allow_latency: int = 0
+    parallelism_default: int | None = None
+    table_exec_resource_default_parallelism: int = -1
+    execution_checkpointing_interval: int | None = None
+    flinkddl_on_data_loss: Literal["report", "fail"] | None = None
+    execution_checkpointing_dir: str | None = None
+    restart_strategy_type: (
+        Literal[
+            "none",
+            "off",
+            "disable",
+            "fixed-delay",
+            "fixeddelay",
+            "failure-rate",
+            "failurerate",
+            "exponential-delay",
+            "exponentialdelay",
+        ]
+        | None
+    ) = None
+    restart_strategy_fixed_delay_attempts: int = 1
+    restart_strategy_fixed_delay_delay: int = 1000
+    restart_strategy_failure_rate_max_failures_per_interval: int = 1
+    restart_strategy_failure_rate_failure_rate_interval: int = 60_000
+    restart_strategy_failure_rate_delay: int = 1000
+    restart_strategy_exponential_delay_initial_backoff: int = 1000
+    restart_strategy_exponential_delay_max_backoff: int = 60_000
+    restart_strategy_exponential_delay_backoff_multiplier: float = 1.5
+    restart_strategy_exponential_delay_reset_backoff_threshold: int = 3_600_000
+    restart_strategy_exponential_delay_jitter_factor: float = 0.1
+    restart_strategy_exponential_delay_attempts_before_reset_backoff: int = 2_147_483_647
+    pipeline_name: str | None = None
+    table_dml_sync: bool = False
+    table_dynamic_table_options_enabled: bool = True
+    table_exec_sink_not_null_enforcer: Literal["ERROR", "DROP"] = "ERROR"
+    table_exec_sink_upsert_materialize: Literal["NONE", "AUTO", "FORCE"] = "AUTO"
+    table_exec_sink_require_on_conflict: bool | None = None
+    table_plan_force_recompile: bool = False
+    sql_client_execution_result_mode: Literal["TABLE", "CHANGELOG", "TABLEAU"] = "TABLE"
+    sql_client_execution_max_table_result_rows: int = 1_000_000
+    sql_client_verbose: bool = False
+    table_display_max_column_width: int = 30
+    sql_client_display_print_time_cost: bool = True
+    security_kerberos_login_principal: str | None = None
+    security_kerberos_login_keytab: str | None = None
+    security_kerberos_krb5_conf_path: str | None = None
+    security_kerberos_login_contexts: str | None = None
+    security_kerberos_login_use_ticket_cache: bool = True
+    fs_hdfs_hadoop_security_authentication: Literal["simple", "kerberos"] = "simple"
+    flinkddl_strict: bool = False
+    flinkddl_execution_mode: Literal["MICRO-BATCH", "REALTIME"] = "MICRO-BATCH"
+    flinkddl_execution_max_offsets_per_trigger: int | None = None
+    flinkddl_watermark_partitions: int = 64
+    flinkddl_state_ttl_strict: bool = False
+    flinkddl_join_strategy: Literal["MULTISET", "BILINEAR"] = "MULTISET"
+
+    @classmethod
+    def of(cls, raw: Mapping[str, str]) -> Settings:
+        """Return the settings of texts by key. Raises ValueError for a text that ``check`` refuses."""
+        typed: dict[str, Any] = {}
+        for key in raw:
+            setting = table().get(key)
+            if setting and setting.attribute in cls.__dataclass_fields__:
+                text = raw.get(setting.key, raw[key])  # its own name goes before older ones
+                typed[setting.attribute] = values.parse(setting.kind, text, setting.choices)
+        return cls(MappingProxyType(dict(raw)), **typed)
+
+    def put(self, key: str, text: str) -> Settings:
+        """Return the settings after a SET; it replaces what was SET under another name of the key."""
+        return Settings.of({**self.without(key).as_written, key: text})
+
+    def without(self, key: str) -> Settings:
+        """Return the settings without a key, under whichever of its names it was SET."""
+        return Settings.of({k: v for k, v in self.as_written.items() if k not in names(key)})
+
+    def of_key(self, key: str) -> Any:
+        """Return the value of a key out of a table of keys. Raises KeyError for one that has no attribute."""
+        return vars(self)[table()[key].attribute]
+
+    @property
+    def zone(self) -> str:
+        """The session's time zone, that of a machine in UTC where none was SET."""
+        return "UTC" if self.table_local_time_zone in ("", "default") else self.table_local_time_zone
+
+    @property
+    def batch(self) -> bool:
+        """Whether batch mode was SET."""
+        return self.execution_runtime_mode == "BATCH"
+
+
+NOTHING_SET = Settings()
+
+
+def names(key: str) -> tuple[str, ...]:
+    """Return all names of a key, its own first; of an unknown key this one."""
     setting = table().get(key)
-    if setting is None:
-        return given.get(key)
-    for name in (setting.key, *setting.aliases):
-        if name in given:
-            return values.parse(setting.kind, given[name], setting.choices)
-    return setting.default
+    return (setting.key, *setting.aliases) if setting else (key,)
 
 
 def check(key: str, text: str, key_span: Span | None, value_span: Span | None, bag: Bag) -> bool:

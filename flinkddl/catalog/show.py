@@ -48,7 +48,7 @@ def answer(catalog: Catalog, statement: exp.Expression, source: SourceText, hook
 def settings_rows(catalog: Catalog) -> Rows:
     """Return what a bare SET prints: known settings and what was set, secrets hidden."""
     known = {s.key: "" if s.default is None else str(s.default) for s in settings.table().values()}
-    merged = {**known, **catalog.settings}
+    merged = {**known, **catalog.settings.as_written}
     return Rows(("key", "value"), tuple((k, mask(k, merged[k])) for k in sorted(merged)))
 
 

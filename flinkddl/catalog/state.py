@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from flinkddl.catalog import settings as known
 from flinkddl.catalog.model import Function, ObjectPath, Table, View
+from flinkddl.catalog.settings import NOTHING_SET, Settings
 from flinkddl.diagnostics import did_you_mean
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ class CatalogEntry:
 class Catalog:
     """Everything that statements before this one have declared or set.
 
-    ``settings`` holds what was SET, as text, ``given`` what the session began with, which RESET restores; ``setting``
-    gives the typed value with its default. ``modules`` are those in use, in order; ``loaded_modules`` all. Temporary
-    objects hide permanent ones of the same path.
+    ``settings`` holds what was SET, ``given`` what the session began with, which RESET restores.
+    ``modules`` are those in use, in order; ``loaded_modules`` all. Temporary objects hide permanent ones of the
+    same path.
     """
 
     catalogs: Mapping[str, CatalogEntry] = field(default_factory=_first_catalogs)
@@ -79,8 +79,8 @@ class Catalog:
     system_functions: Mapping[str, Function] = field(default_factory=_none)
     current_catalog: str = DEFAULT_CATALOG
     current_database: str = DEFAULT_DATABASE
-    settings: Mapping[str, str] = field(default_factory=_none, repr=False)
-    given: Mapping[str, str] = field(default_factory=_none, repr=False)
+    settings: Settings = field(default=NOTHING_SET, repr=False)
+    given: Settings = field(default=NOTHING_SET, repr=False)
     python: frozenset[str] = frozenset()
     modules: tuple[str, ...] = ("core",)
     loaded_modules: tuple[str, ...] = ("core",)
@@ -178,12 +178,8 @@ class Catalog:
 
     def starting(self, settings: Mapping[str, str]) -> Catalog:
         """Return the catalog with settings that a session begins with: RESET goes back to them."""
-        given = MappingProxyType({**self.given, **settings})
-        return replace(self, settings=MappingProxyType({**self.settings, **settings}), given=given)
-
-    def setting(self, key: str) -> Any:
-        """Return the typed value of a known setting, its default included; text or None for an unknown key."""
-        return known.value(key, self.settings)
+        given, now = ({**of.as_written, **settings} for of in (self.given, self.settings))
+        return replace(self, settings=Settings.of(now), given=Settings.of(given))
 
     # ---- changes, used by the statements -------------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ def _subject(args: argparse.Namespace, compiled: Compiled | None) -> Subject:
         return Subject(spark, checkpoint=args.checkpoint)
     settings = compiled.catalog.settings
     spark = replace(spark, conf=joined(spark.conf, settings))
-    folder = args.checkpoint or settings.get("execution.checkpointing.dir") or settings.get("state.checkpoints.dir")
+    folder = args.checkpoint or settings.execution_checkpointing_dir
     jobs = [a.job for a in compiled.actions if isinstance(a, Start)]
     return Subject(spark, jobs, list(registries_of(compiled.catalog)), folder)
 

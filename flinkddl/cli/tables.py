@@ -9,8 +9,9 @@ from flinkddl.cli.cells import MAX_WIDTH, cell, data_widths, line, rule, type_wi
 from flinkddl.runtime.job.changes import Change
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from flinkddl.catalog.settings import Settings
     from flinkddl.catalog.state import Catalog
     from flinkddl.lower.script import Start
     from flinkddl.plan.nodes import Field
@@ -33,17 +34,16 @@ class Columns:
     key: tuple[int, ...] | None = None
 
     @classmethod
-    def of(cls, fields: Sequence[Field], settings: Mapping[str, str], most: int = MAX_WIDTH) -> Columns:
+    def of(cls, fields: Sequence[Field], settings: Settings, most: int = MAX_WIDTH) -> Columns:
         """Return columns under the session's settings."""
-        zone = settings.get("table.local-time-zone", "UTC")
-        return cls(tuple(f.name for f in fields), tuple(fields), "UTC" if zone == "default" else zone, most)
+        return cls(tuple(f.name for f in fields), tuple(fields), settings.zone, most)
 
     @classmethod
     def of_query(cls, query: Start, state: Catalog) -> Columns:
         """Return the columns of a SELECT."""
         sink = query.sinks[0]
         keys = sorted(sink.input.known_keys(), key=lambda k: (len(k), sorted(k)))
-        columns = cls.of(sink.fields, state.settings, int(state.setting("table.display.max-column-width") or MAX_WIDTH))
+        columns = cls.of(sink.fields, state.settings, state.settings.table_display_max_column_width)
         return replace(columns, key=tuple(sorted(keys[0]))) if keys else columns
 
     def cells(self, row: Iterable[Any]) -> list[str]:

@@ -19,12 +19,13 @@ from flinkddl.lower.partitions import NAMED_SOURCES, can_name, timed_tables
 from flinkddl.lower.restarts import restart_strategy
 from flinkddl.lower.sink import lower_sink
 from flinkddl.lower.stream.ttl import note_kept
-from flinkddl.plan.changelog import PARALLELISM, SinkPlan, plan_sink
+from flinkddl.plan.changelog import SinkPlan, plan_sink
 from flinkddl.plan.nodes import Node, Scan, Sink
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
+    from flinkddl.catalog.settings import Settings
     from flinkddl.diagnostics import Bag
     from flinkddl.lower.context import Rel
     from flinkddl.lower.job import Write
@@ -63,25 +64,25 @@ def is_bounded(scan: Scan) -> bool:
     return connector(scan.options.connector).bounded(scan.table, scan.options)
 
 
-def runs_streaming(sinks: tuple[Sink, ...], config: Mapping[str, str]) -> bool:
+def runs_streaming(sinks: tuple[Sink, ...], config: Settings) -> bool:
     """Decide the execution mode: what was SET, otherwise batch where every source is bounded.
 
     What reads no table at all runs in batch in any case: Spark streams only what comes from a source.
     Raises FD654 for an unbounded source in batch mode (Flink's rule, V56 of the connector reference).
     """
-    mode = config.get("execution.runtime-mode", "").lower()
     unbounded = [s for sink in sinks for s in scans(sink) if not is_bounded(s)]
-    if mode == "batch" and unbounded:
+    if config.batch and unbounded:
         name = unbounded[0].table.path.name
         message = f"table '{name}' is unbounded and cannot be read in batch mode"
         help_text = "set 'scan.bounded.mode', or run in streaming mode"
         raise FlinkDdlError.of("FD654", message, unbounded[0].span or unbounded[0].table.span, help_text)
     # which change of a key came last is known to a stream only
-    races = mode != "batch" and any(plan_sink(sink, config).races for sink in sinks)
-    return (mode == "streaming" and any(True for sink in sinks for _ in scans(sink))) or bool(unbounded) or races
+    races = not config.batch and any(plan_sink(sink, config).races for sink in sinks)
+    reads = any(True for sink in sinks for _ in scans(sink))
+    return (config.execution_runtime_mode == "STREAMING" and reads) or bool(unbounded) or races
 
 
-def lower_job(name: str, sinks: tuple[Sink, ...], config: Mapping[str, str], zone: str, bag: Bag) -> SparkJob:
+def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag) -> SparkJob:
     """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals."""
     streaming = runs_streaming(sinks, config)
     bounded = all(is_bounded(s) for sink in sinks for s in scans(sink))
@@ -117,12 +118,12 @@ def session_settings(streaming: bool) -> dict[str, str]:
     return _ALWAYS | (_STREAMING if streaming else {})
 
 
-def _parallelism(config: Mapping[str, str]) -> dict[str, str]:
+def _parallelism(config: Settings) -> dict[str, str]:
     """Return the shuffle partitions that the script asks for; the table setting goes before the cluster's, as in Flink.
 
     A checkpoint keeps the number that it was begun with.
     """
-    given = (int(config[key]) for key in PARALLELISM if key in config)
+    given = (config.table_exec_resource_default_parallelism, config.parallelism_default or 0)
     return next(({"spark.sql.shuffle.partitions": str(n)} for n in given if n > 0), {})
 
 
@@ -158,7 +159,7 @@ def _input(sink: Sink, plan: SinkPlan, ctx: Lowering) -> Rel:
     return lower_for(sink.input, ctx, plan.accepts, plan.key, plan.races, conflict, arbitrated)
 
 
-def trigger(sinks: tuple[Sink, ...], config: Mapping[str, str], streaming: bool) -> tuple[str, str]:
+def trigger(sinks: tuple[Sink, ...], config: Settings, streaming: bool) -> tuple[str, str]:
     """Choose Spark's trigger: bounded input ends by itself, real-time mode when asked for, else as fast as it can.
 
     ``table.exec.mini-batch.allow-latency`` and a sink's buffer interval become the micro-batch interval. Real-time
@@ -169,13 +170,7 @@ def trigger(sinks: tuple[Sink, ...], config: Mapping[str, str], streaming: bool)
     if realtime.wanted(config):
         return ("realTime", f"{realtime.batch_ms(config)} milliseconds")
     waits = [0]
-    if config.get("table.exec.mini-batch.enabled", "").lower() == "true":
-        waits.append(_milliseconds(config.get("table.exec.mini-batch.allow-latency", "")))
+    if config.table_exec_mini_batch_enabled:
+        waits.append(config.table_exec_mini_batch_allow_latency)
     waits += [s.options["sink.buffer-flush.interval"] or 0 for s in sinks if s.options is not None]
     return ("processingTime", f"{max(waits)} milliseconds")
-
-
-def _milliseconds(text: str) -> int:
-    from flinkddl.options.values import parse_duration
-
-    return parse_duration(text) if text else 0

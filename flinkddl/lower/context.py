@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from flinkddl.catalog.settings import NOTHING_SET, Settings
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Rel:
 class Lowering:
     """The growing job. One per SparkJob; the only mutable thing in this room.
 
-    ``zone`` is ``table.local-time-zone``; ``streaming`` the execution mode; ``config`` the session's SET values;
+    ``zone`` is ``table.local-time-zone``; ``streaming`` the execution mode; ``config`` what the session has SET;
     ``row_kinds`` asks a scan of CDC records for ``__kind``;
     ``bounded`` says of a streaming run that its sources end; ``timed`` are the tables below operators on event time;
     ``owners`` notes the plan node (its identity) that each step was made for;
@@ -100,7 +101,7 @@ class Lowering:
 
     streaming: bool
     zone: str = "UTC"
-    config: Mapping[str, str] = field(default_factory=dict, repr=False)
+    config: Settings = field(default=NOTHING_SET, repr=False)
     steps: list[Step] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict, repr=False)
     udfs: dict[str, str] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.deep import deep
+from flinkddl.options import values
 from flinkddl.options.masking import mask
 from flinkddl.plan import nodes as N
 from flinkddl.plan.changelog import plan_sink, sink_mode
@@ -17,6 +18,7 @@ from flinkddl.plan.explain import type_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from flinkddl.catalog.settings import Settings
     from flinkddl.lower.job import SparkJob
     from flinkddl.plan.changelog import Mode
 
@@ -57,9 +59,9 @@ class Flow:
 
 
 @deep
-def flow_of(job: SparkJob, sinks: Iterable[N.Sink], config: Mapping[str, str]) -> Flow:
+def flow_of(job: SparkJob, sinks: Iterable[N.Sink], config: Settings) -> Flow:
     """Return the data flow of a job: a table that several queries read alike is one box."""
-    walk = _Walk(job.streaming, ttl=config.get("table.exec.state.ttl", ""))
+    walk = _Walk(job.streaming, ttl_ms=config.table_exec_state_ttl)
     for sink in sinks:
         walk.sink(sink, config)
     steps = tuple((s.name, type(s).__name__.removesuffix("Step"), s.reads, s.note) for s in job.steps)
@@ -80,13 +82,13 @@ _DEFAULT = "default_catalog.default_database."
 
 
 class _Walk:
-    def __init__(self, streaming: bool, ttl: str) -> None:
+    def __init__(self, streaming: bool, ttl_ms: int) -> None:
         self.found: list[Operator] = []
         self.streaming = streaming
-        self.ttl = ttl
+        self.ttl_ms = ttl_ms
         self._scans: dict[Operator, str] = {}
 
-    def sink(self, sink: N.Sink, config: Mapping[str, str]) -> None:
+    def sink(self, sink: N.Sink, config: Settings) -> None:
         plan = plan_sink(sink, config)
         state = "the rows of each primary key, to know which one stands" if plan.materialize else ""
         self.add(sink_mode(sink, config), state)
@@ -96,8 +98,8 @@ class _Walk:
         words = "NONE" if isinstance(node, N.Sink) else mode.words
         reads = tuple(self.add(i) for i in mode.inputs)
         kept = (sink_state or node.state(mode)) if self.streaming else ""
-        if kept and self.ttl and self.ttl != "0" and node.forgets:
-            kept += f"; idle for {self.ttl}: forgotten"
+        if kept and self.ttl_ms and node.forgets:
+            kept += f"; idle for {values.duration_text(self.ttl_ms)}: forgotten"
         columns = tuple((f.name, type_text(f)) for f in node.fields)
         box = Operator("", node.name, _detail(node), words, mode.kind, kept, columns, reads)
         if isinstance(node, N.Scan) and box in self._scans:

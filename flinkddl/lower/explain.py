@@ -11,14 +11,15 @@ from flinkddl.plan.changelog import explain as explain_modes
 from flinkddl.plan.changelog import sink_mode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
+    from flinkddl.catalog.settings import Settings
     from flinkddl.lower.job import SparkJob, Step
     from flinkddl.plan.nodes import Sink
 
 
 @deep
-def explain(job: SparkJob, sinks: Iterable[Sink], config: Mapping[str, str]) -> str:
+def explain(job: SparkJob, sinks: Iterable[Sink], config: Settings) -> str:
     """Return the text of EXPLAIN for a job."""
     mode = "streaming" if job.streaming else "batch (every source is bounded)"
     trigger = f", trigger {job.trigger[0]} {job.trigger[1]}" if job.streaming else ""

@@ -27,16 +27,14 @@ from flinkddl.plan.nodes import Filter, Project, Scan, Sink
 from flinkddl.sqltypes import Root, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from flinkddl.catalog.model import ObjectPath
+    from flinkddl.catalog.settings import Settings
     from flinkddl.catalog.state import Catalog
     from flinkddl.lower.job import Named
     from flinkddl.plan.builder import Planned
     from flinkddl.plan.nodes import Field, Node
 
 Mode = Literal["batch", "streaming"]
-MODE_SETTING = "execution.runtime-mode"
 _FROM_START = ("group-offsets", "latest-offset")
 
 
@@ -85,14 +83,12 @@ def _planned(catalog: Catalog, path: ObjectPath) -> Planned:
 
 def _streaming(catalog: Catalog) -> Catalog:
     """Return the catalog to plan with: in batch mode Flink's planner takes no unbounded table."""
-    if MODE_SETTING not in catalog.settings:
-        return catalog
-    return replace(catalog, settings={k: v for k, v in catalog.settings.items() if k != MODE_SETTING})
+    return replace(catalog, settings=replace(catalog.settings, execution_runtime_mode=None))
 
 
-def session_mode(config: Mapping[str, str]) -> Mode | None:
+def session_mode(config: Settings) -> Mode | None:
     """Return ``batch`` where that is SET; otherwise what is read decides."""
-    return "batch" if config.get(MODE_SETTING, "").lower() == "batch" else None
+    return "batch" if config.batch else None
 
 
 def frame_of_query(

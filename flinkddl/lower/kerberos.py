@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.catalog import settings
 from flinkddl.diagnostics import FlinkDdlError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from flinkddl.catalog.settings import Settings
 
 MODULE = "com.sun.security.auth.module.Krb5LoginModule"
 KRB5_CONF = "java.security.krb5.conf"
@@ -28,7 +29,7 @@ def uses_gssapi(properties: Mapping[str, str]) -> bool:
     return sasl and (properties.get("sasl.mechanism") or "GSSAPI").upper() == "GSSAPI"
 
 
-def login(properties: Mapping[str, str], config: Mapping[str, str]) -> dict[str, str]:
+def login(properties: Mapping[str, str], config: Settings) -> dict[str, str]:
     """Return the JAAS entry that the session means for a client that logs in by GSSAPI.
 
     By keytab and principal, else from the ticket cache unless that is switched off. Flink puts an optional entry for
@@ -36,13 +37,13 @@ def login(properties: Mapping[str, str], config: Mapping[str, str]) -> dict[str,
     property takes a single entry. A login that the table itself gives is left alone. Raises FD853 for half a login.
     """
     keytab, principal = _keytab(config)
-    contexts = [c.strip() for c in (settings.value("security.kerberos.login.contexts", config) or "").split(",")]
+    contexts = [c.strip() for c in (config.security_kerberos_login_contexts or "").split(",")]
     if "KafkaClient" not in contexts or not uses_gssapi(properties) or "sasl.jaas.config" in properties:
         return {}
     if keytab:
         known = {"useKeyTab": "true", "keyTab": keytab, "principal": principal, "storeKey": "true"}
         known |= {"refreshKrb5Config": "true"}
-    elif settings.value("security.kerberos.login.use-ticket-cache", config):
+    elif config.security_kerberos_login_use_ticket_cache:
         known = {"useTicketCache": "true", "renewTGT": "true"} | ({"principal": principal} if principal else {})
     else:
         return {}
@@ -50,8 +51,8 @@ def login(properties: Mapping[str, str], config: Mapping[str, str]) -> dict[str,
     return {"sasl.jaas.config": f"{MODULE} required {entry};"}
 
 
-def _keytab(config: Mapping[str, str]) -> tuple[str, str]:
-    keytab, principal = (settings.value(f"security.kerberos.login.{n}", config) or "" for n in ("keytab", "principal"))
+def _keytab(config: Settings) -> tuple[str, str]:
+    keytab, principal = config.security_kerberos_login_keytab or "", config.security_kerberos_login_principal or ""
     if keytab and not principal:
         message = "'security.kerberos.login.keytab' is set, and no 'security.kerberos.login.principal'"
         help = f"`klist -kt {keytab}` lists the principals that it holds"
@@ -63,12 +64,12 @@ def _escaped(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def krb5_conf(config: Mapping[str, str]) -> str | None:
+def krb5_conf(config: Settings) -> str | None:
     """Return the path of the session's own krb5.conf, as it was written."""
-    return settings.value("security.kerberos.krb5-conf.path", config) or None
+    return config.security_kerberos_krb5_conf_path or None
 
 
-def start_conf(config: Mapping[str, str]) -> dict[str, str]:
+def start_conf(config: Settings) -> dict[str, str]:
     """Return the Spark settings that the JVM must be started with; none of them can be set on a running one.
 
     ``fs.hdfs.hadoop.security.authentication`` is Hadoop's ``hadoop.security.authentication``: Spark then logs in by
@@ -78,7 +79,7 @@ def start_conf(config: Mapping[str, str]) -> dict[str, str]:
     if path := krb5_conf(config):
         option = f"-D{KRB5_CONF}={path}"
         conf |= dict.fromkeys(JAVA_OPTIONS, f'"{_escaped(option)}"' if " " in option else option)
-    if settings.value("fs.hdfs.hadoop.security.authentication", config) == "kerberos":
+    if config.fs_hdfs_hadoop_security_authentication == "kerberos":
         keytab, principal = _keytab(config)
         conf |= {HADOOP: "kerberos"}
         conf |= {"spark.kerberos.keytab": keytab, "spark.kerberos.principal": principal} if keytab else {}

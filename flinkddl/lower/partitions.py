@@ -23,14 +23,14 @@ from flinkddl.plan.nodes import Scan
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from flinkddl.catalog.settings import Settings
     from flinkddl.lower.context import Lowering
     from flinkddl.lower.job import Step, Write
     from flinkddl.plan.nodes import Node
 
 LIMIT = "flinkddl.watermark.partitions"
-DEFAULT_LIMIT = 64
 NAMED_SOURCES = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
-_IDLE = ("scan.watermark.idle-timeout", "table.exec.source.idle-timeout")
+_IDLE = "scan.watermark.idle-timeout"
 SUBSCRIPTION = ("subscribe", "subscribePattern", "assign")
 MOST = "maxOffsetsPerTrigger"
 
@@ -65,15 +65,14 @@ def most_partitions(node: Scan, ctx: Lowering) -> int:
     """Return how many partitions of a table may have a watermark each; 0 where one for all does."""
     if not is_timed(node, ctx):
         return 0
-    limit = int(ctx.config.get(LIMIT) or DEFAULT_LIMIT)
+    limit = ctx.config.flinkddl_watermark_partitions
     return limit if limit > 1 else 0
 
 
-def idle_ms(node: Scan, config: Mapping[str, str]) -> int:
+def idle_ms(node: Scan, config: Settings) -> int:
     """Return after how many ms without records a partition is idle; 0 is never. The table's option wins."""
-    given = node.table.options.get(_IDLE[0])
-    text = given.value if given is not None else config.get(_IDLE[1], "")
-    return parse_duration(text) if text.strip() else 0
+    given = node.table.options.get(_IDLE)
+    return config.table_exec_source_idle_timeout if given is None else parse_duration(given.value or "0")
 
 
 def can_name(steps: Sequence[Step], writes: Iterable[Write]) -> bool:

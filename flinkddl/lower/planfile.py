@@ -79,7 +79,8 @@ def as_script(path: str, text: str, span: Span | None) -> SourceText:
 
 def _session(catalog: Catalog) -> Iterator[str]:
     yield from (
-        f"SET {printing.literal_of(key)} = {printing.literal_of(value)}" for key, value in catalog.settings.items()
+        f"SET {printing.literal_of(key)} = {printing.literal_of(value)}"
+        for key, value in catalog.settings.as_written.items()
     )
     for name, entry in catalog.catalogs.items():
         if name != DEFAULT_CATALOG:

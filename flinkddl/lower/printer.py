@@ -8,9 +8,9 @@ from collections.abc import Mapping  # singledispatch reads the annotations at r
 from dataclasses import asdict, fields, replace
 from functools import singledispatch
 from textwrap import indent
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from flinkddl.catalog.settings import NOTHING_SET, Settings
 from flinkddl.deep import balanced, deep
 from flinkddl.diagnostics.secrets import SPARK_OPTIONS_REGEX, SPARK_REGEX
 from flinkddl.formats.registry import SECRET_SETTING
@@ -34,7 +34,7 @@ _OFFSETS = "__import__('flinkddl.runtime.kafka.offsets', fromlist=[''])"
 
 
 @deep
-def print_pyspark(jobs: Iterable[J.SparkJob], views: str = "", config: Mapping[str, str] = MappingProxyType({})) -> str:
+def print_pyspark(jobs: Iterable[J.SparkJob], views: str = "", config: Settings = NOTHING_SET) -> str:
     """Return a program that runs the jobs one after the other; secrets become environment look-ups.
 
     ``views`` is the text of ``lower.print_views``: the tables that the jobs read, as temp views of the session;
@@ -117,7 +117,7 @@ def finish(start, ends):
 _EPILOGUE = "\n"
 
 
-def prologue(config: Mapping[str, str]) -> str:
+def prologue(config: Settings) -> str:
     """Return what a program begins with: imports, and Spark started with what the session's Kerberos needs."""
     more = "".join(f"    .config({_text(k)}, {_text(v)})\n" for k, v in start_conf(config).items())
     path = krb5_conf(config)

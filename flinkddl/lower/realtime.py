@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.context import WINDOW
 from flinkddl.lower.job import Coalesce, DropDuplicates, GroupBy, JoinStep, Limit, OrderBy, Read, SparkJob, UnionAll
-from flinkddl.options.values import parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from flinkddl.catalog.settings import Settings
     from flinkddl.diagnostics import Span
     from flinkddl.lower.job import Step, Write
 
@@ -29,15 +29,14 @@ USUAL_MS = 300_000  # Spark's own Trigger.RealTime: each boundary holds records 
 SETTINGS = {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
 
 
-def wanted(config: Mapping[str, str]) -> bool:
+def wanted(config: Settings) -> bool:
     """Whether the session asks for real-time mode."""
-    return config.get(MODE, "").lower() == "realtime"
+    return config.flinkddl_execution_mode == "REALTIME"
 
 
-def batch_ms(config: Mapping[str, str]) -> int:
+def batch_ms(config: Settings) -> int:
     """Return how long a real-time batch lasts: ``execution.checkpointing.interval``, within what Spark allows."""
-    text = config.get("execution.checkpointing.interval", "").strip()
-    return max((parse_duration(text) if text else 0) or USUAL_MS, SHORTEST_MS)
+    return max(config.execution_checkpointing_interval or USUAL_MS, SHORTEST_MS)
 
 
 def blocker(step: Step) -> str | None:

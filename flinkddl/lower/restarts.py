@@ -10,18 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from flinkddl.catalog import settings
 from flinkddl.diagnostics import FlinkDdlError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from flinkddl.catalog.settings import Settings
     from flinkddl.diagnostics import Bag, Span
 
 Kind = Literal["none", "fixed-delay", "failure-rate", "exponential-delay"]
 PREFIX = "restart-strategy."
 TYPE = "restart-strategy.type"
-INTERVAL = "execution.checkpointing.interval"
 ENDLESS = 2**31 - 1
 _NAMES: Mapping[str, Kind] = {
     "none": "none",
@@ -91,14 +90,14 @@ _KEYS: Mapping[Kind, Mapping[str, tuple[str, str, Callable[[Any], bool]]]] = {
 
 
 def restart_strategy(
-    config: Mapping[str, str], span: Span | None, bag: Bag, *, streaming: bool = True
+    config: Settings, span: Span | None, bag: Bag, *, streaming: bool = True
 ) -> RestartStrategy | None:
     """Return the strategy of a session's settings; None where it depends on whether the job has a checkpoint folder.
 
     A batch run is not started again: what it has written it would write twice.
     Raises FD885 for a value that Flink refuses.
     """
-    name = settings.value(TYPE, config)
+    name = config.restart_strategy_type
     kind = _NAMES[name] if name is not None else None
     _note_unused(config, kind, span, bag)
     if not streaming:
@@ -106,21 +105,23 @@ def restart_strategy(
             bag.note("FD886", f"'{TYPE}' = '{name}' has no effect: a batch run is not started again", span)
         return NONE
     if kind is None:
-        return USUAL if settings.value(INTERVAL, config) else None
+        return USUAL if config.execution_checkpointing_interval else None
     fields: dict[str, Any] = {}
     for key, (field, bound, holds) in _KEYS[kind].items():
-        fields[field] = settings.value(key, config)
+        fields[field] = config.of_key(key)
         if not holds(fields[field]):
-            raise FlinkDdlError.of("FD885", f"'{key}' = '{config[key]}' is refused: it must be {bound}", span)
+            raise FlinkDdlError.of(
+                "FD885", f"'{key}' = '{config.as_written[key]}' is refused: it must be {bound}", span
+            )
     if kind == "exponential-delay" and fields["delay_ms"] > fields["most_ms"]:
         message = f"'{PREFIX}{kind}.initial-backoff' is longer than '{PREFIX}{kind}.max-backoff'"
         raise FlinkDdlError.of("FD885", message, span, "raise the second, or lower the first")
     return RestartStrategy(kind, chosen=True, **fields)
 
 
-def _note_unused(config: Mapping[str, str], kind: Kind | None, span: Span | None, bag: Bag) -> None:
+def _note_unused(config: Settings, kind: Kind | None, span: Span | None, bag: Bag) -> None:
     used = _KEYS[kind] if kind is not None else {}
-    unused = sorted(key for key in config if key.startswith(PREFIX) and key != TYPE and key not in used)
+    unused = sorted(key for key in config.as_written if key.startswith(PREFIX) and key != TYPE and key not in used)
     if unused:
         why = f"is '{kind}'" if kind is not None else "is not set"
         help = f"SET '{TYPE}' = '{unused[0].split('.')[1]}' takes it"

@@ -123,7 +123,7 @@ def compile_script(
 def _shared_folders(out: Compiled) -> list[Diagnostic]:
     """Return what several jobs of the script that write into one folder do to each other."""
     starts = [(a, s) for a, s in zip(out.actions, out.states, strict=True) if isinstance(a, Start)]
-    return shared_folders((a.job, a.sinks, bool(s.setting("table.dml-sync"))) for a, s in starts)
+    return shared_folders((a.job, a.sinks, s.settings.table_dml_sync) for a, s in starts)
 
 
 def _fold(out: Compiled, tree: exp.Expression, span: Span, broken: set[tuple[str, ...]]) -> None:
@@ -223,7 +223,7 @@ def _compile_plan(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> 
         return _execute_plan(out, tree, span, bag)
     if exists and tree.args.get("exists"):
         return Done(span)
-    if exists and str(out.catalog.settings.get("table.plan.force-recompile")).lower() != "true":
+    if exists and not out.catalog.settings.table_plan_force_recompile:
         help = "write IF NOT EXISTS, or SET 'table.plan.force-recompile' = 'true'"
         raise FlinkDdlError.of("FD321", f"the plan '{name}' exists already", span, help)
     plan = WritePlan(span, path, planfile.write(out.catalog, tree.args["expression"]))
@@ -256,7 +256,7 @@ def _select(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Action
 
 
 def _start(out: Compiled, sinks: tuple[Sink, ...], span: Span, bag: Bag, is_query: bool = False) -> Start:
-    name = out.catalog.settings.get("pipeline.name") or _job_name(sinks)
+    name = out.catalog.settings.pipeline_name or _job_name(sinks)
     zone = _context(out.catalog, span.source, bag).session.zone
     return Start(span, lower_job(name, sinks, out.catalog.settings, zone, bag), sinks, is_query)
 

@@ -74,7 +74,7 @@ def _enforced(node: Sink, rel: Rel, ctx: Lowering) -> Rel:
     if not checked:
         return rel
     alive = f" AND NOT {quote(DELETED)}" if rel.kind == "upsert" else ""
-    if ctx.config.get("table.exec.sink.not-null-enforcer", "ERROR").upper() == "DROP":
+    if ctx.config.table_exec_sink_not_null_enforcer == "DROP":
         complete = " AND ".join(f"{rel.sql(i)} IS NOT NULL" for i in checked)
         condition = f"({complete}) OR {quote(DELETED)}" if alive else complete
         step: J.Step = J.Where(

@@ -16,6 +16,7 @@ from flinkddl.notebook import pages
 
 if TYPE_CHECKING:
     from flinkddl.api import Job, Result
+    from flinkddl.catalog.settings import Settings
     from flinkddl.runtime.job.writers import Rows
 
 REFRESH_SECONDS = 0.3
@@ -47,7 +48,7 @@ class JobView:
 class QueryView:
     """The result of a running SELECT: the table that its changes leave, or the changes themselves."""
 
-    def __init__(self, result: Result, settings: dict[str, str], mode: str = "table", limit: int = LIMIT) -> None:
+    def __init__(self, result: Result, settings: Settings, mode: str = "table", limit: int = LIMIT) -> None:
         columns = Columns.of(result.fields, settings)
         self.limit = limit
         self.content = ChangelogResult(columns, limit) if mode == "changelog" else TableResult(columns, MOST_ROWS)

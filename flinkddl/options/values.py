@@ -67,6 +67,13 @@ def parse_duration_nanos(text: str) -> int:
     return value * _NANOS[unit]
 
 
+def duration_text(ms: int) -> str:
+    """Return a duration of whole milliseconds as Flink's TimeUtils writes it: ``1 h``, ``90 s``, ``0 ms``."""
+    fitting = (labels[0] for labels, nanos in _DURATION_UNITS.values() if not ms % max(nanos // 1_000_000, 1))
+    unit = next(fitting) if ms else "ms"
+    return f"{ms * 1_000_000 // _NANOS[unit]} {unit}"
+
+
 def _iso_duration(text: str) -> int:
     found = _ISO_DURATION.fullmatch(text)
     if not found or not any(found[g] for g in "dhms"):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from flinkddl.catalog.settings import NOTHING_SET, Settings
 from flinkddl.connectors import connector
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.report import Related
@@ -19,8 +20,6 @@ from flinkddl.plan import nodes as N
 from flinkddl.plan.nodes.base import I
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from flinkddl.plan.nodes.base import Keys, Kinds
 
 
@@ -73,7 +72,7 @@ def infer(node: N.Node, before: bool = False) -> Mode:
     Raises FD550 where a node takes append rows only and its input gives changes.
     """
     if isinstance(node, N.Sink):
-        return sink_mode(node, {})
+        return sink_mode(node, NOTHING_SET)
     inputs = tuple(infer(i, node.asks_before(n, before)) for n, i in enumerate(node.inputs))
     for n in node.append_only:
         if not inputs[n].append:
@@ -113,9 +112,6 @@ def _advice(source: N.Node) -> str:
 
 # ---- sinks -------------------------------------------------------------------------------------------------------
 
-REQUIRE_CONFLICT = "table.exec.sink.require-on-conflict"
-MATERIALIZE = "table.exec.sink.upsert-materialize"
-
 
 @dataclass(frozen=True)
 class SinkPlan:
@@ -133,17 +129,17 @@ class SinkPlan:
         return self.accepts == "upsert" and not (self.materialize or fits or self.input.append)
 
 
-def sink_mode(sink: N.Sink, config: Mapping[str, str]) -> Mode:
+def sink_mode(sink: N.Sink, config: Settings) -> Mode:
     """Infer the modes of a whole INSERT or SELECT."""
     found = plan_sink(sink, config).input
     return Mode(sink, found.kinds, found.before, (), (found,))
 
 
-def plan_sink(sink: N.Sink, config: Mapping[str, str]) -> SinkPlan:
+def plan_sink(sink: N.Sink, config: Settings) -> SinkPlan:
     """Decide how a sink takes its query. Raises FD550, FD552, FD553, FD554."""
     accepts = sink_accepts(sink)
     key = sink_key(sink)
-    if config.get("execution.runtime-mode", "").lower() == "batch":
+    if config.batch:
         return SinkPlan(accepts, key, False, _final(sink.input))
     query = infer(sink.input, before=accepts == "changelog")
     if accepts == "append" and not query.append:
@@ -153,7 +149,7 @@ def plan_sink(sink: N.Sink, config: Mapping[str, str]) -> SinkPlan:
         _check_writers(sink, query, config)
         return SinkPlan(accepts, key, False, query)
     fits = frozenset(key) in query.keys
-    forced = config.get(MATERIALIZE, "AUTO").upper()
+    forced = config.table_exec_sink_upsert_materialize
     _check_conflict(sink, query, fits, forced, config)
     materialize = forced == "FORCE" or (forced == "AUTO" and not fits and not query.append)
     if query.append and sink.conflict in ("NOTHING", "ERROR"):
@@ -163,15 +159,12 @@ def plan_sink(sink: N.Sink, config: Mapping[str, str]) -> SinkPlan:
     return SinkPlan(accepts, key, materialize, query)
 
 
-PARALLELISM = ("table.exec.resource.default-parallelism", "parallelism.default")
-
-
-def _check_writers(sink: N.Sink, query: Mode, config: Mapping[str, str]) -> None:
+def _check_writers(sink: N.Sink, query: Mode, config: Settings) -> None:
     """Check that changes that are spread over several writers stay in order, which the PRIMARY KEY sees to (FD554)."""
     writers = sink.options["sink.parallelism"] if sink.options is not None else None
     if query.append or sink.table is None or sink.table.primary_key is not None or (writers or 1) == 1:
         return
-    if str(writers) not in (config.get(key, "") for key in PARALLELISM):
+    if writers not in (config.table_exec_resource_default_parallelism, config.parallelism_default):
         message = f"'sink.parallelism' = '{writers}' would spread the changes of a row of '{_name(sink)}' over writers"
         help = "declare the PRIMARY KEY of the table, or remove 'sink.parallelism'"
         raise FlinkDdlError.of("FD554", message, sink.span, help)
@@ -186,7 +179,7 @@ def _window_only(query: Mode) -> bool:
     return isinstance(culprit(query).node, N.Scan)
 
 
-def _check_conflict(sink: N.Sink, query: Mode, fits: bool, forced: str, config: Mapping[str, str]) -> None:
+def _check_conflict(sink: N.Sink, query: Mode, fits: bool, forced: str, config: Settings) -> None:
     if sink.conflict in ("NOTHING", "ERROR"):
         bare = next((s for s in _scans(query.node) if s.watermark is None), None)
         if bare is not None:
@@ -198,7 +191,8 @@ def _check_conflict(sink: N.Sink, query: Mode, fits: bool, forced: str, config: 
                 f"declare WATERMARK FOR a time column of '{bare.table.path.name}', or write ON CONFLICT DO DEDUPLICATE"
             )
             raise FlinkDdlError.of("FD552", message, sink.span, help, related)
-    strict = config.get(REQUIRE_CONFLICT, config.get("flinkddl.strict", "false")).lower() == "true"
+    strict = config.table_exec_sink_require_on_conflict
+    strict = config.flinkddl_strict if strict is None else strict
     if strict and not fits and sink.conflict is None and forced == "AUTO":
         names = [f.name for f in sink.input.fields]
         pk = ", ".join(names[k] for k in sorted(frozenset(sink_key(sink))))

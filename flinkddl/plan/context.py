@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from flinkddl.catalog.model import Function, OptionText, Table, View
+    from flinkddl.catalog.settings import Settings
     from flinkddl.diagnostics import SourceText
     from flinkddl.options.resolved import ResolvedOptions
     from flinkddl.plan.nodes import Node
@@ -76,11 +77,11 @@ class Context:
         conflict: str | None = None,
     ) -> ResolvedOptions:
         """Return a table's options for one use, hints laid over them, typed. Raises FlinkDdlError with all findings."""
-        if hints and self.option("table.dynamic-table-options.enabled", "true").lower() == "false":
+        if hints and not self.config.table_dynamic_table_options_enabled:
             help = "SET 'table.dynamic-table-options.enabled' = 'true'"
             raise FlinkDdlError.of("FD240", "OPTIONS hints are switched off", span, help)
         found = Bag()
-        job = self.option("pipeline.name", "")
+        job = self.config.pipeline_name or ""
         use = Use(span, not self.session.streaming, overwrite, self.duplicates, conflict, self.strict, job)
         options = use_table(table, role, hints, found, use)
         found.raise_if_errors()
@@ -92,16 +93,17 @@ class Context:
     @property
     def strict(self) -> bool:
         """Whether what Flink 2.3 refuses is refused also where its older documents show it."""
-        return self.option("flinkddl.strict", "false").lower() == "true"
+        return self.config.flinkddl_strict
 
     @property
     def duplicates(self) -> bool:
         """Whether a CDC table's changes may come more than once."""
-        return self.option("table.exec.source.cdc-events-duplicate", "false").lower() == "true"
+        return self.config.table_exec_source_cdc_events_duplicate
 
-    def option(self, key: str, default: str) -> str:
-        """Return a SET value of the session."""
-        return self.session.config.get(key, default)
+    @property
+    def config(self) -> Settings:
+        """What the session has SET."""
+        return self.session.config
 
     def in_source(self, source: SourceText | None) -> Context:
         """Return this context for trees that stand in another text (a view's, a table's)."""

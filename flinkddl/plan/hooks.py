@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 def session_of(catalog: Catalog) -> Session:
     """Return the settings that planning depends on."""
-    zone = str(catalog.setting("table.local-time-zone") or "UTC")
-    mode = str(catalog.setting("execution.runtime-mode") or "streaming").lower()
-    return Session("UTC" if zone == "default" else zone, mode != "batch", catalog.settings)
+    return Session(catalog.settings.zone, not catalog.settings.batch, catalog.settings)
 
 
 def context_of(catalog: Catalog, source: SourceText | None = None) -> Context:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from flinkddl.catalog.settings import NOTHING_SET, Settings
 
+if TYPE_CHECKING:
     from sqlglot import exp
 
     from flinkddl.catalog.model import Function
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Session:
-    """Settings that meaning depends on: ``zone`` is ``table.local-time-zone``; ``config`` all SET values."""
+    """Settings that meaning depends on: ``zone`` is ``table.local-time-zone``; ``config`` all that is SET."""
 
     zone: str = "UTC"
     streaming: bool = True
-    config: Mapping[str, str] = field(default_factory=dict, repr=False)
+    config: Settings = field(default=NOTHING_SET, repr=False)
 
 
 class Scope(Protocol):

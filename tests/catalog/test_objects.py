@@ -7,6 +7,7 @@ from sqlglot import exp
 from flinkddl.catalog import Catalog
 from flinkddl.catalog.apply import apply
 from flinkddl.catalog.model import ObjectPath
+from flinkddl.catalog.settings import Settings
 from flinkddl.dialect import nodes
 from tests.catalog.trees import SOURCE, create, ident, options, table, text
 
@@ -101,13 +102,13 @@ def test_functions_ignore_case_and_temporary_ones_come_first():
 
 def test_settings_are_typed_and_older_names_count():
     catalog, _ = run(nodes.Set(this=text("state.checkpoints.dir"), expression=text("/c")))
-    assert catalog.setting("execution.checkpointing.dir") == "/c"
-    assert catalog.setting("table.exec.state.ttl") == 0
+    assert catalog.settings.execution_checkpointing_dir == "/c"
+    assert catalog.settings.table_exec_state_ttl == 0
     catalog, _ = apply(catalog, nodes.Set(this=text("table.exec.state.ttl"), expression=text("1 h")), SOURCE)
-    assert catalog.setting("table.exec.state.ttl") == 3_600_000
+    assert catalog.settings.table_exec_state_ttl == 3_600_000
     catalog, _ = apply(catalog, nodes.Reset(this=text("table.exec.state.ttl")), SOURCE)
-    assert catalog.setting("table.exec.state.ttl") == 0
-    assert apply(Catalog(), nodes.Reset(), SOURCE)[0].settings == {}
+    assert catalog.settings.table_exec_state_ttl == 0
+    assert apply(Catalog(), nodes.Reset(), SOURCE)[0].settings == Settings()
 
 
 def test_the_catalog_is_unchanged_after_an_error():

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from flinkddl import sqltypes as T
+from flinkddl.catalog.settings import Settings
 from flinkddl.cli.cells import cell, cut, display_width, type_width
 from flinkddl.cli.tables import Columns, Tableau, answer_lines, paired
 from flinkddl.diagnostics import SourceText
@@ -74,7 +75,7 @@ def test_wide_characters_take_two_columns() -> None:
 
 
 CHANGES = [Change("+I", ("a", 1)), Change("-U", ("a", 1)), Change("+U", ("a", 2))]
-COLUMNS = Columns.of((Field("word", T.STRING), Field("c", T.BIGINT)), {}, 8)
+COLUMNS = Columns.of((Field("word", T.STRING), Field("c", T.BIGINT)), Settings(), 8)
 
 
 def _tableau(streaming: bool, changes: list[Change], **end: Any) -> list[str]:

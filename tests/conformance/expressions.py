@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.catalog.settings import Settings
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
 from flinkddl.lower.batch import lower
@@ -208,7 +209,7 @@ def _prepare(case: dict[str, Any]) -> Prepared:
         raise FlinkDdlError(script.diagnostics)
     streaming = case["mode"] == "streaming"
     planned = plan_query(script.statements[0].tree, Context(NoCatalog(), Session(case["zone"], streaming), source))
-    ctx = Lowering(streaming=False, zone=case["zone"], config={"execution.runtime-mode": case["mode"]})
+    ctx = Lowering(streaming=False, zone=case["zone"], config=Settings.of({"execution.runtime-mode": case["mode"]}))
     rel = lower(planned.node, ctx)
     # PySpark cannot collect year-month intervals: months as a number
     columns = [

@@ -118,7 +118,7 @@ def _statement(catalog: Catalog, sql: str) -> tuple[Catalog, list[list[Any]] | N
 
 def _changelog(plan: Node, catalog: Catalog) -> None:
     """Infer the changelog modes of a plan, which refuses sinks that can not take them; batch mode has none."""
-    if str(catalog.setting("execution.runtime-mode")) == "BATCH":
+    if catalog.settings.batch:
         return
     if isinstance(plan, Sink):
         changelog.sink_mode(plan, catalog.settings)

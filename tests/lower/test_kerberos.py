@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flinkddl.api import Catalog
+from flinkddl.catalog.settings import Settings
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.kerberos import login, start_conf, uses_gssapi
 
@@ -41,13 +42,13 @@ CASES = [
 
 @pytest.mark.parametrize(("properties", "config", "entry"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_login(properties: dict[str, str], config: dict[str, str], entry: str | None) -> None:
-    assert login(properties, config).get("sasl.jaas.config") == entry
+    assert login(properties, Settings.of(config)).get("sasl.jaas.config") == entry
     assert uses_gssapi(properties) == (properties not in (CASES[-1][1], CASES[-2][1]))
 
 
 def test_a_keytab_without_principal_is_refused() -> None:
     with pytest.raises(FlinkDdlError, match=r"FD853: .*keytab' is set, and no .*principal'.*klist -kt k.keytab"):
-        login(GSSAPI, CONTEXTS | {"security.kerberos.login.keytab": "k.keytab"})
+        login(GSSAPI, Settings.of(CONTEXTS | {"security.kerberos.login.keytab": "k.keytab"}))
 
 
 JAVA = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
@@ -75,7 +76,7 @@ STARTS = [
 
 @pytest.mark.parametrize(("config", "conf"), [c[1:] for c in STARTS], ids=[c[0] for c in STARTS])
 def test_what_spark_is_started_with(config: dict[str, str], conf: dict[str, str]) -> None:
-    assert start_conf(config) == conf
+    assert start_conf(Settings.of(config)) == conf
 
 
 TABLE = """CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 't', 'format' = 'json',

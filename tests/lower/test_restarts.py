@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from flinkddl.catalog.settings import Settings
 from flinkddl.diagnostics import Bag, FlinkDdlError, SourceText
 from flinkddl.lower.restarts import ENDLESS, NONE, USUAL, RestartStrategy, restart_strategy
 from flinkddl.lower.script import Start, compile_script
@@ -38,7 +39,7 @@ ON = {"execution.checkpointing.interval": "1 min"}
     ],
 )  # fmt: skip
 def test_strategies(config: dict[str, str], expected: RestartStrategy | None) -> None:
-    assert restart_strategy(config, None, Bag()) == expected
+    assert restart_strategy(Settings.of(config), None, Bag()) == expected
 
 
 @pytest.mark.parametrize(
@@ -59,10 +60,12 @@ def test_strategies(config: dict[str, str], expected: RestartStrategy | None) ->
 def test_bounds(kind: str, key: str, bad: list[str], good: list[str]) -> None:
     for text in bad:
         with pytest.raises(FlinkDdlError, match="FD885"):
-            restart_strategy({T: kind, key: text}, None, Bag())
-        assert restart_strategy({T: "none", key: text}, None, Bag()) == OFF
+            restart_strategy(Settings.of({T: kind, key: text}), None, Bag())
+        assert restart_strategy(Settings.of({T: "none", key: text}), None, Bag()) == OFF
     for text in good:
-        assert restart_strategy({T: kind, key: text}, None, Bag()) != restart_strategy({T: "none"}, None, Bag())
+        assert restart_strategy(Settings.of({T: kind, key: text}), None, Bag()) != restart_strategy(
+            Settings.of({T: "none"}), None, Bag()
+        )
 
 
 JOB = """

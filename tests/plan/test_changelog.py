@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from flinkddl.catalog.apply import apply
+from flinkddl.catalog.settings import Settings
 from flinkddl.catalog.state import Catalog
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
@@ -70,7 +71,7 @@ STRICT = {"table.exec.sink.require-on-conflict": "true"}
 
 def sink(insert: str, config: dict[str, str]) -> Any:
     tree, ctx = context([CLICKS, LOG, COUNTS, SPREAD, ROWS, insert])
-    return plan_sink(plan_insert(tree, ctx), config)
+    return plan_sink(plan_insert(tree, ctx), Settings.of(config))
 
 
 @pytest.mark.parametrize(

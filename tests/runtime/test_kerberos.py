@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.api import Catalog
+from flinkddl.catalog.settings import Settings
 from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.kafka.kerberos import Login, parse
@@ -99,7 +100,7 @@ def test_without_the_package_it_is_named_before_spark_starts(
 
 def test_a_krb5_conf_that_is_not_there() -> None:
     with pytest.raises(FlinkDdlError, match=r"FD851: .*'/no/krb5.conf' is no file"):
-        take_settings({"security.kerberos.login.conf": "/no/krb5.conf"})
+        take_settings(Settings.of({"security.kerberos.login.conf": "/no/krb5.conf"}))
 
 
 CONF = {"security.kerberos.krb5-conf.path": "/e/krb5.conf"}
@@ -107,7 +108,7 @@ JAVA = "spark.driver.extraJavaOptions"
 
 
 def test_what_spark_starts_with_is_joined_to_what_it_is_told() -> None:
-    assert joined({JAVA: "-Xss4m", "spark.x": "1"}, CONF) == {
+    assert joined({JAVA: "-Xss4m", "spark.x": "1"}, Settings.of(CONF)) == {
         JAVA: "-Djava.security.krb5.conf=/e/krb5.conf -Xss4m",
         "spark.executor.extraJavaOptions": "-Djava.security.krb5.conf=/e/krb5.conf",
         "spark.x": "1",
@@ -116,8 +117,10 @@ def test_what_spark_starts_with_is_joined_to_what_it_is_told() -> None:
 
 @pytest.mark.spark
 def test_a_spark_that_runs_without_it_is_refused(spark: Any) -> None:
-    check_session(spark, {"security.kerberos.krb5-conf.path": "/etc/krb5.conf"})  # it reads that one anyway
+    check_session(
+        spark, Settings.of({"security.kerberos.krb5-conf.path": "/etc/krb5.conf"})
+    )  # it reads that one anyway
     hadoop = {"fs.hdfs.hadoop.security.authentication": "kerberos"}
     for config, missing in ((CONF, "extraJavaOptions"), (hadoop, "hadoop.security.authentication")):
         with pytest.raises(FlinkDdlError, match=f"FD852: Spark runs already.*{missing}"):
-            check_session(spark, config)
+            check_session(spark, Settings.of(config))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from flinkddl.api import Catalog, Job
+    from flinkddl.catalog.settings import Settings
     from flinkddl.cli.shell.output import Output
     from flinkddl.cli.shell.warmup import SparkStart
     from flinkddl.lower.script import Action
@@ -82,7 +83,7 @@ class Engine(Front):
     def _failed(self, error: FlinkDdlError) -> None:
         self.out.diagnostics(error.diagnostics)
         log = getattr(error, "log", None)
-        if log is not None and self.setting("sql-client.verbose"):
+        if log is not None and self.settings.sql_client_verbose:
             self.out.line(log.read_text(encoding="utf-8"))
 
     def carry_out(self, action: Action) -> Job | None:
@@ -111,9 +112,10 @@ class Engine(Front):
         elif self.out.colour:
             self.out.line("\x1b[2J\x1b[H")
 
-    def setting(self, key: str) -> Any:
-        """Return a setting's typed value."""
-        return self.catalog.state.setting(key)
+    @property
+    def settings(self) -> Settings:
+        """What the session has SET."""
+        return self.catalog.state.settings
 
     # ---- jobs ------------------------------------------------------------------------------------------------------
 
@@ -145,7 +147,7 @@ class Engine(Front):
 
     def _query(self, action: Start) -> None:
         columns = Columns.of_query(action, self.catalog.state)
-        mode = str(self.setting("sql-client.execution.result-mode")).lower()
+        mode = self.settings.sql_client_execution_result_mode.lower()
         if self.viewer is not None and mode != "tableau":
             self.viewer(self, action, columns, mode)
         else:
@@ -167,5 +169,5 @@ class Engine(Front):
 
     def time_cost(self, began: float) -> str:
         """Return ``(0.35 seconds)``, or nothing where the user does not want it."""
-        shown = self.setting("sql-client.display.print-time-cost")
+        shown = self.settings.sql_client_display_print_time_cost
         return f"({time.monotonic() - began:.2f} seconds)" if shown else ""

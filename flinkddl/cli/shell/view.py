@@ -169,7 +169,7 @@ def job_state(job: Job) -> list[str]:
 def show_query(engine: Engine, action: Start, columns: Columns, mode: str) -> None:
     """Run a query and show it until the reader leaves; the last rows seen stay in the scrollback."""
     began = time.monotonic()
-    most = int(engine.setting("sql-client.execution.max-table-result.rows") or 1_000_000)
+    most = engine.settings.sql_client_execution_max_table_result_rows
     result = ChangelogResult(columns, most) if mode == "changelog" else TableResult(columns, most)
     view = View(result, f"SQL Query Result ({mode.capitalize()})", columns.most)
     told: list[str] = []

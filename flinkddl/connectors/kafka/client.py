@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from flinkddl.lower.kerberos import login
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from flinkddl.catalog.settings import Settings
     from flinkddl.options import ResolvedOptions
 
 
-def client_options(options: ResolvedOptions, config: Mapping[str, str]) -> dict[str, str]:
+def client_options(options: ResolvedOptions, config: Settings) -> dict[str, str]:
     """Return ``kafka.*`` options: the servers, the properties that are passed on, the session's Kerberos login."""
     servers = str(options["properties.bootstrap.servers"])
     properties = {**login(options.properties, config), **options.properties}

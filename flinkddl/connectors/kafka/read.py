@@ -137,8 +137,8 @@ def _read(node: Scan, ctx: Lowering) -> J.Read:
         spark["includeHeaders"] = "true"
     if "leader-epoch" in wanted:
         spark[J.LEADER_EPOCH] = "true"
-    if (limit := ctx.config.get("flinkddl.execution.max-offsets-per-trigger")) and ctx.streaming:
-        spark["maxOffsetsPerTrigger"] = limit
+    if (limit := ctx.config.flinkddl_execution_max_offsets_per_trigger) and ctx.streaming:
+        spark["maxOffsetsPerTrigger"] = str(limit)
     return J.Read(
         name=ctx.fresh(node.table.path.name),
         format="kafka",
@@ -158,7 +158,7 @@ def _fails_on_loss(options: ResolvedOptions, ctx: Lowering) -> bool:
     Flink goes on where that is earliest, which it is but for the modes whose OffsetsInitializer says NONE:
     group-offsets without a reset, and timestamp. A batch has no report that could tell of it, and is run again.
     """
-    said = ctx.config.get("flinkddl.on-data-loss", "").lower()
+    said = ctx.config.flinkddl_on_data_loss
     if not ctx.streaming:
         return said != "report"
     start = positions(options, "startup")
@@ -202,7 +202,7 @@ def positions(options: ResolvedOptions, which: str) -> dict[str, str]:
 
 def _present(node: Scan, key: PayloadField, text: str, ctx: Lowering) -> str:
     """Return a key column that fails the job where a row, not a tombstone, has none: it is NOT NULL."""
-    if ctx.config.get("table.exec.sink.not-null-enforcer", "ERROR").upper() == "DROP":
+    if ctx.config.table_exec_sink_not_null_enforcer == "DROP":
         return text
     message = string(f"column '{key.column}' of table '{node.table.path.name}' is NOT NULL, but a record has none")
     failure = f"CAST(raise_error({message}) AS {spark_type(key.type)})"
@@ -262,7 +262,7 @@ def _columns(node: Scan, shape: Projection, value: DecodeSpec, step: str, ctx: L
     if node.normalised:
         step = ctx.add(J.Where(name=ctx.fresh(f"{node.table.path.name}_after"), input=step, condition=_AFTER)).name
     select: J.Step = J.Select(name=ctx.fresh(f"{node.table.path.name}_columns"), input=step, columns=tuple(columns))
-    if upsert and ctx.config.get("table.exec.sink.not-null-enforcer", "").upper() == "DROP":
+    if upsert and ctx.config.table_exec_sink_not_null_enforcer == "DROP":
         complete = " AND ".join(f"{quote(p.column)} IS NOT NULL" for p in shape.key)
         name = ctx.fresh(f"{node.table.path.name}_keyed")
         select = J.Where(name=name, input=ctx.add(select).name, condition=f"{quote(DELETED)} OR ({complete})")

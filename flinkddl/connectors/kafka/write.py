@@ -22,6 +22,7 @@ from flinkddl.sqltypes import quote
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from flinkddl.catalog.settings import Settings
     from flinkddl.connectors.base import PayloadField
     from flinkddl.formats import EncodeSpec
     from flinkddl.options import ResolvedOptions
@@ -170,7 +171,7 @@ _OURS = {
 PRODUCER = {"kafka.linger.ms": "5", "kafka.batch.size": "131072"}
 
 
-def _spark_options(node: Sink, options: ResolvedOptions, config: Mapping[str, str]) -> dict[str, str]:
+def _spark_options(node: Sink, options: ResolvedOptions, config: Settings) -> dict[str, str]:
     spark = PRODUCER | client_options(options, config)
     topics = options["topic"] or ()
     if len(topics) == 1:

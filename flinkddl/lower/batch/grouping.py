@@ -46,7 +46,7 @@ def lower_aggregate(node: Aggregate, ctx: Lowering, want: Want) -> Rel:
     aggs: list[Named] = [(name, text.aggregate(call, rel, ctx, order, known)) for name, call in calls]
     if want.sequence:
         aggs.append((SEQUENCE, "max(__changed)"))
-    only_if_rows = not node.keys and ctx.config.get("execution.runtime-mode", "").lower() != "batch"
+    only_if_rows = not node.keys and not ctx.config.batch
     if only_if_rows:
         aggs.append(("__rows", "count(1)"))
     out = Rel(group(step, keys, aggs, ctx, "aggregate", "Aggregate"), columns, node.fields, sequence=want.sequence)

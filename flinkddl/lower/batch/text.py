@@ -34,7 +34,7 @@ _CALL = re.compile(rf"(?<![\w.`'])(?:{_NATIVE})\(")
 
 def said_batch(ctx: Lowering) -> bool:
     """Whether batch mode was asked for by name: then Flink's batch operators are the model, not its stream's end."""
-    return ctx.config.get("execution.runtime-mode", "").lower() == "batch"
+    return ctx.config.batch
 
 
 def scalar(rex: Rex, columns: Sequence[str], ctx: Lowering) -> str:

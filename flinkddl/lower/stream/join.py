@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from flinkddl.plan.rex import Rex
     from flinkddl.sqltypes import DataType
 
-STRATEGY = "flinkddl.join.strategy"
-
 
 @lowers(Join)
 def lower_join(node: Join, ctx: Lowering, want: Want) -> Rel:
@@ -64,7 +62,7 @@ def join(left: Rel, right: Rel, node: Join, ctx: Lowering, want: Want) -> Rel:
     safe = node.null_safe if keys else ()
     rest = residual(node.condition, keys, len(left.fields))
     appends = left.kind == right.kind == "append"
-    bilinear = ctx.config.get(STRATEGY, "").lower() == "bilinear"
+    bilinear = ctx.config.flinkddl_join_strategy == "BILINEAR"
     if node.kind == "inner" and keys and (appends or bilinear) and not must_forget(ctx, *node.ttl, span=node.span):
         out = native(left, right, keys, ctx, safe)
     elif rest is None:

@@ -12,27 +12,26 @@ from typing import TYPE_CHECKING
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.context import WINDOW
 from flinkddl.lower.job import DropDuplicates, GroupBy, JoinStep
-from flinkddl.options.values import parse_duration
 from flinkddl.plan.nodes import Aggregate, Join
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from flinkddl.catalog.settings import Settings
     from flinkddl.diagnostics import Bag, Span
     from flinkddl.lower.context import Lowering
     from flinkddl.lower.job import Named, Step
     from flinkddl.plan.nodes import Node, Sink
 
-TTL = "table.exec.state.ttl"
 STRICT = "flinkddl.state.ttl.strict"
 SPARKS_JOIN = "Join, Spark's own"
 _FUNCTION = "flinkddl.retract_"
 _MARK = "_ttl_"
 
 
-def state_ttl(config: Mapping[str, str]) -> int:
+def state_ttl(config: Settings) -> int:
     """Return ``table.exec.state.ttl`` in ms; 0 keeps state for ever."""
-    return parse_duration(config[TTL]) if config.get(TTL) else 0
+    return config.table_exec_state_ttl
 
 
 def must_forget(ctx: Lowering, *hints: int | None, span: Span | None = None) -> bool:
@@ -41,8 +40,7 @@ def must_forget(ctx: Lowering, *hints: int | None, span: Span | None = None) -> 
     Raises FD661 where only such an operator fits: a query of append rows alone runs in Spark's append mode, which our
     functions do not serve.
     """
-    strict = ctx.config.get(STRICT, "").lower() == "true"
-    if not strict or not any([state_ttl(ctx.config), *hints]):
+    if not ctx.config.flinkddl_state_ttl_strict or not any([state_ttl(ctx.config), *hints]):
         return False
     if ctx.output_mode != "update":
         message = "this operator keeps its state for ever in a query of append rows alone, and a state TTL is set"
@@ -79,7 +77,7 @@ def _with_ttl(sql: str, ttl: int) -> str:
     return f"{name}{_MARK}{ttl}({rest}"
 
 
-def note_kept(steps: Iterable[Step], sinks: Iterable[Sink], config: Mapping[str, str], bag: Bag) -> None:
+def note_kept(steps: Iterable[Step], sinks: Iterable[Sink], config: Settings, bag: Bag) -> None:
     """Note FD660 where a TTL is asked for and an operator keeps its state all the same."""
     asking = [s for s in sinks if state_ttl(config) or hinted(s)]
     kept = [s for s in steps if keeps_for_ever(s)]

@@ -19,6 +19,7 @@ from flinkddl.runtime.kafka.offsets import EARLIEST, client_properties, start_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from flinkddl.catalog.settings import Settings
     from flinkddl.lower.script import Start
 
 
@@ -93,7 +94,7 @@ def _start(step: J.Read, table: str, where: From) -> tuple[str, dict[str, str]]:
     return f"group '{group}'", {"mode": "group-offsets", "group": group, "reset": where.reset}
 
 
-def stateful(starts: Iterable[Start], config: Mapping[str, str]) -> list[str]:
+def stateful(starts: Iterable[Start], config: Settings) -> list[str]:
     """Return the operators that keep state, in words: they start empty."""
     found = (o for s in starts for o in flow_of(s.job, s.sinks, config).operators)
     return list(dict.fromkeys(f"{o.name}: {o.state}" for o in found if o.state))

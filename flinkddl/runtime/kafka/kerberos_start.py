@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from flinkddl.catalog.settings import Settings
 
-def log_in(job: J.SparkJob, config: Mapping[str, str]) -> None:
+
+def log_in(job: J.SparkJob, config: Settings) -> None:
     """Log a job's Kafka clients in, those with a Kerberos login. Raises FD850, FD851."""
     take_settings(config)
     options = [s.options for s in job.steps if isinstance(s, J.Read)] + [w.options for w in job.writes]
@@ -27,7 +29,7 @@ def log_in(job: J.SparkJob, config: Mapping[str, str]) -> None:
             sasl_config(properties)
 
 
-def take_settings(config: Mapping[str, str]) -> None:
+def take_settings(config: Settings) -> None:
     """Let this process use the krb5.conf that a script has SET. Raises FD851 when it is not there."""
     if path := krb5_conf(config):
         if not Path(path).is_file():
@@ -36,14 +38,14 @@ def take_settings(config: Mapping[str, str]) -> None:
         os.environ["KRB5_CONFIG"] = path
 
 
-def joined(conf: Mapping[str, str], config: Mapping[str, str]) -> dict[str, str]:
+def joined(conf: Mapping[str, str], config: Settings) -> dict[str, str]:
     """Return Spark settings for a start with what the script has SET of Kerberos; what ``conf`` says goes before it."""
     ours = start_conf(config)
     java = {k: f"{ours[k]} {conf.get(k, '')}".strip() for k in JAVA_OPTIONS if k in ours}
     return {**ours, **conf, **java}
 
 
-def check_session(spark: SparkSession, config: Mapping[str, str]) -> None:
+def check_session(spark: SparkSession, config: Settings) -> None:
     """Raise FD852 where a script has SET what the running Spark was not started with."""
     for key, wanted in start_conf(config).items():
         given = spark.conf.get(key, "") or ""

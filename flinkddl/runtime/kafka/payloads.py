@@ -12,9 +12,9 @@ import json
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.catalog.settings import NOTHING_SET, Settings
 from flinkddl.connectors import Use, connector, use_table
 from flinkddl.connectors.base import is_upsert
 from flinkddl.diagnostics import Bag, FlinkDdlError
@@ -71,7 +71,7 @@ class KafkaTable:
     timed: bool = False
 
 
-def kafka_table(table: Table, config: Mapping[str, str] = MappingProxyType({})) -> KafkaTable:
+def kafka_table(table: Table, config: Settings = NOTHING_SET) -> KafkaTable:
     """Return the topics and formats of a kafka or upsert-kafka table; ``config`` is the session's, for its login.
 
     Raises FD845 for another connector's.

@@ -137,6 +137,6 @@ def test_a_script_with_a_mistake_is_not_begun(engine: Engine, capsys: pytest.Cap
 
 def test_settings_hold_from_their_place_on(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(engine, "_query", lambda action: seen.append(engine.setting("table.display.max-column-width")))
+    monkeypatch.setattr(engine, "_query", lambda action: seen.append(engine.settings.table_display_max_column_width))
     engine.execute("SELECT 1; SET 'table.display.max-column-width' = '9'; SELECT 2;")
     assert seen == [30, 9]

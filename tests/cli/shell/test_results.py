@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from flinkddl import sqltypes as T
+from flinkddl.catalog.settings import Settings
 from flinkddl.cli.shell.results import ChangelogResult, TableResult
 from flinkddl.cli.tables import Columns
 from flinkddl.plan.nodes import Field
 from flinkddl.runtime.job.changes import Change, RowKind
 
-COLUMNS = Columns.of((Field("k", T.STRING), Field("n", T.INT)), {})
+COLUMNS = Columns.of((Field("k", T.STRING), Field("n", T.INT)), Settings())
 
 
 def changes(*texts: str) -> list[Change]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from flinkddl import sqltypes as T
 from flinkddl.catalog.model import ObjectPath, OptionText, Table
+from flinkddl.catalog.settings import Settings
 from flinkddl.lower.batch import lower
 from flinkddl.lower.batch.base import HANDLERS, Want
 from flinkddl.lower.batch.lateness import add_watermark
@@ -91,7 +92,7 @@ def equal(a: Rex, b: Rex) -> Call:
 
 def run(spark: Any, node: N.Node, zone: str = "UTC", **config: str) -> list[tuple[Any, ...]]:
     """Lower, run, and return the rows sorted by text; times as text."""
-    ctx = Lowering(streaming=False, zone=zone, config=config)
+    ctx = Lowering(streaming=False, zone=zone, config=Settings.of(config))
     rel = lower(node, ctx)
     assert rel.fields == node.fields
     result = frames(spark, ctx)[rel.step].select([f"`{c}`" for c in rel.columns])

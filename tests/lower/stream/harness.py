@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from flinkddl.catalog.model import ObjectPath, Table
+from flinkddl.catalog.settings import Settings
 from flinkddl.lower import job as J
 from flinkddl.lower.context import DELETED, SEQUENCE, VERSION, WEIGHT, Kind, Lowering, Rel
 from flinkddl.lower.scan import guarded
@@ -119,7 +120,7 @@ class Running:
     def go(self) -> Running:
         """Run everything that is there, from where the last run stopped."""
         child = self.spark.newSession()
-        ctx = Lowering(streaming=True, config=self.config)
+        ctx = Lowering(streaming=True, config=Settings.of(self.config))
         rel = lower_for(self.node, ctx, self.accepts, self.key, arbitrated=self.arbitrated)
         assert [f.type.as_attribute(None).root for f in rel.fields] == [
             f.type.as_attribute(None).root for f in self.node.fields
