@@ -234,7 +234,8 @@ class Write:
     runtime's own writers on the driver: "flinkddl.print", "flinkddl.collect". Print and collect take the reserved
     columns off and make row kinds of them; an updating relation names its key in ``options["key-columns"]`` (``a;b``).
     Print also knows ``print-identifier`` and ``standard-error``. ``partitions`` are columns that become folders;
-    ``overwrite`` replaces what is there, with partitions those alone that are written.
+    ``overwrite`` replaces what is there, with partitions those alone that are written. ``writer`` (``module:name``)
+    is a function of options and rows that Spark's Python workers call for each task; ``format`` is its name then.
     """
 
     name: str
@@ -246,6 +247,7 @@ class Write:
     note: str = ""
     partitions: tuple[str, ...] = ()
     overwrite: bool = False
+    writer: str = ""
 
     @property
     def on_driver(self) -> bool:

@@ -364,16 +364,25 @@ def _print_write(job: J.SparkJob, write: J.Write, names: Mapping[str, str]) -> s
         writers, kinds = (f"__import__('flinkddl.{m}', fromlist=[''])" for m in ("runtime.job.writers", "lower.job"))
         call = f"{writers}.start_write(spark, {source}, {kinds}.Write(**{_fields(write)}))"
         return f"*{call}" if job.streaming else call
+    sink = [f".format({_text(write.format)})"]
     options = [f".option({_text(k)}, {_value(k, v)})" for k, v in sorted(write.options.items())]
+    if write.writer:
+        tasks, told = (
+            "__import__('flinkddl.runtime.job.tasks', fromlist=[''])",
+            f"{_text(write.writer)}, {_dict(write.options)}",
+        )
+        if not job.streaming:
+            return f"{tasks}.by_tasks({source}, {told})"
+        sink, options = [f".foreachBatch({tasks}.batches({source}, {told}))"], []
     if write.partitions:
         dynamic = [] if job.streaming else ['.option("partitionOverwriteMode", "dynamic")']
         options += [*dynamic, f".partitionBy({', '.join(map(_text, write.partitions))})"]
     if not job.streaming:
         mode = "overwrite" if write.overwrite else "append"
-        return _chain(source, [".write", f".format({_text(write.format)})", *options, f'.mode("{mode}")', ".save()"])
+        return _chain(source, [".write", *sink, *options, f'.mode("{mode}")', ".save()"])
     trigger, value = job.trigger
     argument = value.capitalize() if value in ("true", "false") else _text(value)
-    calls = [".writeStream", f".format({_text(write.format)})", *options, f".outputMode({_text(write.mode)})"]
+    calls = [".writeStream", *sink, *options, f".outputMode({_text(write.mode)})"]
     location = f"os.path.join(work, {_text(folder_name(write.name))})"
     calls += [f'.option("checkpointLocation", {location})', f".queryName({_text(write.name)})"]
     return _chain(source, [*calls, f".trigger({trigger}={argument})", ".start()"])

@@ -27,6 +27,7 @@ CONNECTORS: Mapping[str, str] = {
     "jdbc": "flinkddl.connectors.jdbc",
     "kafka": "flinkddl.connectors.kafka",
     "print": "flinkddl.connectors.print",
+    "redis": "flinkddl.connectors.redis",
     "upsert-kafka": "flinkddl.connectors.upsert_kafka",
 }
 """Name -> package of our own connectors. They go before those of other packages with the same name."""

@@ -193,6 +193,16 @@ REFUSED = [
     ("datagen-bound", "datagen", "source", {"change": {"fields.a.min": "x"}}, ("FD211", "number")),
     ("filesystem-overwrite", "filesystem", "sink", {"circumstances": Use(overwrite=True)}, ("FD236", "batch")),
     ("jdbc-row", "jdbc", "source", {"columns": (Column("a", type=T.ROW(("x", T.INT))),)}, ("FD238", "ROW")),
+    ("redis-key", "redis", "sink", {}, ("FD231", "PRIMARY KEY")),
+    (
+        "redis-bytes",
+        "redis",
+        "sink",
+        {"primary_key": KEY, "columns": (*PHYSICAL, Column("c", type=T.BYTES))},
+        ("FD238", "BYTES"),
+    ),
+    ("redis-partitions", "redis", "sink", {"primary_key": KEY, "partition_keys": ("b",)}, ("FD236", "partitioned")),
+    ("redis-user", "redis", "sink", {"primary_key": KEY, "change": {"username": "u"}}, ("FD218", "'password'")),
 ]
 
 
@@ -259,6 +269,7 @@ ACCEPTED = [
     ("print", "print", "sink", {}),
     ("blackhole", "blackhole", "sink", {"partition_keys": ("b",)}),
     ("jdbc", "jdbc", "sink", {"primary_key": KEY}),
+    ("redis", "redis", "sink", {"primary_key": KEY}),
 ]
 
 

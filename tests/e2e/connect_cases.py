@@ -163,3 +163,13 @@ def test_windows_are_closed_at_the_end(catalog: Catalog, broker: Broker, viewfs:
 
 def test_no_session_is_left_open(remote: Any) -> None:
     assert not list(connect._open)
+
+
+@pytest.mark.parametrize("mode", ["batch", "streaming"])
+def test_a_sink_that_writes_from_python_is_refused(catalog: Catalog, mode: str, tmp_path: Path) -> None:
+    with pytest.raises(FlinkDdlError) as failed:
+        catalog.execute(f"""SET 'execution.runtime-mode' = '{mode}';
+            SET 'execution.checkpointing.dir' = '{tmp_path}/state';
+            CREATE TABLE r (id INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'redis', 'host' = 'h');
+            INSERT INTO r SELECT id FROM numbers""").await_termination(120)
+    assert failed.value.diagnostics[0].code == "FD246"

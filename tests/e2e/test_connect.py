@@ -17,4 +17,4 @@ def test_jobs_over_spark_connect() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/e2e/connect_cases.py"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=560, check=False)
     assert done.returncode == 0, done.stdout[-6000:]
-    assert "8 passed" in done.stdout
+    assert "10 passed" in done.stdout

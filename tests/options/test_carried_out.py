@@ -44,6 +44,7 @@ BASES: dict[str, Options] = {
     "datagen": {"connector": "datagen"},
     "filesystem": {"connector": "filesystem", "path": "/a", "format": "json"},
     "jdbc": {"connector": "jdbc", "url": "jdbc:postgresql://h/d", "table-name": "t"},
+    "redis": {"connector": "redis", "host": "h"},
     "print": {"connector": "print"},
     "blackhole": {"connector": "blackhole"},
 }  # fmt: skip
@@ -53,6 +54,7 @@ COLUMNS_OF = {
     "upsert-kafka": "k_id INT, name STRING, PRIMARY KEY (k_id) NOT ENFORCED",
     "datagen": "k_id INT, name STRING, ts TIMESTAMP(3)",
     "jdbc": "k_id INT, name STRING, PRIMARY KEY (k_id) NOT ENFORCED",
+    "redis": "k_id INT, name STRING, PRIMARY KEY (k_id) NOT ENFORCED",
     "raw": "k_id INT",
     "raw:charset": "name STRING",
     "kafka:topic-pattern": f"{COLUMNS}, topic STRING METADATA",

@@ -67,6 +67,7 @@ def tables() -> dict[str, dict[str, str]]:
     jdbc = {k: plant() for k in registry.connector("jdbc").options if LOOKS_SECRET.search(k)}
     out["jdbc"] = {"connector": "jdbc", "table-name": "t", "url": url, "username": "u", **jdbc}
     out["jdbc"] |= {f"properties.{k}": plant() for k in DRIVERS if k != "password"}
+    out["redis"] = {"connector": "redis", "host": "h", "password": plant()}
     return out
 
 
@@ -74,12 +75,14 @@ def script(separator: str = "\n  ") -> str:
     parts = []
     for name, options in tables().items():
         listed = f",{separator}".join(f"'{k}' = '{v}'" for k, v in options.items())
-        key = ", PRIMARY KEY (id) NOT ENFORCED" if name in ("ups", "jdbc") else ""
+        key = ", PRIMARY KEY (id) NOT ENFORCED" if name in ("ups", "jdbc", "redis") else ""
         parts.append(f"CREATE TABLE {name} (id INT NOT NULL, v STRING{key}) WITH ({separator}{listed})")
     parts.append("CREATE TABLE own (id INT NOT NULL, v STRING) WITH ('connector' = 'blackhole')")
     hint = f"/*+ OPTIONS('properties.ssl.key.password' = '{plant()}') */"
     parts.append(f"CREATE VIEW hinted AS SELECT id, v FROM plain {hint}")
-    parts += [f"INSERT INTO {name} SELECT id, v FROM plain" for name in ("other", "ups", "avro_confluent", "jdbc")]
+    parts += [
+        f"INSERT INTO {name} SELECT id, v FROM plain" for name in ("other", "ups", "avro_confluent", "jdbc", "redis")
+    ]
     parts += [
         f"INSERT INTO own SELECT id, v FROM {name}" for name in ("ups", "debezium_avro_confluent", "jdbc", "hinted")
     ]

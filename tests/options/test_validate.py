@@ -27,9 +27,10 @@ BASE = {
     "datagen": {"connector": "datagen"},
     "filesystem": {"connector": "filesystem", "path": "/data", "format": "json"},
     "jdbc": {"connector": "jdbc", "url": "jdbc:sqlite:x", "table-name": "t"},
+    "redis": {"connector": "redis", "host": "h"},
 }
 REGISTRY = {"format": "avro-confluent", "avro-confluent.url": "http://registry:8081"}
-ROLES = {"print": ("sink",), "blackhole": ("sink",), "datagen": ("source",)}
+ROLES = {"print": ("sink",), "redis": ("sink",), "blackhole": ("sink",), "datagen": ("source",)}
 
 
 def run(base, change, role):

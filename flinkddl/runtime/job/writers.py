@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.changes import Change, ChangeReader, flink_line, visible_types
+from flinkddl.runtime.job.tasks import batches, by_tasks
 from flinkddl.runtime.storage.files import alone, check_target, streams_into
 
 if TYPE_CHECKING:
@@ -101,7 +102,9 @@ def start_query(
     sink: DriverSink | None = None,
 ) -> StreamingQuery:
     """Start the streaming query of one write with its checkpoint at ``location``; ``sink`` takes rows on the driver."""
-    if not write.on_driver:
+    if write.writer:
+        writer = frame.writeStream.foreachBatch(batches(frame, write.writer, write.options))
+    elif not write.on_driver:
         check_target(frame, write, location)
         writer = _observed(frame, trigger).writeStream.format(write.format)
         for key, value in write.options.items():
@@ -130,6 +133,9 @@ def run_write(frame: DataFrame, write: Write, on_rows: Callable[[Rows], None] | 
     """Run one write of a batch job to its end."""
     if write.on_driver:
         DriverSink(frame, write, on_rows).take(tuple(row) for row in frame.collect())
+        return
+    if write.writer:
+        by_tasks(frame, write.writer, write.options)
         return
     writer = frame.write.format(write.format).mode("overwrite" if write.overwrite else "append")
     for key, value in write.options.items():

@@ -1,0 +1,1 @@
+"""The connector ``redis``: facts, options, how it is written."""
