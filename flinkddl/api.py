@@ -113,7 +113,7 @@ class Catalog:
     def explain(self, sql: str, *, variables: Mapping[str, str] | None = None, name: str = "<sql>") -> str:
         """Return the plans of a script's queries and INSERTs."""
         compiled = self._compiled(sql, variables, name)
-        return "\n\n".join(explain(a.job, a.sinks, compiled.catalog.settings) for a in _starts(compiled))
+        return "\n\n".join(explain(a.job) for a in _starts(compiled))
 
     def compile(self, sql: str, *, variables: Mapping[str, str] | None = None, name: str = "<sql>") -> str:
         """Return the script's jobs as a PySpark program."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from flinkddl.lower.frames import frame_of_query
 from flinkddl.lower.script import Action, Start
-from flinkddl.plan.changelog import sink_mode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -155,8 +154,7 @@ class Result:
     def changelog(self) -> str:
         """``append`` when a query's or INSERT's changes are inserts only, else ``updating``."""
         start = self._start()
-        modes = (sink_mode(s, self.settings) for s in start.sinks)
-        return "append" if all(m.inputs[0].append for m in modes) else "updating"
+        return "append" if all(p.plan.input.append for p in start.job.plan) else "updating"
 
     @property
     def dataframe(self) -> DataFrame:

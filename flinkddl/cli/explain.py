@@ -58,7 +58,7 @@ def _text(starts: list[Start], compiled: Compiled, name: str) -> str:
     from flinkddl.diagnostics.render import printable
     from flinkddl.lower.explain import explain
 
-    return printable("\n\n".join(explain(s.job, s.sinks, compiled.catalog.settings) for s in starts))
+    return printable("\n\n".join(explain(s.job) for s in starts))
 
 
 def _json(starts: list[Start], compiled: Compiled, name: str) -> str:
@@ -66,7 +66,7 @@ def _json(starts: list[Start], compiled: Compiled, name: str) -> str:
 
     from flinkddl.lower.dataflow import as_json, flow_of
 
-    flows = [as_json(flow_of(s.job, s.sinks, compiled.catalog.settings)) for s in starts]
+    flows = [as_json(flow_of(s.job)) for s in starts]
     return json.dumps(flows, indent=2, ensure_ascii=False)
 
 
@@ -74,14 +74,14 @@ def _dot(starts: list[Start], compiled: Compiled, name: str) -> str:
     from flinkddl.lower.dataflow import flow_of
     from flinkddl.lower.pictures import dot
 
-    return dot(flow_of(s.job, s.sinks, compiled.catalog.settings) for s in starts)
+    return dot(flow_of(s.job) for s in starts)
 
 
 def _html(starts: list[Start], compiled: Compiled, name: str) -> str:
     from flinkddl.lower.dataflow import flow_of
     from flinkddl.lower.pictures import html
 
-    return html((flow_of(s.job, s.sinks, compiled.catalog.settings) for s in starts), name)
+    return html((flow_of(s.job) for s in starts), name)
 
 
 _FORMATS: Mapping[str, Callable[[list[Start], Compiled, str], str]] = {

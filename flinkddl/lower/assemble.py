@@ -21,14 +21,16 @@ from flinkddl.lower.sink import lower_sink
 from flinkddl.lower.stream.ttl import note_kept
 from flinkddl.plan.changelog import SinkPlan, plan_sink
 from flinkddl.plan.nodes import Node, Scan, Sink
+from flinkddl.plan.physical import how_of, physical_sink
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from flinkddl.catalog.settings import Settings
     from flinkddl.diagnostics import Bag
     from flinkddl.lower.context import Rel
     from flinkddl.lower.job import Write
+    from flinkddl.plan.physical import PhysicalSink
 
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
@@ -64,7 +66,7 @@ def is_bounded(scan: Scan) -> bool:
     return connector(scan.options.connector).bounded(scan.table, scan.options)
 
 
-def runs_streaming(sinks: tuple[Sink, ...], config: Settings) -> bool:
+def runs_streaming(sinks: Sequence[Sink], plans: Sequence[SinkPlan], config: Settings) -> bool:
     """Decide the execution mode: what was SET, otherwise batch where every source is bounded.
 
     What reads no table at all runs in batch in any case: Spark streams only what comes from a source.
@@ -77,20 +79,22 @@ def runs_streaming(sinks: tuple[Sink, ...], config: Settings) -> bool:
         help_text = "set 'scan.bounded.mode', or run in streaming mode"
         raise FlinkDdlError.of("FD654", message, unbounded[0].span or unbounded[0].table.span, help_text)
     # which change of a key came last is known to a stream only
-    races = not config.batch and any(plan_sink(sink, config).races for sink in sinks)
+    races = not config.batch and any(plan.races for plan in plans)
     reads = any(True for sink in sinks for _ in scans(sink))
     return (config.execution_runtime_mode == "STREAMING" and reads) or bool(unbounded) or races
 
 
 def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag) -> SparkJob:
     """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals."""
-    streaming = runs_streaming(sinks, config)
+    plans = tuple(plan_sink(sink, config) for sink in sinks)
+    streaming = runs_streaming(sinks, plans, config)
     bounded = all(is_bounded(s) for sink in sinks for s in scans(sink))
     ctx = Lowering(
         streaming=streaming, zone=zone, config=config, bounded=streaming and bounded, timed=timed_tables(sinks)
     )
-    plans = tuple(plan_sink(sink, config) for sink in sinks)
-    writes = [lower_sink(sink, _input(sink, plan, ctx), ctx) for sink, plan in zip(sinks, plans, strict=True)]
+    how = how_of(config, streaming=streaming)
+    physical = tuple(physical_sink(sink, plan, how) for sink, plan in zip(sinks, plans, strict=True))
+    writes = [lower_sink(p.sink, _input(p, ctx), ctx) for p in physical]
     if streaming:
         ctx.steps[:] = as_streams(ctx.steps, (w.input for w in writes))
         note_kept(ctx.steps, sinks, config, bag)
@@ -99,6 +103,7 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, b
     places = paths(sinks)
     job = SparkJob(
         name=name,
+        plan=physical,
         steps=tuple(ctx.steps),
         writes=_distinct(writes),
         settings=session_settings(streaming) | _parallelism(config) | ctx.settings,
@@ -146,17 +151,20 @@ def _distinct(writes: list[Write]) -> tuple[Write, ...]:
     return tuple(out)
 
 
-def _input(sink: Sink, plan: SinkPlan, ctx: Lowering) -> Rel:
-    if not ctx.streaming:
+def _input(planned: PhysicalSink, ctx: Lowering) -> Rel:
+    sink, plan = planned.sink, planned.plan
+    ctx.sink = planned
+    ctx.decided(planned.root, planned.how)
+    if ctx.streaming:
+        from flinkddl.lower.stream import lower_for
+
+        rel = lower_for(sink.input, ctx, plan.accepts, plan.key, plan.races, planned.conflict, planned.arbitrated)
+    else:
         from flinkddl.lower.batch import lower
 
-        return lower(sink, ctx)
-    from flinkddl.lower.stream import lower_for
-
-    unique = frozenset(plan.key) in plan.input.keys
-    conflict = sink.conflict if plan.materialize and plan.input.append and not unique else None
-    arbitrated = plan.materialize and not unique
-    return lower_for(sink.input, ctx, plan.accepts, plan.key, plan.races, conflict, arbitrated)
+        rel = lower(sink, ctx)
+    ctx.obeyed(sink, rel)
+    return rel
 
 
 def trigger(sinks: tuple[Sink, ...], config: Settings, streaming: bool) -> tuple[str, str]:

@@ -6,15 +6,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from flinkddl.catalog.settings import NOTHING_SET, Settings
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.nodes.forms import PLAIN
+from flinkddl.plan.nodes.forms import Kind as Kind
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from flinkddl.lower.job import Step
-    from flinkddl.plan.nodes import Field
-
-Kind = Literal["append", "upsert", "delta", "pair"]
+    from flinkddl.plan.nodes import Field, Node
+    from flinkddl.plan.nodes.forms import How, Traits
+    from flinkddl.plan.physical import Physical, PhysicalSink
 
 WEIGHT = "__w"  # delta: +1 or -1 (any integer after a join)
 VERSION = "__version"  # upsert: rises with every change of a key
@@ -96,7 +99,7 @@ class Lowering:
     ``row_kinds`` asks a scan of CDC records for ``__kind``;
     ``bounded`` says of a streaming run that its sources end; ``timed`` are the tables below operators on event time;
     ``owners`` notes the plan node (its identity) that each step was made for;
-    ``output_mode`` is Spark's, which the streaming lowering decides for the query it lowers.
+    ``output_mode`` is Spark's, of the query that is lowered; ``tree`` its physical plan, ``sink`` that of the INSERT.
     """
 
     streaming: bool
@@ -110,6 +113,9 @@ class Lowering:
     row_kinds: bool = False
     timed: frozenset[str] = frozenset()
     owners: dict[str, int] = field(default_factory=dict)
+    tree: Physical | None = None
+    sink: PhysicalSink | None = None
+    _forms: dict[tuple[int, Traits], Kind] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
     _last: dict[str, int] = field(default_factory=dict)
 
@@ -122,6 +128,22 @@ class Lowering:
         self._names.add(name)
         self._last[prefix] = n
         return name
+
+    def decided(self, tree: Physical, how: How) -> None:
+        """Take the physical plan of the query that is lowered next."""
+        self.tree, self.output_mode = tree, how.mode
+        self._forms = {(id(p.node), p.asked if how.streaming else PLAIN): p.form.kind for p in tree.walk()}
+
+    def plans(self, node: Node) -> bool:
+        """Whether the physical plan is that of a query, or of the sink right above it."""
+        return self.tree is not None and any(p.node is node for p in (self.tree, *self.tree.inputs))
+
+    def obeyed(self, node: Node, rel: Rel, asked: Traits = PLAIN) -> None:
+        """Hold a node's relation against the physical plan. Raises FD900 where it is carried in another way."""
+        kind = self._forms.get((id(node), asked), rel.kind)
+        if kind != rel.kind:
+            message = f"{node.name} is planned as '{kind}', but its lowering gives '{rel.kind}'"
+            raise FlinkDdlError.of("FD900", message, node.span, "please report the query")
 
     def add(self, step: S) -> S:
         """Append a step whose name came from ``fresh``, and return it."""

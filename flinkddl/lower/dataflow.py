@@ -12,15 +12,14 @@ from flinkddl.deep import deep
 from flinkddl.options import values
 from flinkddl.options.masking import mask
 from flinkddl.plan import nodes as N
-from flinkddl.plan.changelog import plan_sink, sink_mode
 from flinkddl.plan.explain import type_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from flinkddl.catalog.settings import Settings
     from flinkddl.lower.job import SparkJob
     from flinkddl.plan.changelog import Mode
+    from flinkddl.plan.physical import Physical
 
 
 @dataclass(frozen=True)
@@ -59,11 +58,11 @@ class Flow:
 
 
 @deep
-def flow_of(job: SparkJob, sinks: Iterable[N.Sink], config: Settings) -> Flow:
+def flow_of(job: SparkJob) -> Flow:
     """Return the data flow of a job: a table that several queries read alike is one box."""
-    walk = _Walk(job.streaming, ttl_ms=config.table_exec_state_ttl)
-    for sink in sinks:
-        walk.sink(sink, config)
+    walk = _Walk(job.streaming, ttl_ms=max((p.how.ttl for p in job.plan), default=0))
+    for planned in job.plan:
+        walk.add(planned.root, planned.modes, planned.state)
     steps = tuple((s.name, type(s).__name__.removesuffix("Step"), s.reads, s.note) for s in job.steps)
     writes = tuple(
         {
@@ -88,20 +87,14 @@ class _Walk:
         self.ttl_ms = ttl_ms
         self._scans: dict[Operator, str] = {}
 
-    def sink(self, sink: N.Sink, config: Settings) -> None:
-        plan = plan_sink(sink, config)
-        state = "the rows of each primary key, to know which one stands" if plan.materialize else ""
-        self.add(sink_mode(sink, config), state)
-
-    def add(self, mode: Mode, sink_state: str = "") -> str:
-        node = mode.node
-        words = "NONE" if isinstance(node, N.Sink) else mode.words
-        reads = tuple(self.add(i) for i in mode.inputs)
+    def add(self, found: Physical, mode: Mode, sink_state: str = "") -> str:
+        node = found.node
+        reads = tuple(self.add(i, m) for i, m in zip(found.inputs, mode.inputs, strict=True))
         kept = (sink_state or node.state(mode)) if self.streaming else ""
         if kept and self.ttl_ms and node.forgets:
             kept += f"; idle for {values.duration_text(self.ttl_ms)}: forgotten"
         columns = tuple((f.name, type_text(f)) for f in node.fields)
-        box = Operator("", node.name, _detail(node), words, mode.kind, kept, columns, reads)
+        box = Operator("", node.name, _detail(node), mode.words, found.form.kind, kept, columns, reads)
         if isinstance(node, N.Scan) and box in self._scans:
             return self._scans[box]
         name = f"n{len(self.found) + 1}"

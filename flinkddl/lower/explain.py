@@ -7,27 +7,21 @@ from typing import TYPE_CHECKING
 from flinkddl.deep import deep
 from flinkddl.lower.operators import lines, operators
 from flinkddl.options.masking import mask
-from flinkddl.plan.changelog import explain as explain_modes
-from flinkddl.plan.changelog import sink_mode
+from flinkddl.plan.physical import explain as explain_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from flinkddl.catalog.settings import Settings
     from flinkddl.lower.job import SparkJob, Step
-    from flinkddl.plan.nodes import Sink
 
 
 @deep
-def explain(job: SparkJob, sinks: Iterable[Sink], config: Settings) -> str:
+def explain(job: SparkJob) -> str:
     """Return the text of EXPLAIN for a job."""
     mode = "streaming" if job.streaming else "batch (every source is bounded)"
     trigger = f", trigger {job.trigger[0]} {job.trigger[1]}" if job.streaming else ""
     out = [f"== Job ==\n{job.name}: {mode}{trigger}"]
-    for sink in sinks:
-        out.append("== Changelog plan ==\n" + "\n".join(explain_modes(sink_mode(sink, config))))
+    out += ["== Changelog plan ==\n" + "\n".join(lines) for lines in explain_plan(job.plan)]
     if job.streaming:
-        found = operators(job, [sink_mode(sink, config) for sink in sinks])
+        found = operators(job)
         out.append("== Operators on Spark ==\n" + "\n".join(lines(found)))
     out.append("== Spark steps ==\n" + "\n".join(_step(s) for s in job.steps))
     out.append("== Writes ==\n" + "\n".join(_write(job, i) for i in range(len(job.writes))))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from flinkddl.lower.restarts import RestartStrategy
+    from flinkddl.plan.physical import PhysicalSink
 
 OutputMode = Literal["append", "update", "complete"]
 Named = tuple[str, str]  # (column name, Spark SQL expression)
@@ -264,6 +265,7 @@ class SparkJob:
     ``("realTime", "10 seconds")``). ``identity`` makes ``fingerprint`` when that is asked for: only a checkpoint does.
     ``queries`` makes one (sink table, digest of sources and query) pair a sink, by which a job is known under any name.
     ``restart`` is what follows a failed query; None: as Flink decides, by whether the run has a checkpoint folder.
+    ``plan`` is the physical plan, a tree a sink.
     ``owners`` maps a step to the path of the plan node that it serves (``lower/operators.py``).
     """
 
@@ -278,6 +280,7 @@ class SparkJob:
     identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
     queries: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
+    plan: tuple[PhysicalSink, ...] = field(default=(), compare=False, repr=False)
 
     @cached_property
     def fingerprint(self) -> tuple[tuple[str, str], ...]:

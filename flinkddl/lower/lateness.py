@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def late_possible(node: Node) -> bool:
     """Whether rows of this relation may be behind the watermark when they arrive."""
-    return not node.on_time and (not node.inputs or any(map(late_possible, node.inputs)))
+    return node.late
 
 
 def drop_late(rel: Rel, time: int, ctx: Lowering) -> Rel:

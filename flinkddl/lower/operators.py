@@ -23,14 +23,14 @@ from flinkddl.lower.job import (
     WithWatermark,
 )
 from flinkddl.lower.stream.ttl import forgets
-from flinkddl.plan.nodes import Sink
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from flinkddl.lower.job import SparkJob, Step
     from flinkddl.plan.changelog import Mode
     from flinkddl.plan.nodes import Node
+    from flinkddl.plan.physical import Physical
 
 
 @dataclass(frozen=True)
@@ -57,28 +57,33 @@ def _walk(node: Node, path: str) -> Iterator[tuple[Node, str]]:
         yield from _walk(child, f"{path}.{i}")
 
 
-def operators(job: SparkJob, modes: Sequence[Mode]) -> list[OnSpark]:
+def operators(job: SparkJob) -> list[OnSpark]:
     """Return the nodes of a job, roots first."""
     owned: dict[str, list[Step]] = {}
     for step in job.steps:
         owned.setdefault(job.owners.get(step.name, "0"), []).append(step)
     blocked = {step.name: why for step, why in realtime.blockers(job)}
     sink = next((f"writes through '{w.format}'" for w in job.writes if w.format not in realtime.SINKS), "")
-    return [o for n, mode in enumerate(modes) for o in _nodes(mode, f"{n}", 0, owned, blocked | {"": sink})]
+    walk = _Walk(owned, blocked | {"": sink})
+    return [o for n, p in enumerate(job.plan) for o in walk.nodes(p.root, p.modes, f"{n}")]
 
 
-def _nodes(
-    mode: Mode, path: str, depth: int, owned: Mapping[str, list[Step]], blocked: Mapping[str, str]
-) -> Iterator[OnSpark]:
-    steps = owned.get(path, [])
-    words = "NONE" if isinstance(mode.node, Sink) else mode.words
-    names = tuple(dict.fromkeys(filter(None, map(spark_operator, steps))))
-    state = _state(mode, [s for s in steps if _keeps(s)])
-    why = next((blocked[s.name] for s in steps if s.name in blocked), "")
-    why = why or (blocked[""] if isinstance(mode.node, Sink) else "")
-    yield OnSpark(depth, mode.node.describe(), words, mode.kind, names, state, why)
-    for i, child in enumerate(mode.inputs):
-        yield from _nodes(child, f"{path}.{i}", depth + 1, owned, blocked)
+@dataclass(frozen=True)
+class _Walk:
+    """Steps by the path of the node that they serve; why a step, or as "" the sink, keeps real-time mode out."""
+
+    owned: Mapping[str, list[Step]]
+    blocked: Mapping[str, str]
+
+    def nodes(self, found: Physical, mode: Mode, path: str, depth: int = 0) -> Iterator[OnSpark]:
+        steps = self.owned.get(path, [])
+        names = tuple(dict.fromkeys(filter(None, map(spark_operator, steps))))
+        state = _state(mode, [s for s in steps if _keeps(s)])
+        why = next((self.blocked[s.name] for s in steps if s.name in self.blocked), "")
+        why = why or ("" if depth else self.blocked[""])
+        yield OnSpark(depth, found.node.describe(), mode.words, found.form.kind, names, state, why)
+        for i, (child, below) in enumerate(zip(found.inputs, mode.inputs, strict=True)):
+            yield from self.nodes(child, below, f"{path}.{i}", depth + 1)
 
 
 def _state(mode: Mode, keeping: list[Step]) -> str:

@@ -284,7 +284,7 @@ def _explain(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Actio
     inner = _action(_scratch(out), tree.this, span, bag)
     if not isinstance(inner, Start):
         raise FlinkDdlError.of("FD655", "only queries, INSERTs and statement sets have a plan", span)
-    return Answer(span, ("result",), ((explain(inner.job, inner.sinks, out.catalog.settings),),), inner)
+    return Answer(span, ("result",), ((explain(inner.job),),), inner)
 
 
 def _scratch(out: Compiled) -> Compiled:

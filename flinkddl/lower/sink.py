@@ -13,7 +13,6 @@ from flinkddl.functions.core import string
 from flinkddl.lower import job as J
 from flinkddl.lower.context import DELETED, KIND_COLUMNS, SEQUENCE, Lowering, Rel
 from flinkddl.options.installed import usable
-from flinkddl.plan.changelog import plan_sink
 from flinkddl.sqltypes import Root, quote
 
 if TYPE_CHECKING:
@@ -112,5 +111,5 @@ def _upsert_key(node: Sink, ctx: Lowering) -> tuple[int, ...] | None:
 
     None where the query has no key.
     """
-    keys = sorted(map(sorted, plan_sink(node, ctx.config).input.keys), key=len)
+    keys = sorted(map(sorted, ctx.sink.plan.input.keys if ctx.sink is not None else node.input.known_keys()), key=len)
     return tuple(keys[0]) if keys else None

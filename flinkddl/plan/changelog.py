@@ -3,8 +3,7 @@
 Two walks over the plan, after Flink's FlinkChangelogModeInferenceProgram. Upwards: which of insert (I), update (U) and
 delete (D) a node gives, and the keys by which its changes identify a row (upsert keys). Downwards: whether the consumer
 needs the row before an update (UB) or can do with the row after (UA). Both are facts of the node classes.
-
-Our own kind of a relation (append, upsert, delta, pair; see ``lower/context.py``) follows from the same facts.
+How Spark carries the rows is decided in ``plan/physical.py``.
 """
 
 from __future__ import annotations
@@ -41,26 +40,12 @@ class Mode:
     @property
     def words(self) -> str:
         """The mode as Flink prints it: ``I,UB,UA,D``."""
+        if isinstance(self.node, N.Sink):
+            return "NONE"
         if isinstance(self.node, N.Scan) and self.node.carries == "upsert" and not self.before:
             return "UA,D"
         out = ["I"] + ["UB"] * (self.before and "U" in self.kinds) + ["UA"] * ("U" in self.kinds)
         return ",".join(out + ["D"] * ("D" in self.kinds))
-
-    @property
-    def kind(self) -> str:
-        """The kind that our lowering gives this relation."""
-        if self.append:
-            return "append"
-        if isinstance(self.node, N.Scan):
-            return self.node.carries
-        return "pair" if isinstance(self.node, _KEYED) else self.inputs[0].kind if _forwards(self.node) else "delta"
-
-
-_KEYED = (N.Aggregate, N.Rank, N.Deduplicate, N.WindowAggregate)
-
-
-def _forwards(node: N.Node) -> bool:
-    return isinstance(node, N.Filter | N.Project | N.Sink)
 
 
 # ---- the walk ----------------------------------------------------------------------------------------------------
@@ -72,7 +57,7 @@ def infer(node: N.Node, before: bool = False) -> Mode:
     Raises FD550 where a node takes append rows only and its input gives changes.
     """
     if isinstance(node, N.Sink):
-        return sink_mode(node, NOTHING_SET)
+        return plan_sink(node, NOTHING_SET).mode_of(node)
     inputs = tuple(infer(i, node.asks_before(n, before)) for n, i in enumerate(node.inputs))
     for n in node.append_only:
         if not inputs[n].append:
@@ -128,11 +113,9 @@ class SinkPlan:
         fits = frozenset(self.key) in self.input.keys
         return self.accepts == "upsert" and not (self.materialize or fits or self.input.append)
 
-
-def sink_mode(sink: N.Sink, config: Settings) -> Mode:
-    """Infer the modes of a whole INSERT or SELECT."""
-    found = plan_sink(sink, config).input
-    return Mode(sink, found.kinds, found.before, (), (found,))
+    def mode_of(self, sink: N.Sink) -> Mode:
+        """Return the modes of the whole INSERT or SELECT."""
+        return Mode(sink, self.input.kinds, self.input.before, (), (self.input,))
 
 
 def plan_sink(sink: N.Sink, config: Settings) -> SinkPlan:
@@ -227,10 +210,3 @@ def sink_key(sink: N.Sink) -> tuple[int, ...]:
         return ()
     names = [c.name for c in sink.table.persisted]
     return tuple(names.index(c) for c in sink.table.primary_key.columns)
-
-
-def explain(mode: Mode, depth: int = 0) -> list[str]:
-    """Return one line a node, as ``EXPLAIN CHANGELOG_MODE`` prints them: Flink's words, and our kind."""
-    words = "NONE" if isinstance(mode.node, N.Sink) else mode.words
-    line = f"{'   ' * depth}{'+- ' if depth else ''}{mode.node.name}(changelogMode=[{words}], kind=[{mode.kind}])"
-    return [line, *(x for i in mode.inputs for x in explain(i, depth + 1))]

@@ -38,7 +38,7 @@ END;"""
 def flow(sql: str) -> Flow:
     compiled = compile_script(SourceText("job.sql", DDL + sql))
     start = next(a for a in compiled.actions if isinstance(a, Start))
-    return flow_of(start.job, start.sinks, compiled.catalog.settings)
+    return flow_of(start.job)
 
 
 def states(sql: str) -> dict[str, str]:

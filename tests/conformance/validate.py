@@ -121,7 +121,7 @@ def _changelog(plan: Node, catalog: Catalog) -> None:
     if catalog.settings.batch:
         return
     if isinstance(plan, Sink):
-        changelog.sink_mode(plan, catalog.settings)
+        changelog.plan_sink(plan, catalog.settings)
     else:
         changelog.infer(plan)
 

@@ -8,7 +8,6 @@ import time
 
 import pytest
 
-from flinkddl.catalog.settings import Settings
 from flinkddl.deep import deep
 from flinkddl.diagnostics import SourceText
 from flinkddl.dialect.format import format_script
@@ -32,7 +31,7 @@ def test_big(shape: str) -> None:
     count, text = SHAPES[shape]
     out = compiled(text(count))
     starts = [a for a in out.actions if isinstance(a, Start)]
-    assert all(explain(a.job, a.sinks, Settings()) for a in starts[:1])
+    assert all(explain(a.job) for a in starts[:1])
     assert all(a.job.identity() for a in starts[:1])
     compile(print_pyspark(a.job for a in starts[:20]), "<program>", "exec")
 

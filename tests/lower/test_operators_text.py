@@ -5,7 +5,6 @@ from __future__ import annotations
 from flinkddl.diagnostics import SourceText
 from flinkddl.lower.operators import OnSpark, lines, operators
 from flinkddl.lower.script import Start, compile_script
-from flinkddl.plan.changelog import sink_mode
 from tests.lower.test_realtime import TABLES
 
 TOP_OF_JOIN = """
@@ -19,7 +18,7 @@ def found(sql: str, before: str = "") -> list[OnSpark]:
     tables = TABLES.replace("SET 'flinkddl.execution.mode' = 'realtime';", before)
     out = compile_script(SourceText("<t>", tables + sql))
     start = next(a for a in out.actions if isinstance(a, Start))
-    return operators(start.job, [sink_mode(s, out.catalog.settings) for s in start.sinks])
+    return operators(start.job)
 
 
 def test_join_aggregate_and_top() -> None:

@@ -60,7 +60,9 @@ def lower_node(node: Node, ctx: Lowering, want: Want = PLAIN) -> Rel:
     handler = HANDLERS.get(type(node))
     if handler is None:
         raise FlinkDdlError.of("FD640", f"{node.name} is not available in a bounded run", node.span)
-    return conform(handler(node, ctx, want), node.fields, ctx, want)
+    rel = conform(handler(node, ctx, want), node.fields, ctx, want)
+    ctx.obeyed(node, rel)
+    return rel
 
 
 def conform(rel: Rel, fields: tuple[Field, ...], ctx: Lowering, want: Want) -> Rel:

@@ -11,27 +11,14 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.stream import aggregate, join, over, ranking, rows, temporal, windows
 from flinkddl.lower.stream.base import HANDLERS, Want, lower_node, project
 from flinkddl.lower.stream.kinds import first_rows, last_changes, normalise, to_delta, to_pair, to_upsert
-from flinkddl.plan.nodes import (
-    Aggregate,
-    Deduplicate,
-    Filter,
-    Join,
-    Over,
-    Project,
-    Rank,
-    Scan,
-    Sort,
-    TemporalJoin,
-    Union,
-    Unnest,
-    Values,
-)
+from flinkddl.plan.nodes import Filter, Project, Scan, Union, Unnest, Values
+from flinkddl.plan.physical import decide, how_of
 
 if TYPE_CHECKING:
     from flinkddl.lower.context import Lowering, Rel
     from flinkddl.plan.nodes import Node
 
-__all__ = ["HANDLERS", "Accepts", "lower", "lower_for", "output_mode"]
+__all__ = ["HANDLERS", "Accepts", "lower", "lower_for"]
 _FAMILIES = (aggregate, join, over, ranking, rows, temporal, windows)  # importing them fills HANDLERS
 
 Accepts = Literal["append", "upsert", "changelog"]
@@ -39,11 +26,13 @@ Accepts = Literal["append", "upsert", "changelog"]
 
 def lower(node: Node, ctx: Lowering, want: Want | None = None) -> Rel:
     """Lower a query; sets ``ctx.output_mode`` and the session settings it needs."""
-    ctx.output_mode = output_mode(node)
+    want = want or Want()
+    if not ctx.plans(node):
+        ctx.decided(*decide(node, want, how_of(ctx.config)))
     if ctx.output_mode == "update":
         # chains of our own aggregates are exact; Spark's check knows only its own patterns
         ctx.settings["spark.sql.streaming.statefulOperator.checkCorrectness.enabled"] = "false"
-    return _finished(lower_node(node, ctx, want or Want()), ctx)
+    return _finished(lower_node(node, ctx, want), ctx)
 
 
 def _finished(rel: Rel, ctx: Lowering) -> Rel:
@@ -115,43 +104,3 @@ def _first_wins(node: Node, rel: Rel, key: tuple[int, ...], ctx: Lowering, confl
 
 def _row_by_row(node: Node) -> bool:
     return isinstance(node, _ROW_BY_ROW) and all(map(_row_by_row, node.inputs))
-
-
-_UPDATING = (Aggregate, Over)
-
-
-def output_mode(node: Node) -> Literal["append", "update"]:
-    """Return Spark's output mode: update as soon as one operator can change what it gave out."""
-    inputs = node.inputs
-    if isinstance(node, TemporalJoin):
-        inputs = (node.left, _history(node.right))  # its right side is read version by version
-    return "update" if _updates(node) or any(output_mode(i) == "update" for i in inputs) else "append"
-
-
-def _history(node: Node) -> Node:
-    """Return what a versioned relation reads its versions from; a table itself counts as append rows."""
-    match node:
-        case Project() | Filter():
-            return _history(node.input)
-        case Deduplicate(keep_last=True, window=None) | Rank(start=1, end=1, window=None, with_rank=False):
-            return node.inputs[0]
-        case Scan():
-            return Values(fields=node.fields, rows=())
-    return node
-
-
-def _updates(node: Node) -> bool:
-    match node:
-        case Scan():
-            return node.carries != "append"
-        case Rank() | Deduplicate() if node.window is not None:
-            return False
-        case Deduplicate():
-            return node.keep_last or not node.proctime
-        case Rank():
-            return True
-        case Join():
-            return node.kind != "inner" or not node.keys
-        case Sort():
-            return node.fetch is not None or node.offset > 0
-    return isinstance(node, _UPDATING)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.context import Rel, unique_names
 from flinkddl.lower.job import GroupBy, Select, Where
 from flinkddl.lower.stream.ttl import timed
+from flinkddl.plan.nodes.forms import PLAIN as PLAIN
+from flinkddl.plan.nodes.forms import Traits
 from flinkddl.sqltypes import COLLECTION, DataType, Root, quote
 
 if TYPE_CHECKING:
@@ -20,21 +21,7 @@ if TYPE_CHECKING:
     from flinkddl.plan.nodes import Field, Node
 
 
-@dataclass(frozen=True)
-class Want:
-    """What the operator above asks for.
-
-    ``sequence``: arrival order in ``__seq``. ``latest``: it can do with the newest row per key (kind ``upsert`` or
-    ``pair``), even where the row did not change. ``watermark``: the watermark each row met in ``__wm``, where rows can
-    be late.
-    """
-
-    sequence: bool = False
-    latest: bool = False
-    watermark: bool = False
-
-
-PLAIN = Want()
+Want = Traits
 ONE_KEY = "__one"
 Handler = Callable[[Any, "Lowering", Want], Rel]
 HANDLERS: dict[type[Node], Handler] = {}
@@ -57,6 +44,7 @@ def lower_node(node: Node, ctx: Lowering, want: Want = PLAIN) -> Rel:
         raise FlinkDdlError.of("FD649", f"{node.name} is not available in a streaming run", node.span)
     first = len(ctx.steps)
     rel = conform(handler(node, ctx, want), node.fields, ctx)
+    ctx.obeyed(node, rel, want)
     for step in ctx.steps[first:]:
         ctx.owners.setdefault(step.name, id(node))  # its inputs have noted theirs
     return rel

@@ -120,7 +120,7 @@ def lower_versions(node: Node, ctx: Lowering) -> Rel:
     """Lower a versioned table to all its versions: kind ``upsert``, a row per change, nothing folded."""
     match node:
         case Scan():
-            rel = lower_node(node, ctx, Want(sequence=True))
+            rel = lower_node(node, ctx, Want(sequence=True, versions=True))
             rel = _as_versions(rel, ctx)
         case Project():
             below = lower_versions(node.input, ctx)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from flinkddl.plan.nodes.forms import weighted
 from flinkddl.plan.nodes.values import counted, moved
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from flinkddl.diagnostics import Span
     from flinkddl.plan.changelog import Mode
+    from flinkddl.plan.nodes.forms import Form, How, Traits
     from flinkddl.plan.nodes.values import Field
 
 Kinds = frozenset[str]  # of "I", "U", "D": insert, update, delete
@@ -179,6 +181,10 @@ class Node(Facts):
         """Return its upsert keys over the inputs that it has."""
         return tuple(dict.fromkeys(self.upsert_keys(tuple(i.known_keys() for i in self.inputs))))
 
+    def known_changes(self) -> Kinds:
+        """Return the kinds of changes it gives over the inputs that it has."""
+        return self.changes(tuple(i.known_changes() for i in self.inputs))
+
     # ---- time and state
 
     @property
@@ -191,9 +197,28 @@ class Node(Facts):
         """Whether none of its rows is behind the watermark, whatever its inputs' are: they come out as it passes."""
         raise NotImplementedError(f"{self.name}.on_time")
 
+    @property
+    def late(self) -> bool:
+        """Whether its rows may be behind the watermark when they arrive."""
+        return not self.on_time and (not self.inputs or any(i.late for i in self.inputs))
+
     def state(self, mode: Mode) -> str:
         """Return what it keeps between batches, in words; empty for nothing."""
         raise NotImplementedError(f"{self.name}.state")
+
+    # ---- how Spark carries it
+
+    def requires(self, asked: Traits) -> tuple[Traits, ...]:
+        """Return what it requires of each input, from what is asked of it."""
+        return (replace(asked, latest=False, versions=False),) * len(self.inputs)
+
+    def updates(self, asked: Traits) -> bool:
+        """Whether it can change what it gave out, so that the query needs Spark's update mode."""
+        return False
+
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return how its rows are carried on a stream, from how those of its inputs are."""
+        raise NotImplementedError(f"{self.name}.form")
 
 
 class Stateless:
@@ -202,6 +227,10 @@ class Stateless:
     def state(self, mode: Mode) -> str:
         """Return that nothing is kept."""
         return ""
+
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return append while the inputs are."""
+        return weighted(*inputs)
 
 
 class Untimed:

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.plan.nodes.base import ALL, IU, I, Node, Unary, Untimed, dropped
+from flinkddl.plan.nodes.forms import APPEND, DELTA, ORDERED, PLAIN, Form, counts_rows, is_native, needs_order
 from flinkddl.plan.nodes.terms import call_text, names_of, order_text, pick
 
 if TYPE_CHECKING:
     from flinkddl.plan.changelog import Mode
     from flinkddl.plan.nodes.base import Keys, Kinds, Needed, Places
+    from flinkddl.plan.nodes.forms import How, Traits
     from flinkddl.plan.rex import AggCall, SortKey
 
 
@@ -52,6 +54,23 @@ class Aggregate(Untimed, Unary):
     def state(self, mode: Mode) -> str:
         """Return the totals."""
         return "one row of totals a group"
+
+    def requires(self, asked: Traits) -> tuple[Traits, ...]:
+        """Return order, where it is asked or an aggregate needs it."""
+        return (replace(PLAIN, sequence=asked.sequence or any(map(needs_order, self.aggs))),)
+
+    def updates(self, asked: Traits) -> bool:
+        """Return that groups change."""
+        return True
+
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return upserts of Spark's own aggregates where the newest rows are enough, else a group before and after.
+
+        Enough where every touched group is sure to change: it has a COUNT(*) over append rows, and the rest is native.
+        """
+        changing = any(map(counts_rows, self.aggs)) and all(map(is_native, self.aggs))
+        native = asked.latest and not asked.sequence and changing and inputs[0].kind == "append"
+        return Form("upsert" if native and not how.forgets(self.ttl) else "pair", tuple(range(len(self.keys))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +142,28 @@ class Rank(Unary):
             return "the best rows of each partition, until the window is over"
         return f"{'the best' if mode.inputs[0].append else 'all'} rows of each partition"
 
+    def requires(self, asked: Traits) -> tuple[Traits, ...]:
+        """Return order of arrival: of equal rows the first keeps the better place."""
+        return (replace(ORDERED, watermark=self.window is not None and self.input.late),)
+
+    @property
+    def versioned(self) -> bool:
+        """Whether a temporal join can read the versions of its input instead of its rows."""
+        return self.start == self.end == 1 and self.window is None and not self.with_rank
+
+    def updates(self, asked: Traits) -> bool:
+        """Return whether places change: those of a window do not."""
+        return self.window is None and not (asked.versions and self.versioned)
+
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return the changes of places, by partition and rank where that is unique; of a window its rows."""
+        if asked.versions:
+            return Form("upsert", self.partition)
+        if self.window is not None and how.mode == "append":
+            return APPEND
+        rank = (len(self.fields) - 1,) if self.with_rank else ()
+        return Form("pair", (*self.partition, *rank) if rank or self.start == self.end == 1 else ())
+
 
 @dataclass(frozen=True, kw_only=True)
 class Deduplicate(Unary):
@@ -169,6 +210,29 @@ class Deduplicate(Unary):
         """Return the row of each key."""
         until = ", until the window is over" if self.window is not None else ""
         return f"the {'last' if self.keep_last else 'first'} row of each key{until}"
+
+    def requires(self, asked: Traits) -> tuple[Traits, ...]:
+        """Return order of arrival, and the watermark where first rows can be late."""
+        timed = self.window is not None or not (self.keep_last or self.proctime)
+        return (replace(ORDERED, watermark=timed and not asked.versions and self.input.late),)
+
+    @property
+    def versioned(self) -> bool:
+        """Whether a temporal join can read the versions of its input instead of its rows."""
+        return self.keep_last and self.window is None
+
+    def updates(self, asked: Traits) -> bool:
+        """Return whether a better row can come: not by arrival for the first one."""
+        return self.window is None and (self.keep_last or not self.proctime) and not (asked.versions and self.versioned)
+
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return append for first rows by arrival and for windows, else a key's row before and after."""
+        if asked.versions:
+            return Form("upsert", self.keys)
+        if self.window is not None and how.mode == "append":
+            return APPEND
+        arrived = self.window is None and inputs[0].kind == "append" and self.proctime and not self.keep_last
+        return APPEND if arrived and not how.forgets() else Form("pair", self.keys)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,6 +295,21 @@ class Over(Unary):
         """Return the rows in the frame."""
         return "the rows of each partition that are still in reach"
 
+    def requires(self, asked: Traits) -> tuple[Traits, ...]:
+        """Return order of arrival, and the watermark where rows can be late by event time."""
+        return (replace(ORDERED, watermark=self._by("ROWTIME") and self.input.late),)
+
+    def _by(self, attribute: str) -> bool:
+        return bool(self.order) and self.input.fields[self.order[0].index].type.time_attribute == attribute
+
+    def updates(self, asked: Traits) -> bool:
+        """Return that a late row changes those behind it."""
+        return True
+
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return rows with weights; in order of arrival no later row changes an earlier one."""
+        return APPEND if self._by("PROCTIME") and inputs[0].kind == "append" else DELTA
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sort(Unary):
@@ -272,3 +351,17 @@ class Sort(Unary):
     def state(self, mode: Mode) -> str:
         """Return what waits, or the best rows."""
         return "rows that wait for the watermark" if mode.append else "the best rows"
+
+    def requires(self, asked: Traits) -> tuple[Traits, ...]:
+        """Return order of arrival; an order by time passes on what is asked."""
+        return (replace(asked, watermark=self.input.late, versions=False) if self.append_only else ORDERED,)
+
+    def updates(self, asked: Traits) -> bool:
+        """Return whether a row can lose its place."""
+        return not self.append_only
+
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return the input's of an order by time; a bare LIMIT over append rows is append, else places change."""
+        if self.append_only:
+            return inputs[0]
+        return APPEND if inputs[0].kind == "append" and not self.order else Form("pair")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes.base import ALL, Binary, I, Keyless, Stateless, Unary, Untimed
+from flinkddl.plan.nodes.forms import APPEND, DELTA, ORDERED, PLAIN, Form, weighted
 from flinkddl.plan.nodes.terms import names_of, rex_text
 
 if TYPE_CHECKING:
     from flinkddl.plan.changelog import Mode
     from flinkddl.plan.nodes.base import Key, Keys, Kinds
+    from flinkddl.plan.nodes.forms import How, Traits
     from flinkddl.plan.nodes.leaves import Scan
     from flinkddl.plan.nodes.values import JoinKind
     from flinkddl.plan.rex import Rex
@@ -42,6 +44,14 @@ class _Join(Binary):
         """The kind and the condition."""
         return ", ".join([self.kind, rex_text(self.condition, names_of(self.left, self.right)), *self.flags])
 
+    def requires(self, asked: Traits) -> tuple[Traits, ...]:
+        """Return nothing of either side."""
+        return (PLAIN, PLAIN)
+
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return append where both sides are and no padded row is taken back."""
+        return weighted(*inputs) if self.kind in ("inner", "semi") else DELTA
+
 
 @dataclass(frozen=True, kw_only=True)
 class Join(Untimed, _Join):
@@ -68,9 +78,13 @@ class Join(Untimed, _Join):
         return ["null-aware"] if self.null_aware else []
 
     def asks_before(self, number: int, asked: bool) -> bool:
-        """Return False for a side that is unique on the join key: the row after an update is enough."""
+        """Return whether the consumer asks, or a side is updated that is not unique on the join key."""
+        return asked or not all(self._after_is_enough(n) for n in (0, 1))
+
+    def _after_is_enough(self, number: int) -> bool:
         side = frozenset(pair[number] for pair in self.keys)
-        return not any(k <= side for k in self.inputs[number].known_keys())
+        below = self.inputs[number]
+        return "U" not in below.known_changes() or any(k <= side for k in below.known_keys())
 
     def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
         """Return those of both sides; padded rows are taken back."""
@@ -98,6 +112,10 @@ class Join(Untimed, _Join):
     def state(self, mode: Mode) -> str:
         """Return both sides."""
         return "all rows of both sides"
+
+    def updates(self, asked: Traits) -> bool:
+        """Return whether it is none that Spark's own join of append rows gives once and for all."""
+        return self.kind != "inner" or not self.keys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +155,11 @@ class IntervalJoin(Keyless, _Join):
         """Return what may still be met."""
         return "the rows of both sides that are within the interval"
 
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return append of Spark's own; in update mode padded rows may be taken back."""
+        own = weighted(*inputs).kind == "append" and (how.mode == "append" or self.kind == "inner")
+        return APPEND if own else super().form(inputs, asked, how)
+
 
 @dataclass(frozen=True, kw_only=True)
 class WindowJoin(Keyless, _Join):
@@ -160,6 +183,14 @@ class WindowJoin(Keyless, _Join):
     def state(self, mode: Mode) -> str:
         """Return the rows of open windows."""
         return "the rows of both sides, until the window is over"
+
+    def requires(self, asked: Traits) -> tuple[Traits, ...]:
+        """Return the watermark where rows can be late."""
+        return tuple(replace(PLAIN, watermark=i.late) for i in self.inputs)
+
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return append where a window comes out once."""
+        return APPEND if how.mode == "append" else super().form(inputs, asked, how)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,6 +232,14 @@ class TemporalJoin(_Join):
         """Return versions and rows that wait."""
         return "the versions of the right side that the watermark has not passed, left rows that wait for it"
 
+    def requires(self, asked: Traits) -> tuple[Traits, ...]:
+        """Return order of arrival of rows, and the right side's versions."""
+        return (ORDERED, replace(ORDERED, versions=True))
+
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return append where a row comes out once; in update mode a late version corrects it."""
+        return APPEND if how.mode == "append" else DELTA
+
 
 @dataclass(frozen=True, kw_only=True)
 class LookupJoin(Keyless, Stateless, Untimed, Unary):
@@ -225,6 +264,10 @@ class LookupJoin(Keyless, Stateless, Untimed, Unary):
     def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
         """Return those of the input."""
         return inputs[0]
+
+    def requires(self, asked: Traits) -> tuple[Traits, ...]:
+        """Return what is asked."""
+        return (asked,)
 
 
 def regular(node: IntervalJoin | TemporalJoin | LookupJoin) -> Join:

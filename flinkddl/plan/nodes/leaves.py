@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.connectors import connector
 from flinkddl.plan.nodes.base import ALL, I, Keyless, Node, Stateless, Untimed
+from flinkddl.plan.nodes.forms import Form
 from flinkddl.plan.nodes.terms import rex_text
 
 if TYPE_CHECKING:
     from flinkddl.catalog.model import Table
     from flinkddl.plan.changelog import Mode
     from flinkddl.plan.nodes.base import Keys, Kinds
+    from flinkddl.plan.nodes.forms import How, Traits
     from flinkddl.plan.nodes.values import WatermarkSpec
     from flinkddl.plan.rex import Rex
 
@@ -83,6 +85,15 @@ class Scan(Node):
     def state(self, mode: Mode) -> str:
         """Return the state of ChangelogNormalize, where somebody asks for the row before an update."""
         return "the last row of each key" if mode.before and self.carries == "upsert" else ""
+
+    def updates(self, asked: Traits) -> bool:
+        """Return whether the format carries changes; a temporal join reads them version by version."""
+        return self.carries != "append" and not asked.versions
+
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return the format's kind; of upserts the primary key."""
+        keys = self.known_keys() if self.carries == "upsert" else ()
+        return Form(self.carries, tuple(sorted(keys[0])) if keys else ())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Self
 
 from flinkddl.plan.nodes.base import Keyless, Node, Stateless, Unary, Untimed, dropped
+from flinkddl.plan.nodes.forms import Form
+from flinkddl.plan.nodes.grouping import Aggregate
 from flinkddl.plan.nodes.leaves import Scan
 from flinkddl.plan.nodes.terms import names_of, pick, rex_text
 from flinkddl.plan.rex import Call, InputRef
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from flinkddl.plan.changelog import Mode
     from flinkddl.plan.nodes.base import Keys, Kinds, Needed, Places
+    from flinkddl.plan.nodes.forms import How, Traits
     from flinkddl.plan.nodes.values import Field
     from flinkddl.plan.rex import Rex
     from flinkddl.sqltypes import DataType
@@ -67,6 +70,25 @@ class Project(Stateless, Untimed, Unary):
         whole = [key for key in inputs[0] if all(k in places for k in key)]
         return tuple(frozenset(c) for key in whole for c in product(*(places[k] for k in sorted(key))))
 
+    def requires(self, asked: Traits) -> tuple[Traits, ...]:
+        """Return what is asked; the newest rows are enough of an aggregate right below whose key survives."""
+        keys = self.input.known_keys() if isinstance(self.input, Aggregate) else ()
+        kept = any(self._moved_key(tuple(sorted(k))) is not None for k in keys)
+        return (replace(asked, latest=asked.latest and kept),)
+
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return the input's; upserts that lose their key become pairs."""
+        below = inputs[0]
+        key = self._moved_key(below.key)
+        if asked.versions:
+            return Form("upsert", key or ())
+        return Form("pair" if below.kind == "upsert" and key is None else below.kind, key or ())
+
+    def _moved_key(self, key: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Where the key's fields went; None when one of them is gone."""
+        places = {e.index: i for i, e in reversed(list(enumerate(self.exprs))) if isinstance(e, InputRef)}
+        return tuple(places[k] for k in key) if all(k in places for k in key) else None
+
 
 def _keeps(rex: Rex) -> int | None:
     """The field that an expression carries unchanged, casts that lose nothing included."""
@@ -109,6 +131,15 @@ class Filter(Stateless, Untimed, Unary):
         """Return whether the input's come through; right over a table those that its format has."""
         below = self.input.input if isinstance(self.input, Project) else self.input
         return below.carries == "delta" if isinstance(below, Scan) else _any_before(inputs)
+
+    def requires(self, asked: Traits) -> tuple[Traits, ...]:
+        """Return what is asked, but each change."""
+        return (replace(asked, latest=False),)
+
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return the input's; a newest row that does not pass says nothing of the one before it."""
+        below = inputs[0]
+        return Form("pair", below.key) if below.kind == "upsert" and not asked.versions else below
 
     def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
         """Return the input's."""
@@ -179,6 +210,10 @@ class Unnest(Keyless, Stateless, Untimed, Unary):
     def detail(self) -> str:
         """The collection."""
         return rex_text(self.collection, names_of(self.input)) + (", outer" if self.outer else "")
+
+    def carries_before(self, inputs: tuple[Mode, ...]) -> bool:
+        """Return whether the input's come through."""
+        return _any_before(inputs)
 
     def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
         """Return those of the input."""

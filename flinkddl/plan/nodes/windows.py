@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes.base import I, Keyless, Node, Stateless, Unary, dropped
+from flinkddl.plan.nodes.forms import APPEND, ORDERED, Form, needs_order
 from flinkddl.plan.nodes.terms import call_text, names_of, pick, window_text
 
 if TYPE_CHECKING:
     from flinkddl.plan.changelog import Mode
     from flinkddl.plan.nodes.base import Keys, Kinds, Needed, Places
+    from flinkddl.plan.nodes.forms import How, Traits
     from flinkddl.plan.nodes.values import Window
     from flinkddl.plan.rex import AggCall
 
@@ -40,6 +42,16 @@ class WindowTableFunction(Keyless, Stateless, Unary):
     def requires_watermark(self) -> bool:
         """Whether it is over event time."""
         return not self.window.proctime
+
+    def requires(self, asked: Traits) -> tuple[Traits, ...]:
+        """Return what is asked; sessions are made in order of arrival."""
+        if self.window.kind == "SESSION":
+            return (replace(ORDERED, watermark=self.input.late),)
+        return super().requires(asked)
+
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return append while the input is; sessions come out whole."""
+        return APPEND if self.window.kind == "SESSION" else super().form(inputs, asked, how)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,3 +109,16 @@ class WindowAggregate(Unary):
     def state(self, mode: Mode) -> str:
         """Return the totals of open windows."""
         return "one row of totals a group and window, until the window is over"
+
+    def requires(self, asked: Traits) -> tuple[Traits, ...]:
+        """Return order where an aggregate needs it, the watermark where rows can be late."""
+        late = not self.window.proctime and self.input.late
+        sequence = asked.sequence or any(map(needs_order, self.aggs))
+        return (replace(asked, sequence=sequence, latest=False, watermark=late, versions=False),)
+
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return append where a window comes out once; in update mode it comes early and is corrected."""
+        if how.mode == "append":
+            return APPEND
+        first, count = len(self.keys) + len(self.aggs), len(self.keys)
+        return Form("pair", (*range(count), *range(first, len(self.fields))))

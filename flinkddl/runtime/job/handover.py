@@ -96,7 +96,7 @@ def _start(step: J.Read, table: str, where: From) -> tuple[str, dict[str, str]]:
 
 def stateful(starts: Iterable[Start], config: Settings) -> list[str]:
     """Return the operators that keep state, in words: they start empty."""
-    found = (o for s in starts for o in flow_of(s.job, s.sinks, config).operators)
+    found = (o for s in starts for o in flow_of(s.job).operators)
     return list(dict.fromkeys(f"{o.name}: {o.state}" for o in found if o.state))
 
 

@@ -1,0 +1,96 @@
+"""The form in which Spark carries a node's rows: decided on the plan, before anything is lowered.
+
+A kind says which columns stand beside the fields (``lower/context.py``): append rows alone; ``upsert`` the newest row
+of a key; ``delta`` rows with weights; ``pair`` a key's row before and after. Traits are what the operator above
+requires of the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from flinkddl.plan.rex import AggCall
+
+Kind = Literal["append", "upsert", "delta", "pair"]
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What the operator above requires.
+
+    ``sequence``: arrival order in ``__seq``. ``latest``: it can do with the newest row per key (kind ``upsert`` or
+    ``pair``), even where the row did not change. ``watermark``: the watermark each row met in ``__wm``, where rows can
+    be late. ``versions``: every version of a row, nothing folded, for a temporal join.
+    """
+
+    sequence: bool = False
+    latest: bool = False
+    watermark: bool = False
+    versions: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The names of those that are required."""
+        return tuple(name for name in ("sequence", "latest", "watermark", "versions") if getattr(self, name))
+
+
+PLAIN = Traits()
+ORDERED = Traits(sequence=True)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a relation is carried: its kind; of ``upsert`` and ``pair`` the field indices of the key."""
+
+    kind: Kind = "append"
+    key: tuple[int, ...] = ()
+
+
+APPEND = Form("append")
+DELTA = Form("delta")
+
+
+@dataclass(frozen=True)
+class How:
+    """What of a query's run the forms hang on.
+
+    ``mode`` is Spark's output mode; ``ttl`` in ms is ``table.exec.state.ttl``; ``strict`` says that state must be
+    forgotten after it (``flinkddl.state.ttl.strict``).
+    """
+
+    streaming: bool = True
+    mode: Literal["append", "update"] = "append"
+    ttl: int = 0
+    strict: bool = False
+
+    def forgets(self, *hints: int | None) -> bool:
+        """Whether an operator that never forgets must not be used."""
+        return self.strict and any([self.ttl, *hints])
+
+
+def weighted(*forms: Form) -> Form:
+    """Return the form of operators that read rows with weights: append while all of these are."""
+    return APPEND if all(f.kind == "append" for f in forms) else DELTA
+
+
+_NEEDS_ORDER = frozenset(
+    {"FIRST_VALUE", "LAST_VALUE", "LISTAGG", "ARRAY_AGG", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "SINGLE_VALUE"}
+)
+_NATIVE = frozenset({"COUNT", "SUM", "MIN", "MAX"})
+
+
+def needs_order(call: AggCall) -> bool:
+    """Whether an aggregate's result depends on the order in which rows arrived."""
+    return call.function in _NEEDS_ORDER
+
+
+def is_native(call: AggCall) -> bool:
+    """Whether Spark's own aggregate gives Flink's answer over append rows."""
+    return call.function in _NATIVE and not call.distinct and len(call.args) <= 1
+
+
+def counts_rows(call: AggCall) -> bool:
+    """Whether an aggregate is COUNT(*): each row that comes changes it."""
+    return call.function == "COUNT" and not call.args and call.filter is None and not call.distinct

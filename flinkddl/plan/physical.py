@@ -1,0 +1,214 @@
+"""The physical plan: what is decided of each node once, after the rewrites and before anything is lowered.
+
+Of each node the tree says Flink's changelog mode, the form in which Spark carries its rows, the traits that the
+operator above requires, what is kept between batches, and of a node with state an identity that stays the same after a
+filter, another output column or another sink. Lowering obeys it, EXPLAIN and pictures print it, triggers and output
+modes hang on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from flinkddl.plan.nodes.forms import APPEND, DELTA, PLAIN, Form, How, Traits, weighted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from flinkddl.catalog.settings import Settings
+    from flinkddl.plan.changelog import Mode, SinkPlan
+    from flinkddl.plan.nodes import Node, Sink
+
+OutputMode = Literal["append", "update"]
+
+
+@dataclass(frozen=True)
+class Physical:
+    """One node: its form, what is asked of it, and what its inputs are."""
+
+    node: Node
+    form: Form
+    asked: Traits
+    inputs: tuple[Physical, ...]
+
+    def walk(self) -> Iterator[Physical]:
+        """Yield this and all below it, roots first."""
+        yield self
+        for child in self.inputs:
+            yield from child.walk()
+
+
+@dataclass(frozen=True)
+class PhysicalSink:
+    """A sink: how it is fed (``plan``), Spark's output mode, the tree of its query, and the form that it takes."""
+
+    sink: Sink
+    plan: SinkPlan
+    how: How
+    query: Physical
+
+    @property
+    def mode(self) -> OutputMode:
+        """Spark's output mode."""
+        return "update" if self.how.streaming and self.conflict is not None else self.how.mode
+
+    @property
+    def unique(self) -> bool:
+        """Whether the sink's key is one of the query's."""
+        return frozenset(self.plan.key) in self.plan.input.keys
+
+    @property
+    def conflict(self) -> str | None:
+        """What is done with append rows that share a key: NOTHING, ERROR or None."""
+        held = self.plan.materialize and self.plan.input.append and not self.unique
+        return self.sink.conflict if held else None
+
+    @property
+    def arbitrated(self) -> bool:
+        """Whether rows of several upsert keys meet at one key of the sink, and the last one stands."""
+        return self.plan.materialize and not self.unique
+
+    @property
+    def form(self) -> Form:
+        """The form of what is written."""
+        below = self.query.form
+        if not self.how.streaming:
+            return DELTA if self._takes_weights else APPEND
+        if self.plan.accepts == "upsert" and (below.kind != "append" or self.conflict is not None):
+            return Form("upsert", self.plan.key)
+        return weighted(below) if self.plan.accepts == "changelog" else below
+
+    @property
+    def _takes_weights(self) -> bool:
+        """Whether the sink's format writes each row of a finished table as an insert among changes."""
+        found = self.sink.options.value_format if self.sink.table is not None else None
+        return found is not None and self.sink.options.connector != "upsert-kafka" and not found.insert_only
+
+    @property
+    def root(self) -> Physical:
+        """The tree with the sink on top."""
+        return Physical(self.sink, self.form, PLAIN, (self.query,))
+
+    @property
+    def state(self) -> str:
+        """What the sink itself keeps between batches, in words."""
+        return "the rows of each primary key, to know which one stands" if self.plan.materialize else ""
+
+    @property
+    def modes(self) -> Mode:
+        """Flink's changelog modes, the sink on top."""
+        return self.plan.mode_of(self.sink)
+
+
+def how_of(config: Settings, *, streaming: bool = True) -> How:
+    """Return what of the settings the forms hang on."""
+    return How(streaming, ttl=config.table_exec_state_ttl, strict=config.flinkddl_state_ttl_strict)
+
+
+def decide(node: Node, asked: Traits, how: How) -> tuple[Physical, How]:
+    """Decide the tree of a query, and with which output mode it runs."""
+    how = replace(how, mode="update" if how.streaming and _updates(node, asked) else "append")
+    return _decide(node, asked, how), how
+
+
+def _updates(node: Node, asked: Traits) -> bool:
+    below = zip(node.inputs, node.requires(asked), strict=True)
+    return node.updates(asked) or any(_updates(i, r) for i, r in below)
+
+
+def _decide(node: Node, asked: Traits, how: How) -> Physical:
+    inputs = tuple(_decide(i, r, how) for i, r in zip(node.inputs, node.requires(asked), strict=True))
+    form = node.form(tuple(i.form for i in inputs), asked, how) if how.streaming else APPEND
+    return Physical(node, form, asked, inputs)
+
+
+def physical_sink(sink: Sink, plan: SinkPlan, how: How) -> PhysicalSink:
+    """Decide the tree of a sink that is fed as ``plan_sink`` says."""
+    found = PhysicalSink(sink, plan, how, Physical(sink.input, APPEND, PLAIN, ()))
+    ordered = plan.races or found.arbitrated or found.conflict is not None
+    tree, how = decide(sink.input, traits_of(plan, ordered), how)
+    return replace(found, query=tree, how=how)
+
+
+def traits_of(plan: SinkPlan, ordered: bool) -> Traits:
+    """Return what a sink requires of its query; ``ordered``: which row of a key came last, or first, counts."""
+    return Traits(sequence=ordered, latest=plan.accepts == "upsert" and bool(plan.key) and not ordered)
+
+
+# ---- what is there twice -----------------------------------------------------------------------------------------
+
+
+class _Cons:
+    """Gives equal sub-plans one number: the same class and attributes over equal inputs, wherever in the script."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[int, int] = {}
+        self._buckets: dict[tuple[Any, ...], list[tuple[int, Node]]] = {}
+        self._count = 0
+
+    def number(self, found: Physical) -> int:
+        """Return the number of a sub-plan."""
+        if id(found) not in self.numbers:
+            inputs = tuple(map(self.number, found.inputs))
+            bucket = self._buckets.setdefault((type(found.node), inputs), [])
+            same = next((n for n, other in bucket if _alike(found.node, other)), None)
+            if same is None:
+                same, self._count = self._count, self._count + 1
+                bucket.append((same, found.node))
+            self.numbers[id(found)] = same
+        return self.numbers[id(found)]
+
+
+_INPUTS = frozenset({"input", "left", "right", "parts", "span"})
+
+
+def _alike(a: Node, b: Node) -> bool:
+    return all(getattr(a, f.name) == getattr(b, f.name) for f in fields(a) if f.name not in _INPUTS)
+
+
+def reused(sinks: Sequence[PhysicalSink]) -> dict[int, int]:
+    """Return the number of each sub-plan that is read more than once, by the identity of its places.
+
+    A sub-plan inside one that is there twice counts only where it is read beside that.
+    """
+    cons, seen, twice = _Cons(), set[int](), dict[int, None]()
+
+    def look(found: Physical) -> None:
+        number = cons.number(found)
+        if number in seen:
+            twice[number] = None
+            return
+        seen.add(number)
+        for child in found.inputs:
+            look(child)
+
+    for sink in sinks:
+        look(sink.query)
+    names = {number: n for n, number in enumerate(sorted(twice), 1)}
+    return {one: names[n] for one, n in cons.numbers.items() if n in twice}
+
+
+def explain(sinks: Sequence[PhysicalSink]) -> Iterator[list[str]]:
+    """Yield the lines of each sink's plan: Flink's words, and our kind.
+
+    What is there twice is written once, with a ``reuse_id``, as Flink does; then it is ``Reused``. Spark still runs
+    each by itself.
+    """
+    names = reused(sinks)
+    written: set[int] = set()
+
+    def lines(found: Physical, mode: Mode, depth: int) -> Iterator[str]:
+        lead = f"{'   ' * depth}{'+- ' if depth else ''}"
+        number = names.get(id(found))
+        if number in written:
+            yield f"{lead}Reused(reference_id=[{number}])"
+            return
+        again = f", reuse_id=[{number}]" if number is not None else ""
+        written.update(() if number is None else (number,))
+        yield f"{lead}{found.node.name}(changelogMode=[{mode.words}], kind=[{found.form.kind}]{again})"
+        for child, below in zip(found.inputs, mode.inputs, strict=True):
+            yield from lines(child, below, depth + 1)
+
+    for sink in sinks:
+        yield list(lines(sink.root, sink.modes, 0))
