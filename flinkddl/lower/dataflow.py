@@ -9,16 +9,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.deep import deep
+from flinkddl.lower.operators import key_names
 from flinkddl.options import values
 from flinkddl.options.masking import mask
 from flinkddl.plan import nodes as N
 from flinkddl.plan.explain import type_text
+from flinkddl.plan.physical import identities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flinkddl.lower.job import SparkJob
     from flinkddl.plan.changelog import Mode
+    from flinkddl.plan.identity import Identity
     from flinkddl.plan.physical import Physical
 
 
@@ -37,6 +40,9 @@ class Operator:
     state: str
     columns: tuple[tuple[str, str], ...]
     reads: tuple[str, ...] = ()
+    keys: tuple[tuple[str, ...], ...] = ()
+    asked: tuple[str, ...] = field(default=(), compare=False)
+    identity: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,8 @@ class Flow:
 @deep
 def flow_of(job: SparkJob) -> Flow:
     """Return the data flow of a job: a table that several queries read alike is one box."""
-    walk = _Walk(job.streaming, ttl_ms=max((p.how.ttl for p in job.plan), default=0))
+    ttl_ms = max((p.how.ttl for p in job.plan), default=0)
+    walk = _Walk(job.streaming, ttl_ms, identities(job.plan))
     for planned in job.plan:
         walk.add(planned.root, planned.modes, planned.state)
     steps = tuple((s.name, type(s).__name__.removesuffix("Step"), s.reads, s.note) for s in job.steps)
@@ -81,7 +88,8 @@ _DEFAULT = "default_catalog.default_database."
 
 
 class _Walk:
-    def __init__(self, streaming: bool, ttl_ms: int) -> None:
+    def __init__(self, streaming: bool, ttl_ms: int, identities: Mapping[int, Identity]) -> None:
+        self.identities = identities
         self.found: list[Operator] = []
         self.streaming = streaming
         self.ttl_ms = ttl_ms
@@ -93,8 +101,21 @@ class _Walk:
         kept = (sink_state or node.state(mode)) if self.streaming else ""
         if kept and self.ttl_ms and node.forgets:
             kept += f"; idle for {values.duration_text(self.ttl_ms)}: forgotten"
+        identity = str(self.identities.get(id(found), "")) if kept else ""
         columns = tuple((f.name, type_text(f)) for f in node.fields)
-        box = Operator("", node.name, _detail(node), mode.words, found.form.kind, kept, columns, reads)
+        box = Operator(
+            "",
+            node.name,
+            _detail(node),
+            mode.words,
+            found.form.kind,
+            kept,
+            columns,
+            reads,
+            key_names(mode),
+            found.asked.words,
+            identity,
+        )
         if isinstance(node, N.Scan) and box in self._scans:
             return self._scans[box]
         name = f"n{len(self.found) + 1}"
@@ -126,6 +147,9 @@ def as_json(flow: Flow) -> dict[str, Any]:
                 "changelogMode": o.mode.split(","),
                 "kind": o.kind,
                 "state": o.state,
+                "identity": o.identity,
+                "upsertKeys": [list(key) for key in o.keys],
+                "requires": list(o.asked),
                 "columns": [{"name": n, "type": t} for n, t in o.columns],
                 "reads": list(o.reads),
             }

@@ -23,19 +23,25 @@ from flinkddl.lower.job import (
     WithWatermark,
 )
 from flinkddl.lower.stream.ttl import forgets
+from flinkddl.plan.physical import identities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from flinkddl.lower.job import SparkJob, Step
     from flinkddl.plan.changelog import Mode
+    from flinkddl.plan.identity import Identity
     from flinkddl.plan.nodes import Node
     from flinkddl.plan.physical import Physical
 
 
 @dataclass(frozen=True)
 class OnSpark:
-    """One plan node: Flink's mode and our kind, Spark's operators, what they keep, what keeps real-time mode out."""
+    """One plan node: Flink's mode and our kind, Spark's operators, what they keep, what keeps real-time mode out.
+
+    ``keys`` are its upsert keys; ``asked`` the traits that the operator above requires; ``identity``
+    is that of an operator with state.
+    """
 
     depth: int
     text: str
@@ -44,6 +50,9 @@ class OnSpark:
     operators: tuple[str, ...]
     state: str
     blocked: str
+    keys: tuple[tuple[str, ...], ...] = ()
+    asked: tuple[str, ...] = ()
+    identity: str = ""
 
 
 def paths(sinks: Iterable[Node]) -> dict[int, str]:
@@ -64,7 +73,7 @@ def operators(job: SparkJob) -> list[OnSpark]:
         owned.setdefault(job.owners.get(step.name, "0"), []).append(step)
     blocked = {step.name: why for step, why in realtime.blockers(job)}
     sink = next((f"writes through '{w.format}'" for w in job.writes if w.format not in realtime.SINKS), "")
-    walk = _Walk(owned, blocked | {"": sink})
+    walk = _Walk(owned, blocked | {"": sink}, identities(job.plan))
     return [o for n, p in enumerate(job.plan) for o in walk.nodes(p.root, p.modes, f"{n}")]
 
 
@@ -74,6 +83,7 @@ class _Walk:
 
     owned: Mapping[str, list[Step]]
     blocked: Mapping[str, str]
+    identities: Mapping[int, Identity]
 
     def nodes(self, found: Physical, mode: Mode, path: str, depth: int = 0) -> Iterator[OnSpark]:
         steps = self.owned.get(path, [])
@@ -81,9 +91,18 @@ class _Walk:
         state = _state(mode, [s for s in steps if _keeps(s)])
         why = next((self.blocked[s.name] for s in steps if s.name in self.blocked), "")
         why = why or ("" if depth else self.blocked[""])
-        yield OnSpark(depth, found.node.describe(), mode.words, found.form.kind, names, state, why)
+        identity = str(self.identities.get(id(found), "")) if state else ""
+        keys = key_names(mode)
+        text, kind, asked = found.node.describe(), found.form.kind, found.asked.words
+        yield OnSpark(depth, text, mode.words, kind, names, state, why, keys, asked, identity)
         for i, (child, below) in enumerate(zip(found.inputs, mode.inputs, strict=True)):
             yield from self.nodes(child, below, f"{path}.{i}", depth + 1)
+
+
+def key_names(mode: Mode) -> tuple[tuple[str, ...], ...]:
+    """Return the upsert keys of a node by the names of their columns."""
+    names = [f.name for f in mode.node.fields]
+    return tuple(tuple(names[k] for k in sorted(key)) for key in mode.keys)
 
 
 def _state(mode: Mode, keeping: list[Step]) -> str:
@@ -129,7 +148,11 @@ def lines(found: Iterable[OnSpark]) -> list[str]:
         pad = "   " * o.depth
         out.append(f"{pad}{o.text}")
         out.append(f"{pad}   Flink [{o.words}], here {o.kind}; Spark: {', '.join(o.operators) or 'select, where'}")
+        if o.keys and o.words != "I":
+            out.append(f"{pad}   upsert keys: {', '.join('(' + ', '.join(key) + ')' for key in o.keys)}")
+        if o.asked:
+            out.append(f"{pad}   required traits: {', '.join(o.asked)}")
         if o.state:
-            out.append(f"{pad}   state: {o.state}")
+            out.append(f"{pad}   state: {o.state}{f'; {o.identity}' if o.identity else ''}")
         out.append(f"{pad}   real-time mode: {'no, ' + o.blocked if o.blocked else 'yes'}")
     return out

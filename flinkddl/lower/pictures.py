@@ -52,7 +52,7 @@ def _lines(o: Operator) -> list[str]:
 
 
 def _state(o: Operator) -> list[str]:
-    return wrap(o.state, _LETTERS - 7) if o.state else []
+    return [*wrap(o.state, _LETTERS - 7), *([o.identity] if o.identity else [])] if o.state else []
 
 
 # ---- HTML --------------------------------------------------------------------------------------------------------

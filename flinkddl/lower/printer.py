@@ -430,7 +430,7 @@ def print_json(jobs: Iterable[J.SparkJob]) -> str:
 
 
 def _job(job: J.SparkJob) -> dict[str, object]:
-    plain = {f.name: getattr(job, f.name) for f in fields(job) if f.name not in ("identity", "queries")}
+    plain = {f.name: getattr(job, f.name) for f in fields(job) if f.name not in ("identity", "queries", "plan")}
     return plain | {
         "steps": _steps(job),
         "writes": [asdict(w) for w in job.writes],

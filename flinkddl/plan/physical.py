@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from flinkddl.plan.identity import Identity, Origins, numbered
 from flinkddl.plan.nodes.forms import APPEND, DELTA, PLAIN, Form, How, Traits, weighted
 
 if TYPE_CHECKING:
@@ -187,6 +188,26 @@ def reused(sinks: Sequence[PhysicalSink]) -> dict[int, int]:
         look(sink.query)
     names = {number: n for n, number in enumerate(sorted(twice), 1)}
     return {one: names[n] for one, n in cons.numbers.items() if n in twice}
+
+
+def identities(sinks: Sequence[PhysicalSink]) -> dict[int, Identity]:
+    """Return the identity of each node with state, by the identity of its place; equal sub-plans share theirs."""
+    cons, origins = _Cons(), Origins()
+    places: dict[int, int] = {}
+    found: list[tuple[int, Identity]] = []
+
+    def look(one: Physical, mode: Mode) -> None:
+        for child, below in zip(one.inputs, mode.inputs, strict=True):
+            look(child, below)
+        if one.node.state(mode):
+            places[id(one)] = cons.number(one)
+            found.append((places[id(one)], origins.identity(one.node)))
+
+    for sink in sinks:
+        if sink.how.streaming:
+            look(sink.query, sink.plan.input)
+    names = numbered(found)
+    return {place: names[number] for place, number in places.items()}
 
 
 def explain(sinks: Sequence[PhysicalSink]) -> Iterator[list[str]]:

@@ -18,7 +18,7 @@ from flinkddl.plan.prune import prune
 from flinkddl.plan.rex import AggCall, Call, InputRef, SortKey
 from tests.plan.test_consistency import check
 
-FACTS = ("changes", "upsert_keys", "requires_watermark", "on_time", "state", "detail")
+FACTS = ("changes", "upsert_keys", "requires_watermark", "on_time", "state", "detail", "form")
 BASES = (base.Node, base.Unary, base.Binary)
 CHILDREN = ("input", "left", "right", "parts", "table")
 COUNTS = (base.Facts, base.Node)
@@ -42,6 +42,8 @@ def missing(kind: type[N.Node]) -> list[str]:
         holds = any(word in str(f.type) for word in counting) and "WatermarkSpec" not in str(f.type)
         if holds and f.name not in named | CONSTANTS.get(kind, frozenset()) and not issubclass(kind, N.Scan):
             out.append(f"whether '{f.name}' counts fields")
+    if not issubclass(kind, base.Stateless | N.Scan):
+        out += [] if kind.by else ["by what its state is told from another's"]
     if kind is not N.Sink:
         out += [] if kind.sql else ["sql"]
         out += [] if kind in STREAM else ["a lowering for streams"]
@@ -77,6 +79,7 @@ def test_what_is_missing_is_named() -> None:
     assert missing(Sample) == [
         *FACTS,
         "whether 'share' counts fields",
+        "by what its state is told from another's",
         "sql",
         "a lowering for streams",
         "a lowering for batches",

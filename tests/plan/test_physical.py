@@ -166,3 +166,58 @@ def test_a_lowering_that_does_not_obey_is_a_defect() -> None:
     with pytest.raises(FlinkDdlError) as caught:
         ctx.obeyed(node, Rel("s", (), (), "delta"))
     assert caught.value.diagnostics[0].code == "FD900"
+
+
+# ---- identities --------------------------------------------------------------------------------------------------
+
+
+def named(*inserts: str) -> list[str]:
+    """The identities of the operators with state that are told in EXPLAIN, each once."""
+    found = plans(*inserts)
+    return list(dict.fromkeys(map(str, physical.identities(found).values())))
+
+
+JOINED = "SELECT a.k, a.n FROM o AS a JOIN (SELECT k, COUNT(*) AS m FROM c GROUP BY k) AS b ON a.k = b.k"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((f"INSERT INTO o {COUNTS}",), (f"INSERT INTO o {COUNTS} HAVING COUNT(*) > 1",)),
+        ((f"INSERT INTO o {COUNTS}",), (f"INSERT INTO o {COUNTS.replace('FROM c', 'FROM c WHERE v > 1')}",)),
+        ((f"INSERT INTO o {COUNTS}",), ("INSERT INTO o SELECT UPPER(k), COUNT(*) + 1 FROM c GROUP BY k",)),
+        ((f"INSERT INTO o {COUNTS}",), (f"INSERT INTO o {COUNTS}", f"INSERT INTO p {COUNTS}")),
+        ((f"INSERT INTO p {JOINED}",), (f"INSERT INTO p SELECT k, n * 2 FROM ({JOINED}) AS j WHERE k <> 'x'",)),
+    ],
+)
+def test_an_identity_stays(before: tuple[str, ...], after: tuple[str, ...]) -> None:
+    assert named(*before)
+    assert set(named(*before)) <= set(named(*after))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same_place"),
+    [
+        (COUNTS, TOTALS, True),
+        (COUNTS, "SELECT w, COUNT(*) FROM c GROUP BY w", False),
+        (COUNTS, "SELECT k, COUNT(*) FROM o GROUP BY k", False),
+        (JOINED, JOINED.replace(" JOIN", " LEFT JOIN"), False),
+    ],
+)
+def test_another_operator_has_another(one: str, other: str, same_place: bool) -> None:
+    tops = [named(f"INSERT INTO p {text}")[-1] for text in (one, other)]
+    assert tops[0] != tops[1]
+    assert (tops[0].rpartition("-")[0] == tops[1].rpartition("-")[0]) is same_place
+
+
+def test_alike_but_not_equal_is_numbered() -> None:
+    found = named(f"INSERT INTO o {COUNTS}", f"INSERT INTO p {COUNTS.replace('FROM c', 'FROM c WHERE v > 1')}")
+    assert found == [*named(f"INSERT INTO o {COUNTS}"), f"{found[0]}-2"]
+
+
+def test_explain_tells_them() -> None:
+    (start,) = starts(f"{TABLES}INSERT INTO o {TOTALS};")
+    (identity,) = named(f"INSERT INTO o {TOTALS}")
+    text = explain(start.job)
+    assert f"state: one row of totals a group; {identity}" in text
+    assert "upsert keys: (k)" in text

@@ -51,6 +51,8 @@ class Facts:
     """Whether its inputs are brought down to the very fields that it reads: rows that are kept, sent or copied."""
     needs_before: ClassVar[bool | None] = True
     """Whether updates of its inputs must carry the row before them; None passes on what its consumer asks."""
+    by: ClassVar[tuple[str, ...]] = ()
+    """Attributes that tell its state from another's: how rows are grouped, ordered, paired."""
     forgets: ClassVar[bool] = False
     """Whether its state is forgotten after ``table.exec.state.ttl``."""
     sql: ClassVar[str] = ""

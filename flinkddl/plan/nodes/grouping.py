@@ -27,6 +27,7 @@ class Aggregate(Untimed, Unary):
     aggs: tuple[AggCall, ...] = ()
     ttl: int | None = None
 
+    by = ("keys",)
     sql = "GROUP BY, DISTINCT, COUNT(DISTINCT), FILTER"
     title = "an aggregate"
     first = ("keys", "aggs")
@@ -94,6 +95,7 @@ class Rank(Unary):
     window: tuple[int, int] | None = None
     end_field: int | None = None
 
+    by = ("partition", "order", "window")
     sql = "Top-N, window Top-N"
     title = "a window Top-N"
     passes = 1
@@ -175,6 +177,7 @@ class Deduplicate(Unary):
     proctime: bool
     window: tuple[int, int] | None = None
 
+    by = ("keys", "order", "keep_last", "window")
     sql = "deduplication, first or last row"
     title = "a window deduplication"
     passes = 1
@@ -250,6 +253,7 @@ class Over(Unary):
     preceding: Any = None
     following: Any = 0
 
+    by = ("partition", "order")
     sql = "OVER aggregates, LAG, LEAD"
     title = "an OVER aggregate by a time attribute"
     passes = 1
@@ -319,6 +323,7 @@ class Sort(Unary):
     offset: int = 0
     fetch: int | None = None
 
+    by = ("order",)
     sql = "ORDER BY, LIMIT"
     title = "ORDER BY a time attribute"
     passes = 1

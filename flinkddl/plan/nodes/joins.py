@@ -68,6 +68,7 @@ class Join(Untimed, _Join):
     null_safe: tuple[bool, ...] = ()
     ttl: tuple[int | None, int | None] = (None, None)
 
+    by = ("kind", "keys")
     sql = "inner, outer, semi, anti and cross joins"
     title = "a join"
     forgets = True
@@ -128,6 +129,7 @@ class IntervalJoin(Keyless, _Join):
     upper_ms: int
     proctime: bool = False
 
+    by = ("kind", "keys", "left_time", "right_time")
     sql = "interval joins"
     title = "an interval join"
     first = ("left_time",)
@@ -168,6 +170,7 @@ class WindowJoin(Keyless, _Join):
     left_window: tuple[int, int]
     right_window: tuple[int, int]
 
+    by = ("kind", "keys", "left_window", "right_window")
     sql = "window joins"
     title = "a window join"
     first = ("left_window",)
@@ -204,6 +207,7 @@ class TemporalJoin(_Join):
     right_time: int | None
     right_key: tuple[int, ...]
 
+    by = ("kind", "keys")
     sql = "FOR SYSTEM_TIME AS OF a versioned table"
     first = ("left_time",)
     second = ("right_time", "right_key")

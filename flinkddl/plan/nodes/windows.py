@@ -70,6 +70,7 @@ class WindowAggregate(Unary):
     legacy: bool = False
     windowed_input: tuple[int, int] | None = None
 
+    by = ("window", "keys")
     sql = "GROUP BY a window"
     first = ("window", "keys", "aggs", "windowed_input")
     on_time = True

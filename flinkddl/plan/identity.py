@@ -1,0 +1,121 @@
+"""Which operator with state is which: its identity is the same after a filter, another output column or another sink.
+
+It is made of the node's class, of what the class says that tells its state from another's (``Node.by``: keys, order,
+window, kind of join) and of the columns that it reads, each traced to the columns of tables from which it comes. What
+stands between, above and beside does not count. Of operators that are alike without being equal (the same query under
+two filters) the second in the script is ``-2``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.plan.nodes import Aggregate, Project, Scan, Union, Window, WindowAggregate
+from flinkddl.plan.nodes.terms import call_text, order_text, rex_text, window_text
+from flinkddl.plan.rex import SortKey
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from flinkddl.plan.nodes import Node
+
+LONGEST = 80
+"""Characters of a traced expression; of a longer one its digest stands."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """An operator with state: ``by`` is what groups, orders or pairs its rows, ``columns`` what it reads of them.
+
+    ``number`` counts those that are alike without being equal, from 1.
+    """
+
+    name: str
+    by: tuple[str, ...]
+    columns: tuple[str, ...]
+    number: int = 1
+
+    @property
+    def place(self) -> str:
+        """The operator whatever else it keeps: an aggregate stays at its place when another one stands beside it."""
+        return f"{self.name}-{_digest(self.by)}"
+
+    def __str__(self) -> str:
+        text = f"{self.place}-{_digest(self.columns)}"
+        return text if self.number == 1 else f"{text}-{self.number}"
+
+
+def _digest(parts: Sequence[str]) -> str:
+    from hashlib import sha256  # here: ``check`` never comes by, and it is slow to import
+
+    return sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:8]
+
+
+class Origins:
+    """Traces the fields of nodes to columns of tables; each node is looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Node, tuple[str, ...]]] = {}
+
+    def of(self, node: Node) -> tuple[str, ...]:
+        """Return where each field of a node comes from."""
+        if id(node) not in self._known:
+            self._known[id(node)] = (node, tuple(t if len(t) <= LONGEST else _digest((t,)) for t in self._trace(node)))
+        return self._known[id(node)][1]
+
+    def _trace(self, node: Node) -> list[str]:
+        below = [name for i in node.inputs for name in self.of(i)]
+        match node:
+            case Scan():
+                return [f"{node.table.path}.{f.name}" for f in node.fields]
+            case Project():
+                return [rex_text(e, below) for e in node.exprs]
+            case Union():
+                return [" | ".join(dict.fromkeys(column)) for column in zip(*map(self.of, node.parts), strict=True)]
+            case Aggregate():
+                return [*(below[k] for k in node.keys), *(call_text(below, c) for c in node.aggs)]
+            case WindowAggregate():
+                own = [*(below[k] for k in node.keys), *(call_text(below, c) for c in node.aggs)]
+                return [*own, *(f"{window_text(below, node.window)}.{p}" for p in node.properties)]
+        own = [f"{node.name}.{n}" for n in range(len(node.fields) - node.passed)]
+        return [*below[: node.passed], *own]
+
+    def identity(self, node: Node) -> Identity:
+        """Return the identity of a node with state."""
+        sides = [self.of(i) for i in node.inputs] or [self.of(node)]
+        by = tuple(f"{name}={_text(getattr(node, name), sides[_side(node, name)], sides)}" for name in node.by)
+        read = zip(sides, node.reads(frozenset(range(len(node.fields)))), strict=False)
+        columns = tuple(sorted({side[i] for side, needed in read for i in needed}))
+        return Identity(node.name, by, columns or (tuple(sorted(sides[0])) if isinstance(node, Scan) else ()))
+
+
+def _side(node: Node, name: str) -> int:
+    return 1 if name in node.second else 0
+
+
+def _text(value: Any, names: Sequence[str], sides: Sequence[Sequence[str]]) -> str:
+    """Return keys, orders and windows over traced columns; of (left, right) pairs each over its side."""
+    match value:
+        case str() | bool() | None:
+            return str(value)
+        case int():
+            return names[value]
+        case Window():
+            return window_text(names, value)
+        case (SortKey(), *_):
+            return order_text(names, value)
+        case ((_, _), *_) if len(sides) > 1:
+            return ", ".join(f"{sides[0][a]} = {sides[1][b]}" for a, b in value)
+    return ", ".join(_text(v, names, sides) for v in value)
+
+
+def numbered(found: Sequence[tuple[int, Identity]]) -> Mapping[int, Identity]:
+    """Return identities by the number of an equal sub-plan, told apart where unequal ones are alike."""
+    out: dict[int, Identity] = {}
+    alike: dict[Identity, int] = {}
+    for number, identity in found:
+        if number not in out:
+            alike[identity] = alike.get(identity, 0) + 1
+            out[number] = Identity(identity.name, identity.by, identity.columns, alike[identity])
+    return out
