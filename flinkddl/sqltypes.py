@@ -132,7 +132,6 @@ TIMESTAMPS = frozenset({Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
 DATETIME = TIMESTAMPS | {Root.DATE, Root.TIME}
 INTERVAL = frozenset({Root.INTERVAL_YEAR_MONTH, Root.INTERVAL_DAY_TIME})
 COLLECTION = frozenset({Root.ARRAY, Root.MULTISET, Root.MAP})
-CONSTRUCTED = COLLECTION | {Root.ROW}
 
 
 def CHAR(n: int = 1) -> DataType:

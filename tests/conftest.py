@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
     """Fast tests first, Kafka ones last, in two processes; skip what needs Java where there is none, with the reason.
 
     One of the two processes takes whatever uses the shared Spark session; the other one takes, a file at a time, what
@@ -29,6 +29,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     marks = ("spark", "kafka", "flink")
     items.sort(key=lambda item: max((n for n, m in enumerate(marks, 1) if item.get_closest_marker(m)), default=0))
     for item in items:
+        if not any(item.get_closest_marker(m) for m in marks):
+            item.add_marker(pytest.mark.filterwarnings("error", *_LEFT_ALONE, *config.getini("filterwarnings")))
         shared = not _SESSION.isdisjoint(getattr(item, "fixturenames", ()))
         item.add_marker(pytest.mark.xdist_group("spark" if shared else item.nodeid.partition("::")[0]))
     if not any(item.get_closest_marker(m) for item in items for m in marks):
@@ -41,6 +43,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=str(error)))
 
 
+_LEFT_ALONE = ("ignore::ResourceWarning",)
+"""Warnings that are no error: what the collector closes is told at some later test, and kafka-python and http.server
+leave sockets to it. Tests that need Spark are not held to this: what PySpark warns of is not ours to mend."""
 _SESSION = frozenset({"spark", "session"})
 """Fixtures that are, or may be, this process's Spark session."""
 

@@ -6,13 +6,10 @@ Exit codes: 0 done, 1 the SQL is wrong, 2 wrong usage, 3 the outside world faile
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import sys
 from importlib import import_module
 from typing import NoReturn
-
-from flinkddl.cli.late import put_off_metadata
 
 # name -> (module, one line of help); each module has configure(parser) and run(args) -> exit code.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -56,16 +53,11 @@ def main(argv: list[str] | None = None) -> int:
     module = import_module(COMMANDS[argv[0]][0])
     parser = argparse.ArgumentParser(prog=f"flinkddl {argv[0]}", description=COMMANDS[argv[0]][1])
     module.configure(parser)
-    if not gc.isenabled():
-        gc.set_threshold(200_000, 20, 50)  # not before a script is planned; but a job may run for months
-        gc.enable()
     return int(module.run(parser.parse_args(argv[1:])))
 
 
 def entry() -> NoReturn:
-    """Console entry point: a broken pipe is no error; no garbage collection before the command starts and at exit."""
-    gc.disable()  # importing a parser makes many live objects; collecting them costs a tenth of a short command
-    put_off_metadata()
+    """Console entry point: a broken pipe is no error."""
     try:
         code = main()
         sys.stdout.flush()
@@ -74,5 +66,4 @@ def entry() -> NoReturn:
         code = 0
     except KeyboardInterrupt:
         code = 130
-    gc.freeze()  # what lives now lives to the end: the collection at exit would cost another tenth
     sys.exit(code)

@@ -57,12 +57,6 @@ class Cursor:
             self.tok = self.tokens[self.index]
         return taken
 
-    def seek(self, index: int) -> None:
-        """Go back (or ahead) to a token."""
-        self.index = index
-        self.tok = self.tokens[index]
-        self.prev = self.tokens[max(index - 1, 0)]
-
     def peek(self, n: int = 1) -> Token:
         """Return the token ``n`` places ahead."""
         return self.tokens[min(self.index + n, len(self.tokens) - 1)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag, Diagnostic, SourceText, Span
+from flinkddl.dialect import nodes
 from flinkddl.dialect import tokens as t
 from flinkddl.dialect.cursor import ParseFailure
 from flinkddl.dialect.parse_session import STARTS, StatementParser
@@ -47,7 +48,22 @@ def parse_script(source: SourceText, variables: Mapping[str, str] | None = None)
 
     ``variables`` give ``${name}`` a text; names not among them are looked up in the environment.
     """
+    if not _nodes_can_be_made():
+        message = (
+            "sqlglot is installed with its compiled classes (sqlglot[c]), which take no nodes of Flink's statements"
+        )
+        help = "pip uninstall sqlglotc: sqlglot goes on with the same classes in Python"
+        return Script((), (Diagnostic("FD476", message, help=help),))
     return parse_tokens(source, lex_script(source.text, variables))
+
+
+def _nodes_can_be_made() -> bool:
+    """Whether sqlglot's classes have subclasses in Python; of compiled ones only the first value says that not."""
+    try:
+        nodes.Set()
+    except TypeError:
+        return False
+    return True
 
 
 def parse_tokens(source: SourceText, lexed: Lexed) -> Script:

@@ -42,11 +42,6 @@ class Operand:
     type: DataType
     value: Any = NO_VALUE
 
-    @property
-    def is_literal(self) -> bool:
-        """Whether the value is known while planning."""
-        return self.value is not NO_VALUE
-
 
 Operands = Sequence[Operand]
 Options = Mapping[str, Any]

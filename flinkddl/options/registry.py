@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,6 +27,8 @@ from flinkddl.options import installed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from jsonschema.protocols import Validator
 
 Role = Literal["source", "sink"]
 Use = Literal["mapped", "ignored", "refused"]
@@ -69,6 +71,16 @@ class Rule:
     help: str | None
     at: tuple[str, ...]
     schema: Mapping[str, Any] = field(repr=False, compare=False)
+
+    def holds(self, instance: Mapping[str, Any]) -> bool:
+        """Return whether the set options, by name, satisfy the schema."""
+        return bool(self._validator.is_valid(instance))
+
+    @cached_property
+    def _validator(self) -> Validator:
+        from jsonschema import Draft202012Validator
+
+        return Draft202012Validator(self.schema)
 
 
 @dataclass(frozen=True)

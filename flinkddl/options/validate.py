@@ -9,7 +9,6 @@ from flinkddl.diagnostics import suggest
 from flinkddl.options import hints, kafka_properties, registry, values
 from flinkddl.options.masking import mask
 from flinkddl.options.resolved import FormatOptions, ResolvedOptions
-from flinkddl.options.rules import fits
 from flinkddl.options.space import Space
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ def _rules(run: _Run, space: Space, typed: dict[str, Any]) -> None:
     instance = {k: list(v) if isinstance(v, tuple) else v for k, v in typed.items()}
     doubtful = _doubtful(run, space, typed)
     for rule in space.document.rules:
-        if run.role in rule.roles and not fits(rule.schema, instance):
+        if run.role in rule.roles and not rule.holds(instance):
             text = repr(rule.schema)
             if not any(repr(name) in text for name in doubtful):
                 _broken(run, space, rule)

@@ -84,11 +84,6 @@ def boolean(value: bool) -> Literal:
     return Literal(T.BOOLEAN.not_null(), value)
 
 
-def integer(value: int, t: DataType = T.INT) -> Literal:
-    """Return a whole number of the given type."""
-    return Literal(t.not_null(), value)
-
-
 _DATE = re.compile(r"(\d{1,4})-(\d{1,2})-(\d{1,2})")
 _TIME = re.compile(r"(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,9}))?")
 

@@ -21,7 +21,7 @@ from flinkddl.plan.keys import unique_key
 from flinkddl.plan.names import NameScope
 from flinkddl.plan.nodes import Aggregate, Project, Sort
 from flinkddl.plan.placeholders import AggRef, GroupingRef, OverRef, WindowPropertyRef, has
-from flinkddl.plan.rex import InputRef, Rex, SortKey
+from flinkddl.plan.rex import Rex, SortKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -277,8 +277,3 @@ def _whole(node: exp.Expression, context: Context) -> int:
     if isinstance(node, exp.Literal) and str(node.this).isdigit():
         return int(node.this)
     raise context.error("FD460", "LIMIT and OFFSET take a whole number", node)
-
-
-def is_column(rex: Rex) -> bool:
-    """Whether an expression is a bare input column."""
-    return isinstance(rex, InputRef)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from flinkddl.diagnostics import SourceText
 from flinkddl.dialect import nodes
+from flinkddl.dialect.script import parse_script
 from tests.dialect.helpers import CASES, json_lines, script
 
 TABLE = json_lines(CASES / "errors.jsonl")
@@ -75,3 +77,14 @@ def test_placeholders_of_templates_are_text(text: str, noted: list[str], monkeyp
 def test_a_placeholder_outside_of_quotes_is_no_sql() -> None:
     found = script("SELECT {{ a }} FROM t", a="b").diagnostics
     assert {d.code: d.severity for d in found} == {"FD102": "error", "FD672": "note"}
+
+
+def test_compiled_classes_of_sqlglot_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their first value of a class in Python fails so; tried with sqlglotc 30.30 itself, which no test can install."""
+
+    def refused(self, **args):
+        raise TypeError("interpreted classes cannot inherit from compiled")
+
+    monkeypatch.setattr(nodes.Set, "__init__", refused)
+    (said,) = parse_script(SourceText("s.sql", "CREATE TABLE t (a INT);")).diagnostics
+    assert (said.code, "sqlglotc" in (said.help or "")) == ("FD476", True)

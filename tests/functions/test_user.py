@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from flinkddl import sqltypes as T
 from flinkddl.catalog.model import Function
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.functions.user import UndeclaredTypes, declared
 from flinkddl.lower.expressions import to_spark, user_functions
 from flinkddl.plan.expressions import user_call
-from flinkddl.plan.expressions_literals import integer, text
+from flinkddl.plan.expressions_literals import text
+from flinkddl.plan.rex import Literal
 
 HERE = "tests.functions.udfs"
+
+
+def integer(value: int) -> Literal:
+    return Literal(T.INT.not_null(), value)
 
 
 def python(name):
