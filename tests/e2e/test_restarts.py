@@ -112,7 +112,7 @@ def test_a_strategy_that_is_used_up_ends_the_job(world: World) -> None:
     with pytest.raises(FlinkDdlError, match=r"FD830: .*service is down.*'fixed-delay' is used up after 2 restarts"):
         job.await_termination(60)
     assert (job.status, job.restarts) == ("failed", 2)
-    assert not any(query.isActive for query in job._running._queries.running.values())
+    assert not any(query.isActive for query in job._running._held.queries.running.values())
 
 
 def test_without_a_strategy_and_for_a_record_that_does_not_fit_nothing_is_restarted(world: World) -> None:

@@ -106,7 +106,7 @@ def answers(name: str, columns: str, options: dict[str, Any], values: list[bytes
     row = struct_type(read.fields, read.changelog == "delta")
     told = "\n".join([spec, row, *(v.hex() for v in values)]) + "\n"
     opens = [f"--add-opens=java.base/{p}=ALL-UNNAMED" for p in ("java.lang", "java.nio", "java.util", "sun.nio.ch")]
-    command = ["java", "-Xmx300m", *opens, "-cp", f"{compiled()}{os.pathsep}{class_path()}", "flinkddl.BadInput"]
+    command = ["java", "-Xmx300m", *opens, "-cp", f"{compiled()}{os.pathsep}{class_path()}", "flinkddl.format.BadInput"]
     done = subprocess.run(command, input=told.encode(), capture_output=True, check=False, timeout=600)
     out = done.stdout.decode().split("\n")[:-1]
     assert done.returncode == 0, done.stderr.decode()[-2000:]

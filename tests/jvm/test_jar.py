@@ -41,3 +41,10 @@ def test_a_jar_depends_on_its_classes_alone(tmp_path: Path) -> None:
 def test_java_stays_small() -> None:
     lines = sum(len(p.read_text().splitlines()) for p in build.SOURCES.rglob("*.java"))
     assert lines < 7600, f"{lines} lines of Java"
+
+
+@pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])
+def test_classes_that_are_named_outside_the_jar_stay(name: str) -> None:
+    """In settings, printed programs and the plans of checkpoints; state itself is bytes without a class of ours."""
+    with zipfile.ZipFile(build.JAR) as z:
+        assert f"flinkddl/{name}.class" in z.namelist()

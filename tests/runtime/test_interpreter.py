@@ -300,7 +300,7 @@ def test_a_failure_names_table_topic_partition_offsets_and_reason(
     assert "org.apache" not in message
     assert "org.apache.spark" in raised.value.log.read_text()
     assert running.status == "failed"
-    assert not any(query.isActive for query in running._queries.running.values())
+    assert not any(query.isActive for query in running._held.queries.running.values())
 
 
 def test_a_batch_job_writes_to_kafka_and_takes_every_step_kind(

@@ -171,7 +171,7 @@ def test_a_record_that_does_not_fit_is_told_in_the_words_of_its_format() -> None
         name="w", input="x", table="default_catalog.default_database.copy", format="kafka", options={}, mode="append"
     )
     where = "value of table 'orders', topic 'orders', partition 0, offset 41: column 'a.b': For input string: \"x\""
-    text = f"{SPARK_FAILURE}Caused by: java.lang.IllegalArgumentException: FD750: {where}\n\tat flinkddl.Formats"
+    text = f"{SPARK_FAILURE}Caused by: java.lang.IllegalArgumentException: FD750: {where}\n\tat flinkddl.format.Formats"
     failed = job_failed(job, write, RuntimeError(text))
     (diagnostic,) = failed.diagnostics
     assert diagnostic.message == f"the query into 'copy' failed: {where}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.key_binding import KeyBindings
@@ -14,6 +15,8 @@ from flinkddl.cli.shell.results import ChangelogResult, Result, TableResult
 from flinkddl.cli.tables import frame, in_set, rows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from prompt_toolkit.formatted_text import StyleAndTextTuples
     from prompt_toolkit.key_binding import KeyPressEvent
 
@@ -25,6 +28,14 @@ if TYPE_CHECKING:
 REFRESH_SECONDS = 0.25
 _KEYS = "q leave   n/p page   g/l first, last page   up/down row   left/right column"
 _FRAME_LINES = 7  # title, state, three lines of frame, an empty one, keys
+_MOVES = {  # by how many rows, pages, columns
+    ("n", "pagedown", " "): (0, 1, 0),
+    ("p", "pageup"): (0, -1, 0),
+    ("down", "j"): (1, 0, 0),
+    ("up", "k"): (-1, 0, 0),
+    ("right",): (0, 0, 1),
+    ("left",): (0, 0, -1),
+}
 _LEFT_BEHIND = 40  # rows of the result that stay in the scrollback
 
 
@@ -77,47 +88,30 @@ class View:
     def keys(self) -> KeyBindings:
         """Return what the keys do."""
         keys = KeyBindings()
-
-        def move(rows: int | None = None, pages: int = 0, columns: int = 0) -> Any:
-            def handler(event: KeyPressEvent) -> None:
-                page = max(1, event.app.output.get_size().rows - _FRAME_LINES)
-                size = len(self.result)
-                last = max(0, (size - 1) // page * page)
-                self.follows = False
-                self.top = min(max(0, self.top + (rows or 0) + pages * page), max(last, self.top))
-                self.column = min(max(0, self.column + columns), len(self.result.header) - 1)
-
-            return handler
-
-        for names, handler in (
-            (("n", "pagedown", " "), move(pages=1)),
-            (("p", "pageup"), move(pages=-1)),
-            (("down", "j"), move(rows=1)),
-            (("up", "k"), move(rows=-1)),
-            (("right",), move(columns=1)),
-            (("left",), move(columns=-1)),
-        ):
+        table: dict[tuple[str, ...], Callable[[KeyPressEvent], None]] = {
+            **{names: partial(self._move, by=by) for names, by in _MOVES.items()},
+            ("g", "home"): self._first,
+            ("l", "end"): self._last,
+            ("q", "Q", "c-c", "c-d"): _leave,
+        }
+        for names, handler in table.items():
             for name in names:
                 keys.add(name)(handler)
-
-        @keys.add("g")
-        @keys.add("home")
-        def first(event: KeyPressEvent) -> None:
-            self.follows, self.top = False, 0
-
-        @keys.add("l")
-        @keys.add("end")
-        def last(event: KeyPressEvent) -> None:
-            self.follows = True
-
-        @keys.add("q")
-        @keys.add("Q")
-        @keys.add("c-c")
-        @keys.add("c-d")
-        def leave(event: KeyPressEvent) -> None:
-            event.app.exit()
-
         return keys
+
+    def _move(self, event: KeyPressEvent, by: tuple[int, int, int]) -> None:
+        rows, pages, columns = by
+        page = max(1, event.app.output.get_size().rows - _FRAME_LINES)
+        last = max(0, (len(self.result) - 1) // page * page)
+        self.follows = False
+        self.top = min(max(0, self.top + rows + pages * page), max(last, self.top))
+        self.column = min(max(0, self.column + columns), len(self.result.header) - 1)
+
+    def _first(self, event: KeyPressEvent) -> None:
+        self.follows, self.top = False, 0
+
+    def _last(self, event: KeyPressEvent) -> None:
+        self.follows = True
 
     # ---- the screen ------------------------------------------------------------------------------------------------
 
@@ -142,6 +136,10 @@ class View:
     def _leave_on_failure(self, app: Application[None]) -> None:
         if self.job is not None and self.job.status == "failed" and app.is_running and not app.is_done:
             app.loop.call_soon_threadsafe(app.exit) if app.loop else None
+
+
+def _leave(event: KeyPressEvent) -> None:
+    event.app.exit()
 
 
 def job_state(job: Job) -> list[str]:

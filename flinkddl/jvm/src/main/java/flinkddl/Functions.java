@@ -1,5 +1,11 @@
 package flinkddl;
 
+import flinkddl.format.Formats;
+import flinkddl.scalar.ScalarCast;
+import flinkddl.scalar.ScalarJson;
+import flinkddl.scalar.ScalarMath;
+import flinkddl.scalar.ScalarText;
+import flinkddl.scalar.ScalarTimes;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;

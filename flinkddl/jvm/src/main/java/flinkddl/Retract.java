@@ -1,5 +1,6 @@
 package flinkddl;
 
+import flinkddl.scalar.Scalar;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInput;

@@ -1,5 +1,6 @@
 package flinkddl;
 
+import flinkddl.scalar.Scalar;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;

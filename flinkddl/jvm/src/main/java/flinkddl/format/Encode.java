@@ -1,4 +1,4 @@
-package flinkddl;
+package flinkddl.format;
 
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;

@@ -1,4 +1,4 @@
-package flinkddl;
+package flinkddl.scalar;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.IntNode;

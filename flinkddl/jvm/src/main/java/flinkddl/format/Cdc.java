@@ -1,4 +1,4 @@
-package flinkddl;
+package flinkddl.format;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -40,25 +41,42 @@ final class Cdc extends Codec {
             new String[] {"\"before\":null,", "\"after\":", ",\"op_type\":\"I\"}"},
             new String[] {"", "\"before\":", ",\"after\":null", ",\"op_type\":\"D\"}"}));
 
-    /** Metadata key to where it stands and how it is read, by format. */
-    private static final Map<String, Map<String, String[]>> METADATA = Map.of(
-        "debezium-json", Map.of("schema", meta("schema", "json"), "ingestion-timestamp", meta("ts_ms", "millis"),
-            "source.timestamp", meta("source/ts_ms", "millis"), "source.database", meta("source/db", "text"),
-            "source.schema", meta("source/schema", "text"), "source.table", meta("source/table", "text"),
-            "source.properties", meta("source", "texts")),
-        "canal-json", Map.of("database", meta("database", "text"), "table", meta("table", "text"),
-            "sql-type", meta("sqlType", "ints"), "pk-names", meta("pkNames", "list"),
-            "ingestion-timestamp", meta("ts", "millis"), "event-timestamp", meta("es", "millis")),
-        "maxwell-json", Map.of("database", meta("database", "text"), "table", meta("table", "text"),
-            "primary-key-columns", meta("primary_key_columns", "list"), "ingestion-timestamp", meta("ts", "seconds")),
-        "ogg-json", Map.of("table", meta("table", "text"), "primary-keys", meta("primary_keys", "list"),
-            "ingestion-timestamp", meta("current_ts", "iso"), "event-timestamp", meta("op_ts", "sql")));
+    /** How a metadata value is read: SCHEMA is not in the change but beside it. */
+    private enum Reading { SCHEMA, TEXT, MILLIS, SECONDS, ISO, SQL, LIST, TEXTS, INTS }
+
+    /** Where a metadata value stands in a change, and how it is read. */
+    private record Meta(String path, Reading reading) {
+        JsonNode find(JsonNode change, JsonNode root) {
+            if (reading == Reading.SCHEMA) {
+                return root == change ? null : root.get("schema");
+            }
+            JsonNode at = change;
+            for (String step : path.split("/")) {
+                at = at == null ? null : at.get(step);
+            }
+            return at;
+        }
+    }
+
+    /** Metadata keys by format. */
+    private static final Map<String, Map<String, Meta>> METADATA = Map.of(
+        "debezium-json", Map.of("schema", new Meta("schema", Reading.SCHEMA), "ingestion-timestamp", new Meta("ts_ms", Reading.MILLIS),
+            "source.timestamp", new Meta("source/ts_ms", Reading.MILLIS), "source.database", new Meta("source/db", Reading.TEXT),
+            "source.schema", new Meta("source/schema", Reading.TEXT), "source.table", new Meta("source/table", Reading.TEXT),
+            "source.properties", new Meta("source", Reading.TEXTS)),
+        "canal-json", Map.of("database", new Meta("database", Reading.TEXT), "table", new Meta("table", Reading.TEXT),
+            "sql-type", new Meta("sqlType", Reading.INTS), "pk-names", new Meta("pkNames", Reading.LIST),
+            "ingestion-timestamp", new Meta("ts", Reading.MILLIS), "event-timestamp", new Meta("es", Reading.MILLIS)),
+        "maxwell-json", Map.of("database", new Meta("database", Reading.TEXT), "table", new Meta("table", Reading.TEXT),
+            "primary-key-columns", new Meta("primary_key_columns", Reading.LIST), "ingestion-timestamp", new Meta("ts", Reading.SECONDS)),
+        "ogg-json", Map.of("table", new Meta("table", Reading.TEXT), "primary-keys", new Meta("primary_keys", Reading.LIST),
+            "ingestion-timestamp", new Meta("current_ts", Reading.ISO), "event-timestamp", new Meta("op_ts", Reading.SQL)));
 
     private static final DateTimeFormatter OGG_ISO = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSSSS");
     private static final DateTimeFormatter OGG_SQL = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss.SSSSSS");
 
     private final Envelope e;
-    private final Map<String, String[]> known;
+    private final Map<String, Meta> known;
     private final FType type;
     private final String[] meta;
     private final boolean ignore;
@@ -83,8 +101,6 @@ final class Cdc extends Codec {
         reader = new JsonReader(spec, true);
         text = new JsonText(spec);
     }
-
-    private static String[] meta(String path, String reading) { return new String[] {path, reading}; }
 
     private static Pattern pattern(String regex) { return regex == null ? null : Pattern.compile(regex); }
 
@@ -194,13 +210,10 @@ final class Cdc extends Codec {
     private Object[] metadata(ObjectNode n, JsonNode root) {
         Object[] values = new Object[meta.length];
         for (int i = 0; i < meta.length; i++) {
-            String[] how = known.get(meta[i]);
-            JsonNode at = how[1].equals("json") ? (root == n ? null : root.get("schema")) : n;
-            for (String step : how[1].equals("json") ? new String[0] : how[0].split("/")) {
-                at = at == null ? null : at.get(step);
-            }
+            Meta m = known.get(meta[i]);
+            JsonNode at = m.find(n, root);
             try {
-                values[i] = at == null || at.isNull() ? null : read(at, how[1]);
+                values[i] = at == null || at.isNull() ? null : read(at, m.reading);
             } catch (RuntimeException error) {
                 if (!ignore) {
                     throw error;
@@ -210,26 +223,35 @@ final class Cdc extends Codec {
         return values;
     }
 
-    private static Object read(JsonNode n, String how) {
-        switch (how) {
-            case "millis", "seconds":
-                return (n.canConvertToLong() ? n.asLong() : Long.parseLong(n.asText().trim())) * (how.equals("millis") ? 1000 : 1_000_000);
-            case "iso", "sql":
-                return Times.micros(LocalDateTime.parse(n.asText(), how.equals("iso") ? OGG_ISO : OGG_SQL), 6);
-            case "list":
-                Object[] items = new Object[n.size()];
-                for (int i = 0; i < items.length; i++) {
-                    items[i] = text(n.get(i));
-                }
-                return new GenericArrayData(items);
-            case "texts", "ints":
-                Map<Object, Object> entries = new LinkedHashMap<>();
-                n.properties().forEach(p -> entries.put(Values.string(p.getKey()),
-                    how.equals("texts") ? text(p.getValue()) : p.getValue().isNull() ? null : (Object) p.getValue().asInt()));
-                return Values.map(entries);
-            default:
-                return text(n);
+    private static Object read(JsonNode n, Reading how) {
+        return switch (how) {
+            case MILLIS -> number(n) * 1000;
+            case SECONDS -> number(n) * 1_000_000;
+            case ISO -> Times.micros(LocalDateTime.parse(n.asText(), OGG_ISO), 6);
+            case SQL -> Times.micros(LocalDateTime.parse(n.asText(), OGG_SQL), 6);
+            case LIST -> list(n);
+            case TEXTS -> map(n, Cdc::text);
+            case INTS -> map(n, value -> value.isNull() ? null : value.asInt());
+            case SCHEMA, TEXT -> text(n);
+        };
+    }
+
+    private static long number(JsonNode n) {
+        return n.canConvertToLong() ? n.asLong() : Long.parseLong(n.asText().trim());
+    }
+
+    private static GenericArrayData list(JsonNode n) {
+        Object[] items = new Object[n.size()];
+        for (int i = 0; i < items.length; i++) {
+            items[i] = text(n.get(i));
         }
+        return new GenericArrayData(items);
+    }
+
+    private static Object map(JsonNode n, Function<JsonNode, Object> read) {
+        Map<Object, Object> entries = new LinkedHashMap<>();
+        n.properties().forEach(p -> entries.put(Values.string(p.getKey()), read.apply(p.getValue())));
+        return Values.map(entries);
     }
 
     private static UTF8String text(JsonNode n) {

@@ -1,4 +1,4 @@
-package flinkddl;
+package flinkddl.format;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;

@@ -1,4 +1,4 @@
-package flinkddl;
+package flinkddl.format;
 
 import static java.time.temporal.ChronoField.NANO_OF_SECOND;
 

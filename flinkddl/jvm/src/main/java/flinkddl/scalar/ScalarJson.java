@@ -1,4 +1,4 @@
-package flinkddl;
+package flinkddl.scalar;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
@@ -18,7 +18,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** The SQL/JSON functions. A path without a mode is strict, as in Flink; {@code '!'} as a default raises the error. */
-final class ScalarJson {
+public final class ScalarJson {
     private static final ObjectMapper MAPPER = new ObjectMapper()
         .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS).enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS)
         .configure(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES, false);
@@ -26,7 +26,7 @@ final class ScalarJson {
 
     private ScalarJson() {}
 
-    static void register(Map<String, UnboundFunction> table) { Scalar.registerAll(table, ScalarJson.class); }
+    public static void register(Map<String, UnboundFunction> table) { Scalar.registerAll(table, ScalarJson.class); }
 
     /** What a path finds; null where lax mode finds nothing or JSON null, for which strict mode raises. A null document raises in both. */
     private static JsonNode find(UTF8String json, JsonPath path) {

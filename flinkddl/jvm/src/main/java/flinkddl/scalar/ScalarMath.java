@@ -1,4 +1,4 @@
-package flinkddl;
+package flinkddl.scalar;
 
 import java.math.BigDecimal;
 import java.math.RoundingMode;
@@ -7,10 +7,10 @@ import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.sql.types.Decimal;
 
 /** Arithmetic with Java's own rules: integers wrap, floating point knows Infinity and NaN. One line a kernel. */
-final class ScalarMath {
+public final class ScalarMath {
     private ScalarMath() {}
 
-    static void register(Map<String, UnboundFunction> table) { Scalar.registerAll(table, ScalarMath.class); }
+    public static void register(Map<String, UnboundFunction> table) { Scalar.registerAll(table, ScalarMath.class); }
 
     public static final class WrapByte extends Scalar { public static byte invoke(long a) { return (byte) a; } }
     public static final class WrapShort extends Scalar { public static short invoke(long a) { return (short) a; } }

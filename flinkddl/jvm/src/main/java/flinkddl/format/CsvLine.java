@@ -1,4 +1,4 @@
-package flinkddl;
+package flinkddl.format;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -1,4 +1,4 @@
-package flinkddl;
+package flinkddl.format;
 
 import com.fasterxml.jackson.core.Base64Variants;
 import java.io.IOException;
@@ -20,17 +20,20 @@ final class JsonText {
     private static final byte[] FALSE = "false".getBytes(StandardCharsets.US_ASCII);
     private static final String HEX = "0123456789ABCDEF";
 
+    /** What becomes of a map entry without a key. */
+    private enum NullKeys { FAIL, DROP, LITERAL }
+
     private final boolean iso;
     private final boolean plain;
     private final boolean omitNulls;
-    private final String nullKeys;
+    private final NullKeys nullKeys;
     private final UTF8String nullKey;
 
     JsonText(Spec spec) {
         iso = spec.iso();
         plain = spec.flag("encode.decimal-as-plain-number");
         omitNulls = spec.flag("encode.ignore-null-fields");
-        nullKeys = spec.option("map-null-key.mode", "FAIL").toUpperCase(Locale.ROOT);
+        nullKeys = NullKeys.valueOf(spec.option("map-null-key.mode", "FAIL").toUpperCase(Locale.ROOT));
         nullKey = UTF8String.fromString(spec.option("map-null-key.literal", "null"));
     }
 
@@ -119,9 +122,9 @@ final class JsonText {
         for (int i = 0; i < m.numElements(); i++) {
             if (!m.keyArray().isNullAt(i)) {
                 entries.put(m.keyArray().getUTF8String(i), i);
-            } else if (nullKeys.equals("FAIL")) {
+            } else if (nullKeys == NullKeys.FAIL) {
                 throw new IllegalArgumentException("a map has a null key; 'map-null-key.mode' may drop or name it");
-            } else if (nullKeys.equals("LITERAL")) {
+            } else if (nullKeys == NullKeys.LITERAL) {
                 entries.put(nullKey, i);
             }
         }

@@ -1,4 +1,4 @@
-package flinkddl;
+package flinkddl.scalar;
 
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;

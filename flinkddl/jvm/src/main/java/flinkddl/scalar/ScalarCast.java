@@ -1,4 +1,4 @@
-package flinkddl;
+package flinkddl.scalar;
 
 import java.time.DateTimeException;
 import java.time.LocalDate;
@@ -31,13 +31,13 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** CAST of text. {@code strict} says whether text that is no value fails the job (CAST) or is NULL (TRY_CAST). */
-final class ScalarCast {
+public final class ScalarCast {
     private static final Pattern DATE = Pattern.compile("\\s*(\\d{1,4})\\s*(?:-\\s*(\\d{1,2})\\s*(?:-\\s*(\\d{1,2})\\s*)?)?");
     private static final Pattern TIME = Pattern.compile("\\s*(\\d{1,2}):(\\d{1,2})(?::(\\d{1,2})(?:\\.(\\d{1,9}))?)?\\s*");
 
     private ScalarCast() {}
 
-    static void register(Map<String, UnboundFunction> table) { Scalar.registerAll(table, ScalarCast.class); }
+    public static void register(Map<String, UnboundFunction> table) { Scalar.registerAll(table, ScalarCast.class); }
 
     private static <T> T checked(T value, UTF8String s, boolean strict, String type) {
         if (value == null && s != null && strict) {

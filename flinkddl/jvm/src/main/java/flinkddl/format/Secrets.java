@@ -1,4 +1,4 @@
-package flinkddl;
+package flinkddl.format;
 
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;

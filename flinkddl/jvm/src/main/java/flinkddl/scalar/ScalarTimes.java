@@ -1,4 +1,4 @@
-package flinkddl;
+package flinkddl.scalar;
 
 import java.text.ParseException;
 import java.text.SimpleDateFormat;
@@ -23,7 +23,7 @@ import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** Dates and times. A timestamp is wall time as microseconds since 1970; zones are applied before and after in SQL. */
-final class ScalarTimes {
+public final class ScalarTimes {
     private static final DateTimeFormatter DEFAULT = new DateTimeFormatterBuilder()
         .appendPattern("yyyy-[MM][M]-[dd][d]").optionalStart().appendPattern(" [HH][H]:[mm][m]:[ss][s]")
         .appendFraction(ChronoField.NANO_OF_SECOND, 0, 9, true).optionalEnd().toFormatter(Locale.US);
@@ -34,7 +34,7 @@ final class ScalarTimes {
 
     private ScalarTimes() {}
 
-    static void register(Map<String, UnboundFunction> table) { Scalar.registerAll(table, ScalarTimes.class); }
+    public static void register(Map<String, UnboundFunction> table) { Scalar.registerAll(table, ScalarTimes.class); }
 
     static LocalDateTime local(long micros) {
         long second = Math.floorDiv(micros, 1_000_000L);

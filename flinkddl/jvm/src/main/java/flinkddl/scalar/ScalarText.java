@@ -1,4 +1,4 @@
-package flinkddl;
+package flinkddl.scalar;
 
 import java.io.UnsupportedEncodingException;
 import java.nio.charset.StandardCharsets;
@@ -24,12 +24,12 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** Text functions whose answers Spark's own cannot give. */
-final class ScalarText {
+public final class ScalarText {
     private static final Map<String, Pattern> PATTERNS = new ConcurrentHashMap<>();
 
     private ScalarText() {}
 
-    static void register(Map<String, UnboundFunction> table) { Scalar.registerAll(table, ScalarText.class); }
+    public static void register(Map<String, UnboundFunction> table) { Scalar.registerAll(table, ScalarText.class); }
 
     static UTF8String utf(String s) { return s == null ? null : UTF8String.fromString(s); }
 

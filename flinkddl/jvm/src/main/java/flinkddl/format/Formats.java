@@ -1,5 +1,6 @@
-package flinkddl;
+package flinkddl.format;
 
+import flinkddl.scalar.Scalar;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
@@ -7,7 +8,7 @@ import java.util.function.Function;
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 
 /** The formats by name, and their kernels: {@code flinkddl.<format>_decode} and {@code flinkddl.<format>_encode}. */
-final class Formats {
+public final class Formats {
     private static final Map<String, Function<Spec, Codec>> CODECS = Map.of(
         "json", Json::new, "csv", Csv::new, "raw", Raw::new,
         "avro", Avro::new, "avro-confluent", Avro::new, "debezium-avro-confluent", Avro::new,
@@ -18,7 +19,7 @@ final class Formats {
 
     private Formats() {}
 
-    static void register(Map<String, UnboundFunction> table) {
+    public static void register(Map<String, UnboundFunction> table) {
         for (String format : CODECS.keySet()) {
             String name = format.replace('-', '_');
             table.put(name + "_decode", Scalar.unbound(name + "_decode", Decode::new));

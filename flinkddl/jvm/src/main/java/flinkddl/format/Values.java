@@ -1,4 +1,4 @@
-package flinkddl;
+package flinkddl.format;
 
 import java.math.BigDecimal;
 import java.math.RoundingMode;
