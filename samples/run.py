@@ -150,10 +150,10 @@ def run_sample(sample: Sample, catalog: Catalog, variables: Mapping[str, str]) -
     broker.prepare(sample, [t for table in tables for t in table.topics])
     catalog.state = compiled.catalog
     shown = Shown(start, catalog)
-    _feed(sample, broker, lambda: _started(catalog, start, shown))
+    feed(sample, broker, lambda: _started(catalog, start, shown))
     if start.is_query:
         return shown.lines()
-    return [line for table in tables for topic in table.topics for line in _content(servers, topic, table)]
+    return [line for table in tables for topic in table.topics for line in content(servers, topic, table)]
 
 
 def one_partition(start: Start) -> Start:
@@ -188,7 +188,7 @@ def _started(catalog: Catalog, start: Start, shown: Shown) -> Job:
     return catalog.start(start, **run)
 
 
-def _feed(sample: Sample, broker: Broker, started: Callable[[], Job]) -> None:
+def feed(sample: Sample, broker: Broker, started: Callable[[], Job]) -> None:
     first, *others = sample.steps()
     broker.send(first)
     job = started()
@@ -207,7 +207,7 @@ def _taken(sample: Sample, job: Job) -> None:
         raise TimeoutError(f"{sample.name} has not taken its input in {SECONDS:.0f} s")
 
 
-def _content(servers: str, topic: str, table: Any) -> Iterator[dict[str, Any]]:
+def content(servers: str, topic: str, table: Any) -> Iterator[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for i, r in enumerate(read_topic(servers, topic)):
         line: dict[str, Any] = {"topic": topic, "key": plain(table.payloads.read_key(r.key))}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 # Options that change where or how fast is read and written, but not what the state means.
 _FREE = ("properties.", "scan.startup.", "scan.topic-partition-discovery", "scan.parallelism", "sink.")
 _CHILDREN = ("span", "options", "input", "left", "right", "parts", "inputs", "ttl")
-_TTL = re.compile(r"_ttl_[0-9_]+\(")
 
 
 @deep
@@ -89,7 +87,8 @@ def _state(step: Step) -> str:
     """Return what the state of a Spark operator holds; "" for one without state."""
     match step:
         case GroupBy():
-            what = f"{step.keys} {step.aggs}"
+            calls = tuple((n, a if isinstance(a, str) else replace(a, ttl=()).sql) for n, a in step.aggs)
+            what = f"{step.keys} {calls}"
         case JoinStep():
             what = f"{step.on} {step.how}"
         case DropDuplicates():
@@ -99,4 +98,4 @@ def _state(step: Step) -> str:
             return f"{step.name}: one a partition{', idle ones left out' if step.idle_ms else ''}"
         case _:
             return ""
-    return f"{step.note or step.name} #{digest(_TTL.sub('(', what))}"
+    return f"{step.note or step.name} #{digest(what)}"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from flinkddl.plan.physical import PhysicalSink
 
 OutputMode = Literal["append", "update", "complete"]
+Family = Literal["retract", "final"]
 Named = tuple[str, str]  # (column name, Spark SQL expression)
 
 KAFKA_SINK = "flinkddl.KafkaSink"
@@ -38,6 +39,8 @@ They ask only whether it is there; the delay is kept by the operator ``withWater
 """
 JDBC_SINK = "flinkddl.JdbcSink"
 """Our JDBC sink in flinkddl/jvm: rows put and deleted by key."""
+DRIVER_SINKS = frozenset({"flinkddl.print", "flinkddl.collect"})
+"""Formats of the runtime's own writers, on the driver."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,12 +156,45 @@ class WithMetadata(_One):
     columns: Mapping[str, Mapping[str, int]]
 
 
+@dataclass(frozen=True)
+class StateCall:
+    """A call of one of our aggregate functions in flinkddl/jvm, which keep a group's rows or accumulators.
+
+    ``family``: retract gives the changes of each batch, final a group once, when the watermark passes its window.
+    ``kind`` is what it keeps: "aggregate", "latest", "top", "over", or the kind of a join. ``ttl``: after how many ms
+    without a change state is taken for empty, one a side of a join, 0 is never; () where nobody has said.
+    """
+
+    family: Family
+    kind: str
+    args: tuple[str, ...]
+    ttl: tuple[int, ...] = ()
+
+    @property
+    def function(self) -> str:
+        """The function's name, which holds its TTL (Functions.java)."""
+        return f"flinkddl.{self.family}_{self.kind}{(self.ttl and '_ttl_' + '_'.join(map(str, self.ttl))) or ''}"
+
+    @property
+    def sql(self) -> str:
+        """The call as Spark SQL."""
+        return f"{self.function}({', '.join(self.args)})"
+
+
+Agg = tuple[str, str | StateCall]  # (column name, Spark SQL of aggregates of its own or a call of ours)
+
+
 @dataclass(frozen=True, kw_only=True)
 class GroupBy(_One):
     """``df.groupBy(keys).agg(...)``."""
 
     keys: tuple[Named, ...]
-    aggs: tuple[Named, ...]
+    aggs: tuple[Agg, ...]
+
+    @property
+    def state_calls(self) -> tuple[StateCall, ...]:
+        """The calls of our own functions."""
+        return tuple(agg for _, agg in self.aggs if isinstance(agg, StateCall))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,28 +204,20 @@ class DropDuplicates(_One):
     columns: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class SortKey:
+    """One key of an ORDER BY; without a place of its NULLs they are where Spark has them, the least."""
+
+    sql: str
+    descending: bool = False
+    nulls_first: bool | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class OrderBy(_One):
-    """``df.orderBy`` (batch mode only); each key is an expression, with ``ASC | DESC NULLS FIRST | LAST`` behind it."""
+    """``df.orderBy`` (batch mode only)."""
 
-    keys: tuple[str, ...]
-
-    @property
-    def sorts(self) -> tuple[tuple[str, str], ...]:
-        """Each key as an expression and the method of its Column: ``expr`` takes no direction."""
-        return tuple(_sort(key) for key in self.keys)
-
-
-_DIRECTIONS = {
-    f" {way.upper()}{nulls and f' NULLS {nulls.upper()}'}": f"{way}{nulls and f'_nulls_{nulls}'}"
-    for nulls in ("first", "last", "")
-    for way in ("asc", "desc")
-}
-
-
-def _sort(key: str) -> tuple[str, str]:
-    suffix = next((s for s in _DIRECTIONS if key.endswith(s)), "")
-    return key.removesuffix(suffix), _DIRECTIONS.get(suffix, "asc")
+    keys: tuple[SortKey, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,12 +230,16 @@ class Limit(_One):
 
 @dataclass(frozen=True, kw_only=True)
 class JoinStep(Step):
-    """``left.join(right, expr(on), how)``: the two sides have no column name in common."""
+    """``left.join(right, expr(on), how)``: the two sides have no column name in common.
+
+    ``keeps`` says of two streams how long Spark keeps their rows; of others there is nothing to keep.
+    """
 
     left: str
     right: str
     on: str
     how: Literal["inner", "left", "right", "full", "left_semi", "left_anti", "cross"]
+    keeps: Literal["nothing", "until the watermark", "for ever"] = "nothing"
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -253,7 +285,7 @@ class Write:
     @property
     def on_driver(self) -> bool:
         """Whether the runtime itself writes the rows, on the driver."""
-        return self.format.startswith("flinkddl.") and self.format not in (KAFKA_SINK, JDBC_SINK)
+        return self.format in DRIVER_SINKS
 
 
 @dataclass(frozen=True, kw_only=True)

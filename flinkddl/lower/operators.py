@@ -113,7 +113,7 @@ def _state(mode: Mode, keeping: list[Step]) -> str:
 
 
 def _keeps(step: Step) -> bool:
-    return isinstance(step, GroupBy | JoinStep | DropDuplicates)
+    return step.keeps != "nothing" if isinstance(step, JoinStep) else isinstance(step, GroupBy | DropDuplicates)
 
 
 def spark_operator(step: Step) -> str:
@@ -122,7 +122,7 @@ def spark_operator(step: Step) -> str:
         case Read():
             return f"readStream {step.format}" if step.streaming else f"read {step.format}"
         case GroupBy():
-            ours = [sql.partition("(")[0] for _, sql in step.aggs if sql.startswith("flinkddl.")]
+            ours = [call.function for call in step.state_calls]
             return f"groupBy.agg {', '.join(ours)}" if ours else "groupBy.agg, Spark's own functions"
         case JoinStep():
             return f"join {step.how}"

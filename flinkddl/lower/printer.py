@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping  # singledispatch reads the annotations at run time
+from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
-from functools import singledispatch
 from textwrap import indent
 from typing import TYPE_CHECKING
 
 from flinkddl.catalog.settings import NOTHING_SET, Settings
-from flinkddl.deep import balanced, deep
+from flinkddl.deep import deep
 from flinkddl.diagnostics.secrets import SPARK_OPTIONS_REGEX, SPARK_REGEX
 from flinkddl.formats.registry import SECRET_SETTING
 from flinkddl.lower import job as J
 from flinkddl.lower import pytext
+from flinkddl.lower.calls import (
+    Attribute,
+    Call,
+    Chain,
+    Code,
+    Expression,
+    Frame,
+    Session,
+    Setting,
+    calls_of,
+    known_positions,
+    query_calls,
+    read_calls,
+    trigger_of,
+    write_calls,
+)
 from flinkddl.lower.environment import look_up, settle, settle_settings
 from flinkddl.lower.folders import folder_inside, folder_name
 from flinkddl.lower.kerberos import krb5_conf, start_conf
@@ -29,8 +44,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 _WIDTH = 110
-_LINKS = 32  # Python compiles a chain of calls by recursion
 _OFFSETS = "__import__('flinkddl.runtime.kafka.offsets', fromlist=[''])"
+_WRITERS = "__import__('flinkddl.runtime.job.writers', fromlist=[''])"
+_JOB = "__import__('flinkddl.lower.job', fromlist=[''])"
 
 
 @deep
@@ -138,6 +154,8 @@ _OWN_NAMES = frozenset(
         "tag",
         "place",
         "stream_of",
+        "driver_sinks",
+        "end",
         "register",
         "sorted",
         "SparkSession",
@@ -179,31 +197,33 @@ def print_steps(job: J.SparkJob, names: Mapping[str, str]) -> str:
         if step.name in chains:
             parts.append(_print_branches(*chains[step.name], names, named))
         elif step.name not in inside:
-            parts.append(_assignment(step, names, f'"{source_name(step.name)}"' if named else ""))
+            parts.append(_assignment(step, names, _print_step(step, names, named)))
     return "\n".join(parts)
 
 
-def _assignment(step: J.Step, names: Mapping[str, str], source: str = "", load: str = ".load()") -> str:
-    """Return ``name = ...``; ``source`` is the text of a streaming source's name, where sources have names."""
+def _assignment(step: J.Step, names: Mapping[str, str], text: str) -> str:
     note = f"{comment(step.note)}\n" if step.note else ""
-    text = _print_read(step, source, load) if isinstance(step, J.Read) else _print_step(step, names)
     return f"{note}{names[step.name]} = {text}"
 
 
 def _print_branches(read: J.Read, chain: Sequence[J.Step], names: Mapping[str, str], named: bool) -> str:
     """Return a function over one partition, and the union over all: only the broker knows how many there are."""
-    rest = replace(read, options={k: v for k, v in read.options.items() if k not in SUBSCRIPTION}, start={}, stop={})
+    rest = replace(read, options={k: v for k, v in read.options.items() if k not in SUBSCRIPTION})
+    source = Code(f'"{source_name(read.name)}_" + tag') if named else ""
+    end = _end(read)
     lines = []
     for step in chain:
-        source = f'"{source_name(step.name)}_" + tag' if named else ""
-        if step is read:
-            lines.append(_assignment(rest, names, source, ".options(**place).load()"))
-        else:
-            lines.append(_assignment(step, names, source))
+        made = (
+            calls_of(step)
+            if step is not read
+            else _until(read_calls(rest, rest.options, source, Code("place")), "end" if end else "")
+        )
+        lines.append(_assignment(step, names, _written(made, names)))
     name = names[chain[-1].name]
     body = indent("\n".join(lines), "    ")
     places = f"{_OFFSETS}.branches({_dict(read.options)}, {dict(read.start)!r}, {dict(read.stop)!r})"
-    return f"\n\ndef {name}_of(tag, place):\n{body}\n    return {name}\n\n\n{name} = union({name}_of, {places})"
+    more = f", end={end}" if end else ""  # asked for once
+    return f"\n\ndef {name}_of(tag, place{more}):\n{body}\n    return {name}\n\n\n{name} = union({name}_of, {places})"
 
 
 def _print_writes(job: J.SparkJob, names: Mapping[str, str]) -> str:
@@ -212,7 +232,19 @@ def _print_writes(job: J.SparkJob, names: Mapping[str, str]) -> str:
         return "\n" + "\n".join(writes)
     body = ",\n".join(indent(w, "        ") for w in writes)
     ends = ", ".join(f"({_folder(s.name)}, {_text(s.options['rowtime'])})" for s in _controls(job))
-    return f"\n\n\ndef start():\n    return [\n{body},\n    ]\n\n\nfinish(start, [{ends}])"
+    start = f"\n\n\ndef start():\n    return [\n{body},\n    ]"
+    return f"{_print_driver_sinks(job, names)}{start}\n\n\nfinish(start, [{ends}])"
+
+
+def _print_driver_sinks(job: J.SparkJob, names: Mapping[str, str]) -> str:
+    """Return the line of what takes rows on the driver: one for both starts, since it remembers what it has seen."""
+    sinks = (
+        f"    {_text(w.name)}: {_WRITERS}.DriverSink({names[w.input]}, {_write_text(w)}),\n"
+        for w in job.writes
+        if w.on_driver
+    )
+    lines = "".join(sinks)
+    return f"\ndriver_sinks = {{\n{lines}}}" if lines else ""
 
 
 def _controls(job: J.SparkJob) -> list[J.Read]:
@@ -223,38 +255,49 @@ def _folder(step: str) -> str:
     return f"os.path.join(work, {_text('control-' + folder_inside(step))})"
 
 
-@singledispatch
-def _print_step(step: J.Step, names: Mapping[str, str]) -> str:
-    raise TypeError(type(step).__name__)
-
-
-def _print_read(step: J.Read, source: str, load: str) -> str:
-    stream = f"spark.readStream.name({source})" if source else "spark.readStream"
+def _print_step(step: J.Step, names: Mapping[str, str], named: bool) -> str:
+    if not isinstance(step, J.Read):
+        return _written(calls_of(step), names)
+    source = source_name(step.name) if named else ""
     if step.format == "flinkddl.control":
         folder = _folder(step.name)
+        stream = f"spark.readStream.name({_text(source)})" if source else "spark.readStream"
         opened = f"os.makedirs({folder}, exist_ok=True) or {stream}"
         return _chain(f"({opened})", [f".schema({_text(step.schema or '')})", f".json({folder})"])
     if step.format == J.FRAME:
         return _own_frame(step)
     if step.streaming and step.format in J.WRITTEN:
-        return f"stream_of({_finished(step, load)}, os.path.join(work, {_text('frame-' + folder_inside(step.name))}))"
-    calls = [f".format({_text(step.opened)})"]
-    if step.schema is not None:
-        calls.append(f".schema({_text(step.schema)})")
+        finished = replace(step, streaming=False)
+        query = Chain(Session(), (Call("sql", (step.options.get("query", ""),)),))
+        text = _written(query if step.format == J.ROWS else read_calls(finished, step.options), names)
+        return f"stream_of({text}, os.path.join(work, {_text('frame-' + folder_inside(step.name))}))"
+    return _written(_until(read_calls(step, _options(step), source, _positions(step)), _end(step)), names)
+
+
+def _options(step: J.Read) -> Mapping[str, str] | Code:
     if step.fixed and step.format == "kafka" and any(k in step.options for k in SUBSCRIPTION):
         # only the broker knows which partitions there are when the program starts
-        calls.append(f".options(**{_OFFSETS}.assigned({_dict(step.options)}))")
-    else:
-        calls += [f".option({_text(k)}, {_value(k, v)})" for k, v in sorted(step.options.items())]
-    if (step.start or step.stop) and step.format != J.KAFKA_SOURCE:
-        calls.append(f".options(**{_positions(step)})")
-    return _chain(stream if step.streaming else "spark.read", [*calls, load])
+        return Code(f"{_OFFSETS}.assigned({_dict(step.options)})")
+    return step.options
 
 
-def _finished(step: J.Read, load: str) -> str:
-    if step.format == J.ROWS:
-        return f"spark.sql({_text(step.options['query'])})"
-    return _print_read(replace(step, streaming=False), "", load)
+def _positions(step: J.Read) -> Mapping[str, str] | Code | None:
+    if step.format != "kafka" or not (step.start or step.stop):
+        return None
+    known = known_positions(step.start, step.stop, step.streaming)
+    where = f"{_dict(step.options)}, {dict(step.start)!r}, {dict(step.stop)!r}, {step.streaming}"
+    return known or Code(f"{_OFFSETS}.spark_options({where})")
+
+
+def _end(step: J.Read) -> str:
+    """Return the text of the condition that ends a bounded streaming read of a topic, "" where it has no end."""
+    if not step.streaming or step.format != "kafka" or step.stop.get("mode", "unbounded") == "unbounded":
+        return ""
+    return f"{_OFFSETS}.until({_dict(step.options)}, {dict(step.stop)!r})"
+
+
+def _until(opened: Chain, end: str) -> Chain:
+    return Chain(opened.start, (*opened.calls, Call("where", (Code(end),)))) if end else opened
 
 
 def _own_frame(step: J.Read) -> str:
@@ -267,141 +310,72 @@ def _own_frame(step: J.Read) -> str:
     return f"stream_of({table}, {place})  # yours: df.createOrReplaceTempView({_text(quote(name))}) before this line"
 
 
-def _positions(step: J.Read) -> str:
-    simple = {"earliest-offset": "earliest", "latest-offset": "latest"}
-    start, stop = step.start.get("mode", ""), step.stop.get("mode", "unbounded")
-    if start in simple and (stop == "unbounded" or (stop == "latest-offset" and not step.streaming)):
-        ends = {} if step.streaming else {"endingOffsets": "latest"}
-        return repr({"startingOffsets": simple[start]} | ends)
-    return (
-        f"{_OFFSETS}.spark_options({_dict(step.options)}, {dict(step.start)!r}, {dict(step.stop)!r}, {step.streaming})"
-    )
+def _written(value: object, names: Mapping[str, str]) -> str:
+    """Return a value of ``lower.calls`` as Python."""
+    match value:
+        case Chain(start=Expression()):
+            return _written(value.start, names) + "".join(_call(c, names) for c in value.calls)
+        case Chain():
+            calls = [_call(c, names) for c in value.calls]
+            first = sum(isinstance(c, Attribute) for c in value.calls)  # they come first
+            return _chain(_written(value.start, names) + "".join(calls[:first]), calls[first:])
+        case Frame():
+            return names[value.step]
+        case Session():
+            return "spark"
+        case Expression():
+            return f"expr({_text(value.sql)})"
+        case Setting():
+            return _value(value.key, value.value)
+        case Code():
+            return value.text
+        case str():
+            return _text(value)
+        case list():
+            return f"[{_list([_written(v, names) for v in value])}]"
+    return json.dumps(value)
 
 
-@_print_step.register
-def _(step: J.Rows, names: Mapping[str, str]) -> str:
-    return f"spark.sql({_text(step.query)})"
-
-
-@_print_step.register
-def _(step: J.Select, names: Mapping[str, str]) -> str:
-    return _chain(names[step.input], [f".selectExpr({_list(select_texts(step))})"])
-
-
-@_print_step.register
-def _(step: J.Where, names: Mapping[str, str]) -> str:
-    return _chain(names[step.input], [f".where({_text(step.condition)})"])
-
-
-@_print_step.register
-def _(step: J.WithWatermark, names: Mapping[str, str]) -> str:
-    return _chain(names[step.input], [f".withWatermark({_text(step.column)}, {_text(step.delay)})"])
-
-
-@_print_step.register
-def _(step: J.Coalesce, names: Mapping[str, str]) -> str:
-    return _chain(names[step.input], [f".coalesce({step.tasks})"])
-
-
-@_print_step.register
-def _(step: J.WithMetadata, names: Mapping[str, str]) -> str:
-    calls = [f".withMetadata({_text(c)}, {json.dumps(m)})" for c, m in step.columns.items()]
-    return _chain(names[step.input], calls)
-
-
-@_print_step.register
-def _(step: J.GroupBy, names: Mapping[str, str]) -> str:
-    keys, aggs = _aliased(step.keys), _aliased(step.aggs)
-    made = [f".agg({aggs})"] if step.aggs else ['.agg(expr("count(1)").alias("__count"))', '.drop("__count")']
-    return _chain(names[step.input], [f".groupBy({keys})", *made])
-
-
-@_print_step.register
-def _(step: J.DropDuplicates, names: Mapping[str, str]) -> str:
-    return _chain(names[step.input], [f".dropDuplicates([{_list(step.columns)}])"])
-
-
-@_print_step.register
-def _(step: J.OrderBy, names: Mapping[str, str]) -> str:
-    keys = (f"expr({_text(sql)}).{direction}()" for sql, direction in step.sorts)
-    return _chain(names[step.input], [f".orderBy({', '.join(keys)})"])
-
-
-@_print_step.register
-def _(step: J.Limit, names: Mapping[str, str]) -> str:
-    calls = [f".offset({step.offset})"] if step.offset else []
-    return _chain(names[step.input], calls + ([f".limit({step.fetch})"] if step.fetch is not None else []))
-
-
-@_print_step.register
-def _(step: J.JoinStep, names: Mapping[str, str]) -> str:
-    left, right = names[step.left], names[step.right]
-    if step.how == "cross":
-        return f"{left}.crossJoin({right})"
-    return _chain(left, [f".join({right}, expr({_text(step.on)}), {_text(step.how)})"])
-
-
-@_print_step.register
-def _(step: J.UnionAll, names: Mapping[str, str]) -> str:
-    first, *rest = (names[p] for p in step.parts)
-    if len(rest) < _LINKS:
-        return _chain(first, [f".union({p})" for p in rest])
-    return balanced([first, *rest], lambda a, b: f"{a}.union({b})")
-
-
-def select_texts(step: J.Select) -> tuple[str, ...]:
-    """Return the arguments of ``selectExpr`` for a Select step."""
-    texts = [sql if sql == quote(name) else f"{sql} AS {quote(name)}" for name, sql in step.columns]
-    if step.generator is not None:
-        sql, as_names = step.generator
-        texts.append(f"{sql} AS ({', '.join(map(quote, as_names))})")
-    return tuple(texts)
+def _call(call: Attribute | Call, names: Mapping[str, str]) -> str:
+    if isinstance(call, Attribute):
+        return f".{call.name}"
+    items = [_written(a, names) for a in call.args]
+    match call.named:
+        case Code():
+            items.append(f"**{call.named.text}")
+        case Mapping():
+            items += [f"{k}={v if isinstance(v, bool) else _written(v, names)}" for k, v in call.named.items()]
+    return f".{call.method}({_list(items)})"
 
 
 def _print_write(job: J.SparkJob, write: J.Write, names: Mapping[str, str]) -> str:
     source = names[write.input]
-    if write.on_driver:
-        writers, kinds = (f"__import__('flinkddl.{m}', fromlist=[''])" for m in ("runtime.job.writers", "lower.job"))
-        call = f"{writers}.start_write(spark, {source}, {kinds}.Write(**{_fields(write)}))"
-        return f"*{call}" if job.streaming else call
-    sink = [f".format({_text(write.format)})"]
-    options = [f".option({_text(k)}, {_value(k, v)})" for k, v in sorted(write.options.items())]
-    if write.writer:
-        tasks, told = (
-            "__import__('flinkddl.runtime.job.tasks', fromlist=[''])",
-            f"{_text(write.writer)}, {_dict(write.options)}",
-        )
-        if not job.streaming:
-            return f"{tasks}.by_tasks({source}, {told})"
-        sink, options = [f".foreachBatch({tasks}.batches({source}, {told}))"], []
-    if write.partitions:
-        dynamic = [] if job.streaming else ['.option("partitionOverwriteMode", "dynamic")']
-        options += [*dynamic, f".partitionBy({', '.join(map(_text, write.partitions))})"]
+    tasks = "__import__('flinkddl.runtime.job.tasks', fromlist=[''])"
+    told = f"{source}, {_text(write.writer)}, {_dict(write.options)}"
     if not job.streaming:
-        mode = "overwrite" if write.overwrite else "append"
-        return _chain(source, [".write", *sink, *options, f'.mode("{mode}")', ".save()"])
-    trigger, value = job.trigger
-    argument = value.capitalize() if value in ("true", "false") else _text(value)
-    calls = [".writeStream", *sink, *options, f".outputMode({_text(write.mode)})"]
-    location = f"os.path.join(work, {_text(folder_name(write.name))})"
-    calls += [f'.option("checkpointLocation", {location})', f".queryName({_text(write.name)})"]
-    return _chain(source, [*calls, f".trigger({trigger}={argument})", ".start()"])
+        if write.writer:
+            return f"{tasks}.by_tasks({told})"
+        if write.on_driver:
+            return f"{_WRITERS}.run_write({source}, {_write_text(write)})"
+        return _written(write_calls(write), names)
+    if write.on_driver:
+        return f"driver_sinks[{_text(write.name)}].start({trigger_of(job)!r}, {_location(write)})"
+    take = Code(f"{tasks}.batches({told})") if write.writer else None
+    return _written(query_calls(write, trigger_of(job), Code(_location(write)), take), names)
 
 
-def _fields(write: J.Write) -> str:
-    return repr({f.name: getattr(write, f.name) for f in fields(write)} | {"options": dict(write.options)})
+def _location(write: J.Write) -> str:
+    return f"os.path.join(work, {_text(folder_name(write.name))})"
 
 
-def _aliased(columns: tuple[J.Named, ...]) -> str:
-    items = [f"expr({_text(sql)}).alias({_text(name)})" for name, sql in columns]
+def _write_text(write: J.Write) -> str:
+    values = {f.name: getattr(write, f.name) for f in fields(write)} | {"options": dict(write.options)}
+    return f"{_JOB}.Write(**{values!r})"
+
+
+def _list(items: Sequence[str]) -> str:
     one = ", ".join(items)
-    return one if len(one) < _WIDTH - 20 else "\n        " + ",\n        ".join(items) + ",\n    "
-
-
-def _list(texts: Iterable[str]) -> str:
-    items = [_text(t) for t in texts]
-    one = ", ".join(items)
-    return one if len(one) < _WIDTH - 20 else "\n        " + ",\n        ".join(items) + ",\n    "
+    return one if len(items) < 2 or len(one) < _WIDTH - 20 else "\n        " + ",\n        ".join(items) + ",\n    "
 
 
 def _chain(start: str, calls: list[str]) -> str:
@@ -440,11 +414,18 @@ def _job(job: J.SparkJob) -> dict[str, object]:
 
 
 def _steps(job: J.SparkJob) -> list[dict[str, object]]:
-    return [{"kind": type(s).__name__.removesuffix("Step")} | asdict(s) for s in job.steps]
+    return [
+        {"kind": type(s).__name__.removesuffix("Step")} | {f.name: getattr(s, f.name) for f in fields(s)}
+        for s in job.steps
+    ]
 
 
 def _plain(value: object, key: str = "") -> object:
     match value:
+        case J.StateCall():
+            return value.sql
+        case J.SortKey():
+            return asdict(value)
         case Mapping():
             return {str(k): _plain(v, str(k)) for k, v in value.items()}
         case list() | tuple():

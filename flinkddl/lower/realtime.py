@@ -46,7 +46,7 @@ def blocker(step: Step) -> str | None:
             return f"reads from '{step.format}', real-time mode from Kafka only"
         case GroupBy() if any(name == WINDOW for name, _ in step.keys):
             return "gives a window out once, when the watermark closes it; real-time mode gives out every change"
-        case GroupBy() if any(sql.startswith("flinkddl.") for _, sql in step.aggs):
+        case GroupBy() if step.state_calls:
             return "compares each group with what it was before the batch, and real-time mode has no such batches"
         case JoinStep():
             return "joins two streams, which real-time mode does not"

@@ -16,11 +16,13 @@ from flinkddl.catalog.settings import Settings
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
 from flinkddl.lower.batch import lower
+from flinkddl.lower.calls import calls_of
 from flinkddl.lower.context import Lowering
-from flinkddl.lower.job import GroupBy, JoinStep, Limit, OrderBy, Rows, Select, UnionAll, Where
+from flinkddl.lower.job import Rows, Select
 from flinkddl.plan.builder import plan_query
 from flinkddl.plan.context import Context
 from flinkddl.plan.scope import Session
+from flinkddl.runtime.job.steps import perform
 from flinkddl.sqltypes import Root
 from tests.conformance.known import known
 from tests.conformance.outcome import Outcome
@@ -238,38 +240,5 @@ def _rows(prepared: Prepared, spark: Any) -> list[list[Any]]:
         return [list(r) for r in spark.sql(prepared.text).collect()]
     frames: dict[str, Any] = {}
     for step in prepared.steps:
-        frames[step.name] = _frame(step, frames, spark)
+        frames[step.name] = perform(calls_of(step), spark, frames)
     return [list(r) for r in frames[prepared.last].selectExpr(*prepared.columns).collect()]
-
-
-def _frame(step: Any, frames: dict[str, Any], spark: Any) -> Any:
-    from pyspark.sql import functions as F
-
-    match step:
-        case Rows():
-            return spark.sql(step.query)
-        case Select():
-            columns = [f"{e} AS `{n}`" for n, e in step.columns]
-            if step.generator is not None:
-                text, names = step.generator
-                columns.append(f"{text} AS ({', '.join(f'`{n}`' for n in names)})")
-            return frames[step.input].selectExpr(*columns)
-        case Where():
-            return frames[step.input].where(step.condition)
-        case GroupBy():
-            aggs = [F.expr(e).alias(n) for n, e in step.aggs] or [F.lit(1).alias("__none")]
-            return frames[step.input].groupBy(*(F.expr(e).alias(n) for n, e in step.keys)).agg(*aggs)
-        case OrderBy():
-            name = f"v_{step.input}"
-            frames[step.input].createOrReplaceTempView(name)
-            return spark.sql(f"SELECT * FROM {name} ORDER BY {', '.join(step.keys)}")
-        case Limit():
-            return frames[step.input].limit(step.fetch)
-        case UnionAll():
-            first, *rest = (frames[p] for p in step.parts)
-            for frame in rest:
-                first = first.union(frame)
-            return first
-        case JoinStep():
-            return frames[step.left].join(frames[step.right], F.expr(step.on), step.how)
-    raise NotImplementedError(type(step).__name__)

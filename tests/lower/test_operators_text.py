@@ -48,6 +48,17 @@ def test_a_ttl_is_said() -> None:
     ] * 2
 
 
+LOOK_UP = """
+CREATE TABLE d (k STRING, n INT) WITH ('connector' = 'jdbc', 'url' = 'jdbc:h2:mem:x', 'table-name' = 'd');
+INSERT INTO p SELECT o.k, d.n FROM (SELECT *, PROCTIME() AS p FROM o) AS o
+  JOIN d FOR SYSTEM_TIME AS OF o.p AS d ON o.k = d.k;
+"""
+
+
+def test_a_lookup_keeps_nothing() -> None:
+    assert [o.state for o in found(LOOK_UP) if o.text.startswith("LookupJoin")] == [""]
+
+
 def test_a_local_sink_is_not() -> None:
     out = found("INSERT INTO p SELECT k, v FROM o;")
     assert out[0].blocked == "writes through 'flinkddl.print'"

@@ -317,7 +317,7 @@ def test_a_batch_job_writes_to_kafka_and_takes_every_step_kind(
         J.GroupBy(name="distinct", input="twice", keys=(("a", "a"), ("c", "c")), aggs=()),
         J.Rows(name="names", query="SELECT 1 AS id, 'one' AS name"),
         J.JoinStep(name="j", left="distinct", right="names", on="a = id", how="left"),
-        J.OrderBy(name="o", input="j", keys=("a DESC NULLS LAST", "c")),
+        J.OrderBy(name="o", input="j", keys=(J.SortKey("a", descending=True, nulls_first=False), J.SortKey("c"))),
         J.Limit(name="l", input="o", fetch=2),
         J.Select(name="out", input="l", columns=(("value", "to_json(struct(a, c, name))"),)),
     )

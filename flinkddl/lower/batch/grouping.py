@@ -20,7 +20,7 @@ from flinkddl.lower.batch.base import (
 )
 from flinkddl.lower.batch.lateness import drop_late, late_possible
 from flinkddl.lower.context import SEQUENCE, Rel
-from flinkddl.lower.job import DropDuplicates, Limit, OrderBy
+from flinkddl.lower.job import DropDuplicates, Limit, OrderBy, SortKey
 from flinkddl.plan.nodes import Aggregate, Sort
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def lower_sort(node: Sort, ctx: Lowering, want: Want) -> Rel:
     rel = lower_node(node.input, ctx, want.with_(sequence=True, watermark=late))
     if late:
         rel = drop_late(rel, node.order[0].index, ctx)
-    keys = [text.sort_key(k, rel) for k in node.order]
-    step = ctx.add(OrderBy(name=ctx.fresh("sort"), input=rel.step, keys=(*keys, SEQUENCE), note="Sort")).name
+    keys = (*(SortKey(rel.sql(k.index), k.descending, k.nulls_first) for k in node.order), SortKey(SEQUENCE))
+    step = ctx.add(OrderBy(name=ctx.fresh("sort"), input=rel.step, keys=keys, note="Sort")).name
     if limited:
         step = ctx.add(Limit(name=ctx.fresh("limit"), input=step, fetch=node.fetch, offset=node.offset)).name
     return rel.with_(step=step)

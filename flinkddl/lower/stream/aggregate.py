@@ -12,10 +12,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.lower.context import DELETED, VERSION, Rel
+from flinkddl.lower.job import StateCall
 from flinkddl.lower.stream.base import Want, group, lower_node, lowers, names_of, select, where
 from flinkddl.lower.stream.calls import Registry, narrow, needs_order, plan_call
 from flinkddl.lower.stream.kinds import KEY, PAIR, arrival, drop_unchanged, family, to_delta, unpack, weight
-from flinkddl.lower.stream.ttl import must_forget, suffix
+from flinkddl.lower.stream.ttl import hinted_ttl, must_forget
 from flinkddl.plan.nodes import Aggregate
 from flinkddl.sqltypes import Root, quote, spark_type
 
@@ -91,7 +92,8 @@ def accumulate(
     """Add the GROUP BY whose column ``__pair`` holds the accumulators; returns its step and how to finish each call."""
     registry = Registry()
     finishes = [plan_call(c, rel, registry) for c in aggs]
-    call = f"flinkddl.{family(ctx)}_aggregate{suffix(ctx, ttl)}({weight(rel)}, {arrival(rel)}, {registry.struct()})"
+    args = (weight(rel), arrival(rel), registry.struct())
+    call = StateCall(family(ctx), "aggregate", args, hinted_ttl(ctx, ttl))
     # a GROUP BY without keys has one group: a constant key keeps it out of Spark's global aggregate, which
     # gives a row for no input
     named = list(keys) or [(f"{KEY}0", "0")]

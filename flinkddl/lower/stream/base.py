@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from flinkddl.lower.context import Lowering
-    from flinkddl.lower.job import Named
+    from flinkddl.lower.job import Agg, Named
     from flinkddl.plan.nodes import Field, Node
 
 
@@ -126,7 +126,7 @@ def explode(
     return ctx.add(Select(name=ctx.fresh(prefix), input=step, columns=tuple(keep), generator=generator, note=note)).name
 
 
-def group(step: str, keys: Sequence[Named], aggs: Sequence[Named], ctx: Lowering, prefix: str, note: str) -> str:
+def group(step: str, keys: Sequence[Named], aggs: Sequence[Agg], ctx: Lowering, prefix: str, note: str) -> str:
     """Add a GroupBy, with the state TTL of the session; returns the step's name."""
     calls = timed(aggs, keys, ctx)
     return ctx.add(GroupBy(name=ctx.fresh(prefix), input=step, keys=tuple(keys), aggs=calls, note=note)).name

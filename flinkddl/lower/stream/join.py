@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.lower.context import SEQUENCE, WEIGHT, WINDOW, Rel
 from flinkddl.lower.expressions import condition_to_spark
-from flinkddl.lower.job import JoinStep, UnionAll
+from flinkddl.lower.job import JoinStep, StateCall, UnionAll
 from flinkddl.lower.stream.base import (
     Want,
     explode,
@@ -33,7 +33,7 @@ from flinkddl.lower.stream.base import (
     where,
 )
 from flinkddl.lower.stream.kinds import KEY, arrival, family, single, to_delta, weight
-from flinkddl.lower.stream.ttl import SPARKS_JOIN, must_forget, suffix
+from flinkddl.lower.stream.ttl import hinted_ttl, must_forget
 from flinkddl.plan.nodes import Join
 from flinkddl.plan.rex import Call, InputRef, conjunction, conjuncts
 from flinkddl.sqltypes import quote, spark_type
@@ -134,8 +134,17 @@ def native(left: Rel, right: Rel, keys: Sequence[tuple[int, int]], ctx: Lowering
     """Spark's own stream-stream inner join; over deltas the weights multiply."""
     one, two = sides(left, right, ctx)
     on = " AND ".join(_equal(one, two, a, b, *safe[i : i + 1]) for i, (a, b) in enumerate(keys))
-    joined = JoinStep(name=ctx.fresh("join"), left=one.step, right=two.step, on=on, how="inner", note=SPARKS_JOIN)
-    step = ctx.add(joined).name
+    step = ctx.add(
+        JoinStep(
+            name=ctx.fresh("join"),
+            left=one.step,
+            right=two.step,
+            on=on,
+            how="inner",
+            keeps="for ever",
+            note="Join, Spark's own",
+        )
+    ).name
     rel = Rel(step, (*one.columns, *two.columns), (*one.fields, *two.fields))
     if left.kind == right.kind == "append":
         return rel
@@ -171,7 +180,7 @@ def multiset(
     window = [(WINDOW, WINDOW)] * windowed
     step = _tagged(left, right, keys, ctx, windowed, safe)
     named = [*window, *((f"{KEY}{i}", f"{KEY}{i}") for i in range(max(1, len(keys)))), ("__salt", "__salt")]
-    call = f"flinkddl.{family(ctx)}_{kind}{suffix(ctx, *ttl)}(__w, __match, __l, __r)"
+    call = StateCall(family(ctx), kind, ("__w", "__match", "__l", "__r"), hinted_ttl(ctx, *ttl))
     step = group(step, named, [("__rows", call)], ctx, f"{kind}_join", f"Join {kind}: live rows of both sides per key")
     step = explode(step, window, "__rows", ("__a", "__b", WEIGHT), ctx, "pairs")
     nl, nr = len(left.fields), 0 if kind in ("semi", "anti") else len(right.fields)
@@ -286,7 +295,8 @@ def _lonely(
         (n, f"CAST({n} AS TIMESTAMP_NTZ)" if is_rowtime(f.type) else n) for n, f in zip(names, side.fields, strict=True)
     ]
     # weight 1: the group itself never vanishes, its two sums say everything
-    counts = f"flinkddl.{family(ctx)}_aggregate{suffix(ctx, ttl)}(1L, 0L, named_struct('sum:0', __m, 'sum:1', __j))"
+    sums = ("1L", "0L", "named_struct('sum:0', __m, 'sum:1', __j)")
+    counts = StateCall(family(ctx), "aggregate", sums, hinted_ttl(ctx, ttl))
     step = group(step, [*window, *plain], [("__pair", counts)], ctx, "presence", "Join: rows and their matches")
     step = where(step, "__pair IS NOT NULL", ctx, "touched")
 

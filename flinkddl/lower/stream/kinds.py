@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.lower.context import DELETED, NEW, OLD, SEQUENCE, VERSION, WEIGHT, Rel
+from flinkddl.lower.job import StateCall
 from flinkddl.lower.stream.base import (
     comparable,
     explode,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flinkddl.lower.context import Lowering
-    from flinkddl.lower.job import Named
+    from flinkddl.lower.job import Family, Named
     from flinkddl.plan.nodes import Field
 
 PAIR = "__pair"
@@ -60,7 +61,7 @@ def in_turn(rel: Rel, ctx: Lowering) -> tuple[Rel, str]:
     return rel.with_(step=extend(rel, [(TURN, "unix_millis(current_timestamp())")], ctx, "in_turn")), TURN
 
 
-def family(ctx: Lowering) -> str:
+def family(ctx: Lowering) -> Family:
     """Return which of our functions fit the output mode: changes, or all at once when a window fires."""
     return "final" if ctx.output_mode == "append" else "retract"
 
@@ -89,7 +90,8 @@ def normalise(rel: Rel, ctx: Lowering) -> Rel:
     """Bring an ``upsert`` relation to ``pair``."""
     keys = [(f"{KEY}{i}", rel.sql(k)) for i, k in enumerate(rel.key)]
     row = struct(map(quote, rel.columns))
-    latest = f"flinkddl.retract_latest({DELETED}, named_struct('o', named_struct('a', {VERSION}), 'r', {row}))"
+    entry = f"named_struct('o', named_struct('a', {VERSION}), 'r', {row})"
+    latest = StateCall("retract", "latest", (DELETED, entry))
     step = group(rel.step, keys, [(PAIR, latest)], ctx, "normalise", "ChangelogNormalize: newest row per key")
     return unpack(step, rel.fields, ctx, rel.key, f"{PAIR}.s.a" if rel.sequence else None)
 
@@ -154,7 +156,7 @@ def to_pair(rel: Rel, key: tuple[int, ...], ctx: Lowering) -> Rel:
     keys = [(f"{KEY}{i}", rel.sql(k)) for i, k in enumerate(key)]
     row = struct(map(quote, rel.columns))
     calls = f"named_struct('last:0', named_struct('v', {row}))"
-    latest = f"flinkddl.retract_aggregate({weight(rel)}, {order}, {calls})"
+    latest = StateCall("retract", "aggregate", (weight(rel), order, calls))
     step = group(rel.step, keys, [(PAIR, latest)], ctx, "materialise", "SinkUpsertMaterializer: last row per key")
     step = where(step, f"{PAIR} IS NOT NULL", ctx, "changed")
     bare = f"named_struct('o', {PAIR}.o.`last:0`, 'n', {PAIR}.n.`last:0`, 's', {PAIR}.s)"
@@ -171,7 +173,7 @@ def last_changes(rel: Rel, key: tuple[int, ...], ctx: Lowering) -> Rel:
     keys = [(f"{KEY}{i}", rel.sql(k)) for i, k in enumerate(key)]
     version = f"named_struct('a0', {arrival(rel)}, 'a1', {weight(rel)})"
     row = struct(map(quote, rel.columns))
-    call = f"flinkddl.retract_latest({WEIGHT} < 0, named_struct('o', {version}, 'r', {row}))"
+    call = StateCall("retract", "latest", (f"{WEIGHT} < 0", f"named_struct('o', {version}, 'r', {row})"))
     step = group(rel.step, keys, [(PAIR, call)], ctx, "last_change", "sink without materializer: last change per key")
     return unpack(step, rel.fields, ctx, key)
 
@@ -185,9 +187,11 @@ def first_rows(rel: Rel, key: tuple[int, ...], ctx: Lowering, *, unequal_fails: 
     row = struct(map(quote, rel.columns))
     note = f"sink: ON CONFLICT DO {'ERROR' if unequal_fails else 'NOTHING'}"
     if not unequal_fails:
-        call = f"flinkddl.retract_latest(false, named_struct('o', named_struct('d0', {arrival(rel)}), 'r', {row}))"
+        entry = f"named_struct('o', named_struct('d0', {arrival(rel)}), 'r', {row})"
+        call = StateCall("retract", "latest", ("false", entry))
         return unpack(group(rel.step, keys, [(PAIR, call)], ctx, "first", note), rel.fields, ctx, key)
-    call = f"flinkddl.retract_aggregate(1L, {arrival(rel)}, named_struct('darray:0', named_struct('v', {row})))"
+    rows = f"named_struct('darray:0', named_struct('v', {row}))"
+    call = StateCall("retract", "aggregate", ("1L", arrival(rel), rows))
     step = where(group(rel.step, keys, [(PAIR, call)], ctx, "first", note), f"{PAIR} IS NOT NULL", ctx, "changed")
     text = "Primary key constraint violation: multiple distinct records with the same primary key detected"
     one = f"IF(size({PAIR}.n.`darray:0`) > 1, raise_error('{text}'), get({PAIR}.n.`darray:0`, 0))"

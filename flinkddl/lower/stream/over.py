@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.lower.context import WATERMARK, WEIGHT, Rel
+from flinkddl.lower.job import StateCall
 from flinkddl.lower.lateness import drop_late, late_possible
 from flinkddl.lower.rowtime import without_null
 from flinkddl.lower.stream.aggregate import key_text
@@ -44,7 +45,7 @@ def lower_over(node: Over, ctx: Lowering, want: Want) -> Rel:
     row = f"named_struct('o', {_order(node, rel)}, {parts})"
     by_rows = str(proctime or _by_rows(node, rel)).lower()
     preceding = "CAST(NULL AS BIGINT)" if node.preceding is None else f"{_preceding(node, rel)}L"
-    call = f"flinkddl.retract_over({weight(rel)}, {arrival(rel)}, {by_rows}, {preceding}, {row})"
+    call = StateCall("retract", "over", (weight(rel), arrival(rel), by_rows, preceding, row))
     step = group(rel.step, keys, [("__rows", call)], ctx, "over", "OverAggregate: rows of a partition in order")
     step = explode(step, [], "__rows", ("__r", "__v", WEIGHT), ctx, "changes")
     n = len(rel.fields)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.context import SEQUENCE
-from flinkddl.lower.job import DropDuplicates
+from flinkddl.lower.job import DropDuplicates, StateCall
 from flinkddl.lower.lateness import drop_late, late_possible
 from flinkddl.lower.partitions import above_timed
 from flinkddl.lower.stream.aggregate import key_text
@@ -82,11 +82,9 @@ def places(
     columns = (*rel.columns, *([SEQUENCE] * sequence))
     row = f"named_struct('o', {order_struct(rel, node.order)}, 'r', {struct(map(quote, columns))})"
     grows = str(rel.kind == "append").lower()
-    call = (
-        f"flinkddl.{family(ctx)}_top({weight(rel)}, {arrival(rel)}, {node.start}L, {last_place(rel, node)}, "
-        f"{str(node.with_rank).lower()}, {grows}, {row})"
-    )
-    return group(rel.step, keys, [("__rows", call)], ctx, prefix, note)
+    ends = (f"{node.start}L", last_place(rel, node))
+    args = (weight(rel), arrival(rel), *ends, str(node.with_rank).lower(), grows, row)
+    return group(rel.step, keys, [("__rows", StateCall(family(ctx), "top", args))], ctx, prefix, note)
 
 
 def last_place(rel: Rel, node: Rank) -> str:
@@ -191,7 +189,7 @@ def _latest(rel: Rel, node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
     time = [] if node.proctime else [f"'{letter}0', {key_text(rel, node.order)}"]
     version = struct_of(*time, f"'{letter}1', {arrival(rel)}")
     row = struct(map(quote, rel.columns))
-    call = f"flinkddl.retract_latest(false, named_struct('o', {version}, 'r', {row}))"
+    call = StateCall("retract", "latest", ("false", f"named_struct('o', {version}, 'r', {row})"))
     note = f"Deduplicate: {'last' if node.keep_last else 'first'} row per key"
     step = group(rel.step, keys, [(PAIR, call)], ctx, "latest", note)
     return unpack(step, rel.fields, ctx, node.keys, f"{PAIR}.s.`{letter}1`" if want.sequence else None)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.context import SEQUENCE, WATERMARK, WINDOW
+from flinkddl.lower.job import StateCall
 from flinkddl.lower.lateness import late_possible
 from flinkddl.lower.rowtime import without_null
 from flinkddl.lower.session_fold import TIME, fold
@@ -58,7 +59,7 @@ def session_rows(
     row = f"named_struct({members})"
     types = [spark_type(f.type) for f in rel.fields] + ["BIGINT"] * len(tail)
     row_type = f"STRUCT<{','.join(f'{n}:{t}' for (n, _), t in zip(items, types, strict=True))}>"
-    call = f"flinkddl.final_aggregate(1L, {SEQUENCE}, named_struct('array:0', named_struct('v', {row})))"
+    call = StateCall("final", "aggregate", ("1L", SEQUENCE, f"named_struct('array:0', named_struct('v', {row}))"))
     step = group(rel.step, by, [(PAIR, call)], ctx, "sessions", "SESSION: rows kept until the session is closed")
     kept = f"CAST({PAIR}.n.`array:0` AS ARRAY<{row_type}>)"
     step = explode(

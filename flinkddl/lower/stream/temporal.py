@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.context import DELETED, NEW, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.lower.expressions import condition_to_spark, to_spark
-from flinkddl.lower.job import JoinStep, UnionAll
+from flinkddl.lower.job import JoinStep, StateCall, UnionAll
 from flinkddl.lower.stream.aggregate import key_text
 from flinkddl.lower.stream.base import (
     PLAIN,
@@ -36,6 +36,7 @@ from flinkddl.lower.stream.base import (
 )
 from flinkddl.lower.stream.join import common, join, plain, sides, struct_type
 from flinkddl.lower.stream.kinds import KEY, arrival, to_delta, weight
+from flinkddl.lower.stream.ttl import must_forget
 from flinkddl.plan.nodes import (
     Deduplicate,
     Filter,
@@ -80,7 +81,8 @@ def lower_interval_join(node: IntervalJoin, ctx: Lowering, want: Want) -> Rel:
     left = to_delta(lower_node(node.left, ctx), ctx)
     right = to_delta(lower_node(node.right, ctx), ctx)
     appends = left.kind == right.kind == "append"
-    if not appends or (ctx.output_mode == "update" and node.kind != "inner"):
+    kept = node.proctime and must_forget(ctx, span=node.span)  # no watermark ever empties Spark's own
+    if not appends or kept or (ctx.output_mode == "update" and node.kind != "inner"):
         return join(left, right, regular(node), ctx, want)
     if node.proctime and node.kind != "inner":
         message = f"a {node.kind.upper()} interval join over processing time is not available on a stream"
@@ -107,6 +109,7 @@ def lower_interval_join(node: IntervalJoin, ctx: Lowering, want: Want) -> Rel:
             right=two.step,
             on=" AND ".join(on),
             how=_HOW[node.kind],
+            keeps="for ever" if node.proctime else "until the watermark",
             note="IntervalJoin, Spark's own",
         )
     )
@@ -188,6 +191,7 @@ def _final(node: TemporalJoin, left: Rel, right: Rel, right_time: int, ctx: Lowe
         right=version_step,
         on=" AND ".join(on),
         how="inner",
+        keeps="until the watermark",
         note="TemporalJoin: versions not newer than the row",
     )
     ctx.add(met)
@@ -222,7 +226,7 @@ def _corrected(node: TemporalJoin, left: Rel, right: Rel, right_time: int, ctx: 
         parts.append(select(rel.step, named, ctx, ("rows", "versions")[side]))
     both = ctx.add(UnionAll(name=ctx.fresh("timeline"), parts=tuple(parts), note="TemporalJoin")).name
     keys = [(f"{KEY}{i}", f"{KEY}{i}") for i in range(len(node.keys))]
-    call = "flinkddl.retract_over(__w, __s, true, CAST(NULL AS BIGINT), __entry)"
+    call = StateCall("retract", "over", ("__w", "__s", "true", "CAST(NULL AS BIGINT)", "__entry"))
     step = group(both, keys, [("__rows", call)], ctx, "as_of", "TemporalJoin: last version carried down, corrected")
     step = explode(step, [], "__rows", ("__r", "__x", WEIGHT), ctx, "changes")
     step = where(step, "__r.l IS NOT NULL", ctx, "left_rows")

@@ -7,11 +7,12 @@ start again from zero, and the user is told; ``flinkddl.state.ttl.strict`` uses 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.context import WINDOW
-from flinkddl.lower.job import DropDuplicates, GroupBy, JoinStep
+from flinkddl.lower.job import DropDuplicates, GroupBy, JoinStep, StateCall
 from flinkddl.plan.nodes import Aggregate, Join
 
 if TYPE_CHECKING:
@@ -20,13 +21,10 @@ if TYPE_CHECKING:
     from flinkddl.catalog.settings import Settings
     from flinkddl.diagnostics import Bag, Span
     from flinkddl.lower.context import Lowering
-    from flinkddl.lower.job import Named, Step
+    from flinkddl.lower.job import Agg, Named, Step
     from flinkddl.plan.nodes import Node, Sink
 
 STRICT = "flinkddl.state.ttl.strict"
-SPARKS_JOIN = "Join, Spark's own"
-_FUNCTION = "flinkddl.retract_"
-_MARK = "_ttl_"
 
 
 def state_ttl(config: Settings) -> int:
@@ -49,11 +47,10 @@ def must_forget(ctx: Lowering, *hints: int | None, span: Span | None = None) -> 
     return True
 
 
-def suffix(ctx: Lowering, *hints: int | None) -> str:
-    """Return what makes one of our functions forget: by a hint per side, else by ``table.exec.state.ttl``."""
+def hinted_ttl(ctx: Lowering, *hints: int | None) -> tuple[int, ...]:
+    """Return the TTL of a StateCall with a hint per side, else ``table.exec.state.ttl``; () where there is no hint."""
     common = state_ttl(ctx.config)
-    lives = [common if h is None else h for h in hints]
-    return _MARK + "_".join(map(str, lives)) if any(h is not None for h in hints) else ""
+    return tuple(common if h is None else h for h in hints) if any(h is not None for h in hints) else ()
 
 
 def hinted(node: Node) -> bool:
@@ -62,19 +59,18 @@ def hinted(node: Node) -> bool:
     return bool(own) or any(hinted(i) for i in node.inputs)
 
 
-def timed(aggs: Sequence[Named], keys: Sequence[Named], ctx: Lowering) -> tuple[Named, ...]:
+def timed(aggs: Sequence[Agg], keys: Sequence[Named], ctx: Lowering) -> tuple[Agg, ...]:
     """Return the calls of a GROUP BY with ``table.exec.state.ttl``; a window lives as long as its watermark says."""
     ttl = state_ttl(ctx.config)
     if not ttl or any(name == WINDOW for name, _ in keys):
         return tuple(aggs)
-    return tuple((name, _with_ttl(sql, ttl)) for name, sql in aggs)
+    return tuple((name, _with_ttl(agg, ttl)) for name, agg in aggs)
 
 
-def _with_ttl(sql: str, ttl: int) -> str:
-    name, _, rest = sql.partition("(")
-    if not name.startswith(_FUNCTION) or _MARK in name:
-        return sql
-    return f"{name}{_MARK}{ttl}({rest}"
+def _with_ttl(agg: str | StateCall, ttl: int) -> str | StateCall:
+    if isinstance(agg, StateCall) and agg.family == "retract" and not agg.ttl:
+        return replace(agg, ttl=(ttl,))
+    return agg
 
 
 def note_kept(steps: Iterable[Step], sinks: Iterable[Sink], config: Settings, bag: Bag) -> None:
@@ -89,15 +85,14 @@ def note_kept(steps: Iterable[Step], sinks: Iterable[Sink], config: Settings, ba
 
 def forgets(step: Step) -> bool:
     """Whether a step's state has a TTL."""
-    return isinstance(step, GroupBy) and any(_MARK in sql.partition("(")[0] for _, sql in step.aggs)
+    return isinstance(step, GroupBy) and any(call.ttl for call in step.state_calls)
 
 
 def keeps_for_ever(step: Step) -> bool:
     """Whether a step is a stateful operator of Spark's own that nothing but a watermark empties, and it has none."""
     match step:
         case GroupBy():
-            windowed = any(name == WINDOW for name, _ in step.keys)
-            return not windowed and not any(sql.startswith("flinkddl.") for _, sql in step.aggs)
+            return not step.state_calls and all(name != WINDOW for name, _ in step.keys)
         case JoinStep():
-            return step.note == SPARKS_JOIN
+            return step.keeps == "for ever"
     return isinstance(step, DropDuplicates)

@@ -15,8 +15,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.lower import job as J
+from flinkddl.lower.calls import LATEST
 from flinkddl.runtime.job.progress import offsets_in
-from flinkddl.runtime.job.steps import LATEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

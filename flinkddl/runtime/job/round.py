@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.lower.calls import trigger_of
 from flinkddl.runtime.job.idle import IdlePartitions
 from flinkddl.runtime.job.steps import build_frames
-from flinkddl.runtime.job.writers import trigger_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ class Round:
 
     def start(self, trigger: Mapping[str, Any] | None = None) -> None:
         """Start all queries, by the job's trigger or another. Raises JobFailed when Spark refuses one."""
-        self._held.queries.trigger = trigger or trigger_arguments(self._held.job.trigger)
+        self._held.queries.trigger = trigger or trigger_of(self._held.job)
         for write in self._held.job.writes:
             self.start_write(write)
 

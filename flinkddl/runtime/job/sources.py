@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower import job as J
+from flinkddl.lower.calls import read_calls
 from flinkddl.lower.context import TICK
 from flinkddl.lower.fingerprint import digest
 from flinkddl.lower.partitions import LIMIT, NAMED_SOURCES, Places, apart, share, source_name, split
 from flinkddl.runtime.job.offset_order import raised
+from flinkddl.runtime.job.steps import perform
 from flinkddl.runtime.kafka.admin import KafkaAdmin, Offsets
 from flinkddl.runtime.kafka.offsets import (
     EARLIEST,
@@ -175,17 +177,10 @@ class Sources:
             return self._open_written(spark, step)
         if step.fixed and step.name in self.places:  # a branch keeps to its partition anyway
             step = replace(step, options=assigned(step.options, self.places[step.name]))
-        reader: Any = spark.readStream if step.streaming else spark.read
-        reader = self._named(step, reader.format(step.opened))
-        if step.schema is not None:
-            reader = reader.schema(step.schema)
-        options = dict(step.options)
-        if step.format == "kafka":
-            options |= self._positions(step)
-        for key, value in options.items():
-            reader = reader.option(key, value)
+        positions = self._positions(step) if step.format == "kafka" else {}
+        opening = read_calls(step, step.options, source_name(step.name) if self.named else "", positions)
         try:
-            frame: DataFrame = reader.load()
+            frame: DataFrame = perform(opening, spark, {})
         except Exception as error:
             raise missing(step, error) or error from error
         stops = self.stops.get(step.source or step.name)

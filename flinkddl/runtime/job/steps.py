@@ -1,15 +1,13 @@
-"""The steps of a SparkJob as DataFrames: one function a step kind, each a plain call of the DataFrame API."""
+"""The steps of a SparkJob as DataFrames: the calls of ``lower.calls``, performed."""
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.deep import balanced
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.secrets import scrub, secrets_in
 from flinkddl.lower import job as J
-from flinkddl.sqltypes import quote
+from flinkddl.lower.calls import Attribute, Call, Chain, Expression, Frame, Session, Setting, calls_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Frames = dict[str, Any]
-LATEST = "latest"  # in the metrics of an observed watermark: the latest time of the batch, in microseconds
 
 
 def build_frames(spark: SparkSession, job: J.SparkJob, read: Callable[[SparkSession, J.Read], DataFrame]) -> Frames:
@@ -25,7 +22,9 @@ def build_frames(spark: SparkSession, job: J.SparkJob, read: Callable[[SparkSess
     frames: Frames = {}
     for step in job.steps:
         try:
-            frames[step.name] = read(spark, step) if isinstance(step, J.Read) else apply_step(step, spark, frames)
+            frames[step.name] = (
+                read(spark, step) if isinstance(step, J.Read) else perform(calls_of(step), spark, frames)
+            )
         except FlinkDdlError:
             raise
         except Exception as error:
@@ -35,91 +34,29 @@ def build_frames(spark: SparkSession, job: J.SparkJob, read: Callable[[SparkSess
     return frames
 
 
-@singledispatch
-def apply_step(step: J.Step, spark: SparkSession, frames: Mapping[str, DataFrame]) -> DataFrame:
-    """Return the DataFrame of one step over those of its inputs."""
-    raise TypeError(type(step).__name__)
+def perform(value: Any, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
+    """Return what a value of ``lower.calls`` stands for."""
+    match value:
+        case Chain():
+            made = perform(value.start, spark, frames)
+            for call in value.calls:
+                made = _performed(call, made, spark, frames)
+            return made
+        case Frame():
+            return frames[value.step]
+        case Session():
+            return spark
+        case Expression():
+            from pyspark.sql.functions import expr
+
+            return expr(value.sql)
+        case Setting():
+            return value.value
+    return value
 
 
-@apply_step.register(J.Rows)
-def _(step: J.Rows, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
-    return spark.sql(step.query)
-
-
-@apply_step.register(J.Select)
-def _(step: J.Select, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
-    texts = [f"{sql} AS {quote(name)}" for name, sql in step.columns]
-    if step.generator is not None:
-        sql, names = step.generator
-        texts.append(f"{sql} AS ({', '.join(map(quote, names))})")
-    return frames[step.input].selectExpr(*texts)
-
-
-@apply_step.register(J.Where)
-def _(step: J.Where, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
-    return frames[step.input].where(step.condition)
-
-
-@apply_step.register(J.WithWatermark)
-def _(step: J.WithWatermark, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
-    frame = frames[step.input].withWatermark(step.column, step.delay)
-    if not step.observed:
-        return frame
-    from pyspark.sql.functions import expr
-
-    return frame.observe(step.observed, expr(f"max(unix_micros({quote(step.column)}))").alias(LATEST))
-
-
-@apply_step.register(J.Coalesce)
-def _(step: J.Coalesce, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
-    return frames[step.input].coalesce(step.tasks)
-
-
-@apply_step.register(J.WithMetadata)
-def _(step: J.WithMetadata, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
-    frame = frames[step.input]
-    for column, metadata in step.columns.items():
-        frame = frame.withMetadata(column, dict(metadata))
-    return frame
-
-
-@apply_step.register(J.GroupBy)
-def _(step: J.GroupBy, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
-    from pyspark.sql.functions import expr
-
-    grouped = frames[step.input].groupBy(*[expr(sql).alias(name) for name, sql in step.keys])
-    if not step.aggs:
-        return grouped.agg(expr("count(1)").alias("__count")).drop("__count")
-    return grouped.agg(*[expr(sql).alias(name) for name, sql in step.aggs])
-
-
-@apply_step.register(J.DropDuplicates)
-def _(step: J.DropDuplicates, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
-    return frames[step.input].dropDuplicates(list(step.columns))
-
-
-@apply_step.register(J.OrderBy)
-def _(step: J.OrderBy, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
-    from pyspark.sql.functions import expr
-
-    return frames[step.input].orderBy(*(getattr(expr(sql), direction)() for sql, direction in step.sorts))
-
-
-@apply_step.register(J.Limit)
-def _(step: J.Limit, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
-    frame = frames[step.input].offset(step.offset) if step.offset else frames[step.input]
-    return frame if step.fetch is None else frame.limit(step.fetch)
-
-
-@apply_step.register(J.JoinStep)
-def _(step: J.JoinStep, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
-    from pyspark.sql.functions import expr
-
-    left, right = frames[step.left], frames[step.right]
-    return left.crossJoin(right) if step.how == "cross" else left.join(right, expr(step.on), step.how)
-
-
-@apply_step.register(J.UnionAll)
-def _(step: J.UnionAll, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
-    # Spark makes one flat Union of them, and looks at all that are in it each time
-    return balanced([frames[name] for name in step.parts], lambda a, b: a.union(b))
+def _performed(call: Attribute | Call, on: Any, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
+    if isinstance(call, Attribute):
+        return getattr(on, call.name)
+    args = (perform(a, spark, frames) for a in call.args)
+    return getattr(on, call.method)(*args, **(call.named or {}))  # type: ignore[arg-type]

@@ -6,19 +6,20 @@ A driver sink is a function from the changes of a batch to an effect; DRIVER_SIN
 from __future__ import annotations
 
 import sys
-import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower.calls import query_calls, write_calls
 from flinkddl.runtime.job.changes import Change, ChangeReader, flink_line, visible_types
+from flinkddl.runtime.job.steps import perform
 from flinkddl.runtime.job.tasks import batches, by_tasks
 from flinkddl.runtime.storage.files import alone, check_target, streams_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.types import DataType, StructType
 
@@ -71,6 +72,7 @@ class DriverSink:
 
     def __init__(self, frame: DataFrame, write: Write, on_rows: Callable[[Rows], None] | None = None) -> None:
         key = write.options.get("key-columns")
+        self._frame = frame
         self._reader = ChangeReader(frame.columns, None if key is None else [name for name in key.split(";") if name])
         self._effect, self._write, self._schema = _effect(write, on_rows), write, frame.schema
         self._last = -1
@@ -87,6 +89,10 @@ class DriverSink:
             self.take(tuple(row) for row in batch.collect())
             self._last = number
 
+    def start(self, trigger: Mapping[str, Any], location: str) -> StreamingQuery:
+        """Start the query of its write, as a printed program does."""
+        return start_query(self._frame, self._write, trigger, location, self)
+
 
 def _effect(write: Write, on_rows: Callable[[Rows], None] | None) -> Callable[[Rows], None]:
     if write.format not in DRIVER_SINKS:
@@ -102,19 +108,16 @@ def start_query(
     sink: DriverSink | None = None,
 ) -> StreamingQuery:
     """Start the streaming query of one write with its checkpoint at ``location``; ``sink`` takes rows on the driver."""
+    take = None
     if write.writer:
-        writer = frame.writeStream.foreachBatch(batches(frame, write.writer, write.options))
-    elif not write.on_driver:
-        check_target(frame, write, location)
-        writer = _observed(frame, trigger).writeStream.format(write.format)
-        for key, value in write.options.items():
-            writer = writer.option(key, value)
-        if write.partitions:
-            writer = writer.partitionBy(*write.partitions)
+        take = batches(frame, write.writer, write.options)
+    elif write.on_driver:
+        take = (sink or DriverSink(frame, write)).take_batch
     else:
-        writer = frame.writeStream.foreachBatch((sink or DriverSink(frame, write)).take_batch)
-    writer = writer.outputMode(write.mode).queryName(write.name).option("checkpointLocation", location)
-    query = writer.trigger(**trigger).start()
+        check_target(frame, write, location)
+        frame = _observed(frame, trigger)
+    starting = query_calls(write, trigger, location, take)
+    query: StreamingQuery = perform(starting, frame.sparkSession, {write.input: frame})
     streams_into(write, query)
     return query
 
@@ -137,26 +140,6 @@ def run_write(frame: DataFrame, write: Write, on_rows: Callable[[Rows], None] | 
     if write.writer:
         by_tasks(frame, write.writer, write.options)
         return
-    writer = frame.write.format(write.format).mode("overwrite" if write.overwrite else "append")
-    for key, value in write.options.items():
-        writer = writer.option(key, value)
-    if write.partitions:
-        writer = writer.option("partitionOverwriteMode", "dynamic").partitionBy(*write.partitions)
     with alone(write):
         check_target(frame, write)
-        writer.save()
-
-
-def trigger_arguments(trigger: tuple[str, str]) -> dict[str, Any]:
-    """Return Spark's trigger as keyword arguments: ``("availableNow", "true")`` -> ``{"availableNow": True}``."""
-    kind, value = trigger
-    return {kind: True if value == "true" else value}
-
-
-def start_write(spark: SparkSession, frame: DataFrame, write: Write) -> list[StreamingQuery]:
-    """Start (or, for a batch relation, run) a write on its own, as a printed program does; return its queries."""
-    if not frame.isStreaming:
-        run_write(frame, write)
-        return []
-    location = tempfile.mkdtemp(prefix="flinkddl-")
-    return [start_query(frame, write, {"processingTime": "0 seconds"}, location)]
+        perform(write_calls(write), frame.sparkSession, {write.input: frame})

@@ -10,10 +10,12 @@ from their beginning.
 from __future__ import annotations
 
 import json
+import sys
 import time
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower.calls import known_positions
 from flinkddl.lower.partitions import SUBSCRIPTION, branch_options, source_name
 from flinkddl.runtime.kafka.admin import KafkaAdmin, Offsets
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 EARLIEST, LATEST = -2, -1  # Spark's own numbers in startingOffsets
 COMMITTED = -3  # Flink's number for "where the group stands"
 _MARKERS = (EARLIEST, LATEST, COMMITTED)
-_SIMPLE: Mapping[str, str] = {"earliest-offset": "earliest", "latest-offset": "latest"}
 _RESETS: Mapping[str, int] = {"earliest": EARLIEST, "latest": LATEST}
 POLL_SECONDS = 0.5
 
@@ -194,13 +195,10 @@ def spark_options(
     options: Mapping[str, str], start: Mapping[str, str], stop: Mapping[str, str], streaming: bool
 ) -> dict[str, str]:
     """Return ``startingOffsets`` and, for a batch read, ``endingOffsets`` of a source; asks the cluster if it must."""
-    mode, end = start.get("mode", "earliest-offset"), stop.get("mode", "unbounded")
-    simple = mode in _SIMPLE if streaming else mode == "earliest-offset" and end in {"unbounded", "latest-offset"}
-    if simple:
-        ends = {} if streaming else {"endingOffsets": "latest"}
-        return {"startingOffsets": _SIMPLE[mode], **ends}
+    if known := known_positions(start, stop, streaming):
+        return known
     with KafkaAdmin(client_properties(options)) as admin:
-        starts = start_offsets(options, start, admin, end != "unbounded")
+        starts = start_offsets(options, start, admin, stop.get("mode", "unbounded") != "unbounded")
         if streaming:
             return {"startingOffsets": json.dumps(starts)}
         stops = stop_offsets(options, stop, admin) or admin.end_offsets(partitions_of(options, admin))
@@ -232,6 +230,18 @@ def branches(
         for topic, numbers in sorted(places.items())
         for p in numbers
     ]
+
+
+def until(options: Mapping[str, str], stop: Mapping[str, str]) -> str:
+    """Return the condition that ends a streaming read at its stop, fixed now, for printed programs; waits as Flink."""
+    with KafkaAdmin(client_properties(options)) as admin:
+        stops = stop_offsets(options, stop, admin) or {}
+        await_stops(stops, admin, _tell, lambda: False)
+    return stop_condition(stops)
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
 
 
 def batch_range(starts: Offsets, stops: Offsets, admin: KafkaAdmin) -> dict[str, str]:

@@ -101,11 +101,12 @@ def run(spark: Any, node: N.Node, zone: str = "UTC", **config: str) -> list[tupl
 
 def frames(spark: Any, ctx: Lowering) -> dict[str, Any]:
     """Return the DataFrame of every step."""
-    from flinkddl.runtime.job.steps import apply_step
+    from flinkddl.lower.calls import calls_of
+    from flinkddl.runtime.job.steps import perform
 
     made: dict[str, Any] = {}
     for step in ctx.steps:
-        made[step.name] = apply_step(step, spark, made)
+        made[step.name] = perform(calls_of(step), spark, made)
     return made
 
 

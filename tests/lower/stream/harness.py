@@ -18,12 +18,13 @@ from typing import Any
 from flinkddl.catalog.model import ObjectPath, Table
 from flinkddl.catalog.settings import Settings
 from flinkddl.lower import job as J
+from flinkddl.lower.calls import calls_of
 from flinkddl.lower.context import DELETED, SEQUENCE, VERSION, WEIGHT, Kind, Lowering, Rel
 from flinkddl.lower.scan import guarded
 from flinkddl.lower.stream import Accepts, lower_for
 from flinkddl.lower.stream.base import HANDLERS, Want
 from flinkddl.plan import nodes as N
-from flinkddl.runtime.job.steps import apply_step
+from flinkddl.runtime.job.steps import perform
 from flinkddl.sqltypes import quote, spark_type
 
 END = "2199-01-01 00:00:00"
@@ -89,7 +90,7 @@ def frame(spark: Any, step: J.Step, frames: dict[str, Any]) -> Any:
     if isinstance(step, J.Read):
         reader = spark.readStream.schema(step.schema).option("maxFilesPerTrigger", "1")
         return reader.format(step.format).load(step.options["path"])
-    return apply_step(step, spark, frames)
+    return perform(calls_of(step), spark, frames)
 
 
 def plain(value: Any) -> Any:

@@ -37,6 +37,9 @@ HOUR = "SET 'table.exec.state.ttl' = '1 h';"
 COUNT = "INSERT INTO s SELECT k, COUNT(*) FROM o GROUP BY k;"
 SUM = "INSERT INTO s SELECT k, COUNT(DISTINCT v) FROM o GROUP BY k;"
 JOIN = "SELECT o.id, c.n FROM o {} JOIN c ON o.k = c.k;"
+PROCTIME = "(SELECT *, PROCTIME() AS p FROM o)"
+WITHIN = f"SELECT a.id, b.id FROM {PROCTIME} AS a JOIN {PROCTIME} AS b ON a.k = b.k AND a.p BETWEEN b.p - {{}} AND b.p;"
+WITHIN = WITHIN.format("INTERVAL '1' HOUR")
 SELF = "SELECT a.id, b.id FROM o AS a JOIN o AS b ON a.k = b.k;"
 
 
@@ -44,8 +47,8 @@ def compiled(sql: str) -> tuple[list[str], list[str]]:
     """Return the codes of all findings and the aggregate calls of our own functions."""
     out = compile_script(SourceText("<t>", TABLES + sql))
     jobs = [a.job for a in out.actions if isinstance(a, Start)]
-    calls = [sql.partition("(")[0] for j in jobs for s in j.steps if isinstance(s, J.GroupBy) for _, sql in s.aggs]
-    return [d.code for d in out.diagnostics], [c.removeprefix("flinkddl.") for c in calls if c.startswith("flinkddl.")]
+    calls = [c.function for j in jobs for s in j.steps if isinstance(s, J.GroupBy) for c in s.state_calls]
+    return [d.code for d in out.diagnostics], [c.removeprefix("flinkddl.") for c in calls]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +61,9 @@ def compiled(sql: str) -> tuple[list[str], list[str]]:
         (HOUR + JOIN.format("LEFT"), [], ["retract_latest_ttl_3600000", "retract_left_ttl_3600000"]),
         (HOUR + SELF, ["FD660"], []),
         (HOUR + STRICT + SELF, ["FD661"], []),
+        (WITHIN, [], []),
+        (HOUR + WITHIN, ["FD660"], []),
+        (HOUR + STRICT + WITHIN, ["FD661"], []),
     ],
 )
 def test_which_functions_forget(sql: str, codes: list[str], calls: list[str]) -> None:
