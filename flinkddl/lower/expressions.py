@@ -20,6 +20,7 @@ from flinkddl.functions import chains
 from flinkddl.functions.cast_sql import cast_sql
 from flinkddl.functions.catalogue import AGGREGATES, lookup
 from flinkddl.functions.core import NO_VALUE, Lowered, string
+from flinkddl.lower.rowtime import untimed
 from flinkddl.plan.nodes import Node, WatermarkSpec
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex, transform, walk
 from flinkddl.sqltypes import DataType, Root, quote, spark_type
@@ -133,17 +134,12 @@ def _long(first: str, links: Sequence[Call], others: Sequence[str], zone: str) -
 def _leaf(rex: Rex, columns: Sequence[str], zone: str) -> str:
     match rex:
         case InputRef():
-            name = quote(columns[rex.index])
-            return f"CAST({name} AS TIMESTAMP_NTZ)" if _is_rowtime(rex.type) else name
+            return untimed(quote(columns[rex.index]), rex.type)
         case Literal():
             return literal_to_spark(rex)
         case Call():
             return _call(rex, (), zone)
     raise TypeError(f"no Spark text for {rex!r}")
-
-
-def _is_rowtime(t: DataType) -> bool:
-    return t.root is Root.TIMESTAMP and t.time_attribute == "ROWTIME"
 
 
 def _call(rex: Call, args: tuple[str, ...], zone: str) -> str:

@@ -15,16 +15,18 @@ from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
 from flinkddl.lower import job as J
 from flinkddl.lower.assemble import is_bounded, scans, session_settings
+from flinkddl.lower.base import select
 from flinkddl.lower.context import KIND, NEW, OLD, ROW_KIND, WEIGHT, Lowering, Rel
 from flinkddl.lower.expressions import user_functions
 from flinkddl.lower.finished import as_streams
+from flinkddl.lower.rowtime import untimed
 from flinkddl.lower.stream import lower as lower_stream
-from flinkddl.lower.stream.base import explode, members, select, struct
+from flinkddl.lower.stream.base import explode, members, struct
 from flinkddl.lower.stream.kinds import normalise
 from flinkddl.plan.builder import plan_query
 from flinkddl.plan.hooks import context_of
 from flinkddl.plan.nodes import Filter, Project, Scan, Sink
-from flinkddl.sqltypes import Root, quote
+from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
     from flinkddl.catalog.model import ObjectPath
@@ -155,25 +157,19 @@ def _late(step: J.Step, ctx: Lowering) -> J.Step:
     return replace(step, format=J.KAFKA_SOURCE, options=options, start=start, stop=stop, name=step.name)
 
 
-def _value(sql: str, field: Field) -> str:
-    """Return a column as it is shown: a rowtime without a zone is an instant inside the plan."""
-    rowtime = field.type.root is Root.TIMESTAMP and field.type.time_attribute == "ROWTIME"
-    return f"CAST({sql} AS TIMESTAMP_NTZ)" if rowtime else sql
-
-
 def _rows(rel: Rel, columns: tuple[Field, ...], name: str, ctx: Lowering) -> str:
-    named = [(c.name, _value(rel.sql(i), f)) for i, (c, f) in enumerate(zip(columns, rel.fields, strict=True))]
+    named = [(c.name, untimed(rel.sql(i), f.type)) for i, (c, f) in enumerate(zip(columns, rel.fields, strict=True))]
     return select(rel.step, named, ctx, f"{name}_frame", f"{name} as Flink shows it")
 
 
 def _changes(rel: Rel, columns: tuple[Field, ...], name: str, ctx: Lowering) -> str:
     """Make a row of each change, its kind in ``_row_kind``: what an update takes back comes before what it gives."""
     count = len(rel.fields)
-    new = [_value(rel.sql(i), f) for i, f in enumerate(rel.fields)]
+    new = [untimed(rel.sql(i), f.type) for i, f in enumerate(rel.fields)]
     if rel.kinds:
         return select(rel.step, [*zip(_names(columns), new, strict=True), (ROW_KIND, KIND)], ctx, f"{name}_frame")
     if rel.kind == "pair":
-        old = [_value(quote(c), f) for c, f in zip(rel.old_columns, rel.fields, strict=True)]
+        old = [untimed(quote(c), f.type) for c, f in zip(rel.old_columns, rel.fields, strict=True)]
         gone = f"named_struct('k', IF({NEW}, '-U', '-D'), 'r', {struct(old)})"
         come = f"named_struct('k', IF({OLD}, '+U', '+I'), 'r', {struct(new)})"
         each = f"array_compact(array(IF({OLD}, {gone}, NULL), IF({NEW}, {come}, NULL)))"

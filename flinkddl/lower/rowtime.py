@@ -1,9 +1,10 @@
-"""A rowtime that is NULL: Flink's window aggregates fail on it, the window functions by themselves leave the row out.
+"""Rowtime columns, and those of them that are NULL.
 
-Measured on Flink 2.3 over Kafka, which pushes the watermark into the source: TUMBLE, HOP, CUMULATE and SESSION under
-GROUP BY fail; the functions without an aggregate, Top-N, deduplication and joins per window drop the row, and batch
-mode drops it everywhere. The old group windows (TUMBLE(ts, ..) in GROUP BY) count it in the window of 1970, or drop it
-as late: here they fail as well. OVER frames with a lower bound leave such a row out too; without one it comes first.
+Flink's window aggregates fail on a NULL rowtime, the window functions by themselves leave the row out. Measured on
+Flink 2.3 over Kafka, which pushes the watermark into the source: TUMBLE, HOP, CUMULATE and SESSION under GROUP BY fail;
+the functions without an aggregate, Top-N, deduplication and joins per window drop the row, and batch mode drops it
+everywhere. The old group windows (TUMBLE(ts, ..) in GROUP BY) count it in the window of 1970, or drop it as late: here
+they fail as well. OVER frames with a lower bound leave such a row out too; without one it comes first.
 """
 
 from __future__ import annotations
@@ -11,11 +12,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.lower.job import Where
+from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
     from flinkddl.lower.context import Lowering, Rel
+    from flinkddl.sqltypes import DataType
 
 _MESSAGE = "RowTime field should not be null, please convert it to a non-null long value."
+
+
+def is_rowtime(t: DataType) -> bool:
+    """Whether the type is carried as Spark TIMESTAMP because it is an event-time attribute."""
+    return t.root is Root.TIMESTAMP and t.time_attribute == "ROWTIME"
+
+
+def untimed(sql: str, t: DataType) -> str:
+    """Return a value as the plain timestamp that it shows; a rowtime is an instant inside the plan."""
+    return f"CAST({sql} AS TIMESTAMP_NTZ)" if is_rowtime(t) else sql
 
 
 def never_null(rel: Rel, time: int, ctx: Lowering) -> Rel:

@@ -21,7 +21,7 @@ from flinkddl.lower import job as J
 from flinkddl.lower.context import DELETED, SEQUENCE, VERSION, WEIGHT, Kind, Lowering, Rel
 from flinkddl.lower.expressions import to_spark
 from flinkddl.lower.stream import lower_for
-from flinkddl.lower.stream.base import HANDLERS, Want
+from flinkddl.lower.stream.base import HANDLERS
 from flinkddl.plan import nodes as N
 from flinkddl.plan.builder import plan_query
 from flinkddl.plan.changelog import infer
@@ -32,6 +32,7 @@ from tests.lower.stream.harness import JOB, frame
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from flinkddl.lower.base import Want
     from flinkddl.lower.stream import Accepts
     from tests.fuzz.world import World
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl.lower.base import Want
 from flinkddl.lower.batch import grouping, joins, over_windows, ranking, rows, sinks, temporal, windows
-from flinkddl.lower.batch.base import HANDLERS, Want, lower_node
+from flinkddl.lower.batch.base import HANDLERS, lower_node
 
 if TYPE_CHECKING:
     from flinkddl.lower.context import Lowering, Rel

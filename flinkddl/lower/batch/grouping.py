@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from flinkddl.lower.base import Want, comparable, extend, names_of, project
 from flinkddl.lower.batch import text
-from flinkddl.lower.batch.base import (
-    UP_TO_HERE,
-    Want,
-    comparable,
-    extend,
-    group,
-    lower_node,
-    lowers,
-    names_of,
-    over,
-    project,
-    where,
-)
+from flinkddl.lower.batch.base import UP_TO_HERE, group, lower_node, lowers, over, where
 from flinkddl.lower.batch.lateness import drop_late, late_possible
 from flinkddl.lower.context import SEQUENCE, Rel
 from flinkddl.lower.job import DropDuplicates, Limit, OrderBy, SortKey
@@ -87,7 +77,7 @@ def lower_sort(node: Sort, ctx: Lowering, want: Want) -> Rel:
     """ORDER BY with or without LIMIT: on equal keys, and without keys, the earlier row comes first."""
     limited = node.fetch is not None or node.offset > 0
     late = bool(node.order) and not limited and late_possible(node.input)
-    rel = lower_node(node.input, ctx, want.with_(sequence=True, watermark=late))
+    rel = lower_node(node.input, ctx, replace(want, sequence=True, watermark=late))
     if late:
         rel = drop_late(rel, node.order[0].index, ctx)
     keys = (*(SortKey(rel.sql(k.index), k.descending, k.nulls_first) for k in node.order), SortKey(SEQUENCE))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from flinkddl.lower.base import Want
 from flinkddl.lower.batch import text
-from flinkddl.lower.batch.base import Want, lower_node, lowers
+from flinkddl.lower.batch.base import lower_node, lowers
 from flinkddl.lower.batch.lateness import drop_late_windows, late_possible
 from flinkddl.lower.context import SEQUENCE, Rel, unique_names
 from flinkddl.lower.job import JoinStep, Select
@@ -77,7 +78,9 @@ class Sides:
     ) -> None:
         inputs = (node.left, node.right)
         late = [bool(ends) and late_possible(i) for i in inputs]
-        rels = [lower_node(i, ctx, Want(want.sequence, bad)) for i, bad in zip(inputs, late, strict=True)]
+        rels = [
+            lower_node(i, ctx, Want(sequence=want.sequence, watermark=bad)) for i, bad in zip(inputs, late, strict=True)
+        ]
         if ends:
             rels = [
                 drop_late_windows(r, r.sql(e), ctx) if bad else r for r, e, bad in zip(rels, ends, late, strict=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl.lower.base import extend
 from flinkddl.lower.batch import text
-from flinkddl.lower.batch.base import extend, over, where
+from flinkddl.lower.batch.base import over, where
 from flinkddl.lower.context import SEQUENCE, SEQUENCE_STEP, WATERMARK
 from flinkddl.lower.lateness import drop_late, drop_late_windows, late_possible
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from flinkddl.lower.base import Want, extend, project
 from flinkddl.lower.batch import text
-from flinkddl.lower.batch.base import UP_TO_HERE, Want, extend, lower_node, lowers, over, project
+from flinkddl.lower.batch.base import UP_TO_HERE, lower_node, lowers, over
 from flinkddl.lower.batch.lateness import drop_late, drop_overtaken, late_possible
 from flinkddl.lower.context import SEQUENCE, Rel
 from flinkddl.lower.rowtime import without_null
@@ -31,7 +32,7 @@ def lower_over(node: Over, ctx: Lowering, want: Want) -> Rel:
     """
     kind = _time_kind(node)
     late = kind == "ROWTIME" and late_possible(node.input)
-    rel = lower_node(node.input, ctx, want.with_(sequence=True, watermark=late))
+    rel = lower_node(node.input, ctx, replace(want, sequence=True, watermark=late))
     partition = [rel.sql(i) for i in node.partition]
     batch = text.said_batch(ctx)
     if kind == "ROWTIME" and node.preceding is not None and not batch:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from flinkddl.lower.base import Want, extend, project
 from flinkddl.lower.batch import text
-from flinkddl.lower.batch.base import Want, extend, lower_node, lowers, over, project, where
+from flinkddl.lower.batch.base import lower_node, lowers, over, where
 from flinkddl.lower.batch.lateness import drop_late, drop_late_windows, late_possible
 from flinkddl.lower.context import SEQUENCE, Rel
 from flinkddl.lower.stream.ranking import last_place
@@ -24,7 +26,7 @@ _FUNCTIONS = {"ROW_NUMBER": "row_number()", "RANK": "rank()", "DENSE_RANK": "den
 def lower_rank(node: Rank, ctx: Lowering, want: Want) -> Rel:
     """Keep the rows whose rank lies in ``start..end``; a window Top-N first drops rows of windows already closed."""
     late = node.window is not None and late_possible(node.input)
-    rel = lower_node(node.input, ctx, want.with_(sequence=True, watermark=late))
+    rel = lower_node(node.input, ctx, replace(want, sequence=True, watermark=late))
     if late and node.window is not None:
         rel = drop_late_windows(rel, rel.sql(node.window[1]), ctx)
     order = [text.sort_key(k, rel) for k in node.order]
@@ -48,7 +50,7 @@ def lower_deduplicate(node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
     """
     late = not node.proctime and not node.keep_last and late_possible(node.input)
     closing = node.window is not None and late_possible(node.input)
-    rel = lower_node(node.input, ctx, want.with_(sequence=True, watermark=late or closing))
+    rel = lower_node(node.input, ctx, replace(want, sequence=True, watermark=late or closing))
     if closing and node.window is not None:
         rel = drop_late_windows(rel, rel.sql(node.window[1]), ctx)
     elif late:

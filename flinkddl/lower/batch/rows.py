@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl.lower.base import Want, names_of, project
 from flinkddl.lower.batch import text
-from flinkddl.lower.batch.base import (
-    Want,
-    lower_node,
-    lowers,
-    names_of,
-    project,
-    renumber,
-    reserved_of,
-    where,
-)
+from flinkddl.lower.batch.base import lower_node, lowers, renumber, reserved_of, where
 from flinkddl.lower.batch.lateness import add_watermark
 from flinkddl.lower.batch.tables import finished
 from flinkddl.lower.context import NO_COLUMN, NOTHING, SEQUENCE, SEQUENCE_STEP, WATERMARK, Rel

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.lower.batch.base import extend, group, over
+from flinkddl.lower.base import extend
+from flinkddl.lower.batch.base import group, over
 from flinkddl.lower.context import SEQUENCE
 from flinkddl.lower.job import Select
 from flinkddl.lower.session_fold import TIME, fold

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.lower.batch.base import Want, extend, lower_node, lowers, over, project, where
+from flinkddl.lower.base import Want, extend, project
+from flinkddl.lower.batch.base import lower_node, lowers, over, where
 from flinkddl.lower.context import SEQUENCE, WEIGHT, Rel
 from flinkddl.plan.changelog import sink_accepts
 from flinkddl.plan.nodes import Aggregate, Deduplicate, Filter, Project, Scan, Sink

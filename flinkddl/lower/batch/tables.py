@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.lower.batch.base import comparable, group, over, where
+from flinkddl.lower.base import comparable
+from flinkddl.lower.batch.base import group, over, where
 from flinkddl.lower.context import DELETED, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.lower.job import Select
 from flinkddl.sqltypes import quote

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl.lower.base import Want
 from flinkddl.lower.batch import text
-from flinkddl.lower.batch.base import UP_TO_HERE, Want, lower_node, lowers, over, where
+from flinkddl.lower.batch.base import UP_TO_HERE, lower_node, lowers, over, where
 from flinkddl.lower.batch.versions import lower_versions
 from flinkddl.lower.context import DELETED, SEQUENCE, VERSION, Rel, unique_names
 from flinkddl.lower.job import Select, UnionAll

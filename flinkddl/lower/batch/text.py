@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.lower.context import SEQUENCE
 from flinkddl.lower.expressions import aggregate_to_spark, condition_to_spark, to_spark
+from flinkddl.lower.rowtime import untimed
 from flinkddl.plan.nodes import Expand, Filter, Project
 from flinkddl.plan.rex import Literal
 from flinkddl.sqltypes import INT, Root, quote
@@ -133,18 +134,13 @@ def _closing(text: str, at: int) -> int:
 
 def plain(rel: Rel, index: int) -> str:
     """Return a column as a value: a rowtime TIMESTAMP without zone, whatever carries it."""
-    t = rel.fields[index].type
-    return f"CAST({rel.sql(index)} AS TIMESTAMP_NTZ)" if _is_instant(t) and t.root is Root.TIMESTAMP else rel.sql(index)
+    return untimed(rel.sql(index), rel.fields[index].type)
 
 
 def sort_key(key: SortKey, rel: Rel) -> str:
     """Return one ORDER BY item."""
     direction = "DESC" if key.descending else "ASC"
     return f"{rel.sql(key.index)} {direction} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
-
-
-def _is_instant(t: DataType) -> bool:
-    return t.root is Root.TIMESTAMP_LTZ or t.time_attribute == "ROWTIME"
 
 
 def millis(sql: str, t: DataType, ctx: Lowering) -> str:

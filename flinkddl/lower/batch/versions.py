@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower.base import Want, extend, project
 from flinkddl.lower.batch import text
-from flinkddl.lower.batch.base import Want, conform, extend, lower_node, over, project, where
+from flinkddl.lower.batch.base import lower_node, over, wanted, where
 from flinkddl.lower.context import DELETED, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.lower.scan import lower_scan
 from flinkddl.plan.nodes import Deduplicate, Filter, Project, Rank, Scan
@@ -40,7 +41,7 @@ def lower_versions(node: Node, ctx: Lowering) -> Rel:
             rel = _of_rows(lower_node(node.inputs[0], ctx, Want(sequence=True)), ctx)
         case _:
             raise FlinkDdlError.of("FD641", f"a {node.name} has no versions that a temporal join could read", node.span)
-    return conform(rel, node.fields, ctx, Want())
+    return wanted(rel, node.fields, ctx, Want())
 
 
 def _of_rows(rel: Rel, ctx: Lowering) -> Rel:

@@ -7,10 +7,12 @@ SliceAssigners and the session merge, where windows that only touch are one.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from flinkddl.lower.base import Want, extend, names_of, project
 from flinkddl.lower.batch import sessions, text
-from flinkddl.lower.batch.base import Want, extend, group, lower_node, lowers, names_of, project, reserved_of, where
+from flinkddl.lower.batch.base import group, lower_node, lowers, reserved_of, where
 from flinkddl.lower.batch.lateness import drop_late_windows, late_possible
 from flinkddl.lower.context import SEQUENCE, WATERMARK, Rel
 from flinkddl.lower.job import Select
@@ -31,7 +33,7 @@ def lower_window_tvf(node: WindowTableFunction, ctx: Lowering, want: Want) -> Re
     """Add window_start, window_end and window_time; a row in several windows becomes several rows."""
     session = node.window.kind == "SESSION"
     late = session and late_possible(node.input)
-    rel = lower_node(node.input, ctx, want.with_(sequence=want.sequence or late, watermark=want.watermark or late))
+    rel = lower_node(node.input, ctx, replace(want, sequence=want.sequence or late, watermark=want.watermark or late))
     rel = without_null(rel, node.window.time, ctx)
     step = assign(rel, node.window, node.window.partition_keys, ctx, late)
     bounds = [_property(p, f, ctx) for p, f in zip(("start", "end", "time"), node.fields[-3:], strict=True)]

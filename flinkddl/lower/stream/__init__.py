@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower.base import Want, project
 from flinkddl.lower.stream import aggregate, join, over, ranking, rows, temporal, windows
-from flinkddl.lower.stream.base import HANDLERS, Want, lower_node, project
+from flinkddl.lower.stream.base import HANDLERS, lower_node
 from flinkddl.lower.stream.kinds import first_rows, last_changes, normalise, to_delta, to_pair, to_upsert
 from flinkddl.plan.nodes import Filter, Project, Scan, Union, Unnest, Values
 from flinkddl.plan.physical import decide, how_of

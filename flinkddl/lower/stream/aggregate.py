@@ -11,9 +11,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from flinkddl.lower.base import Want, names_of, select, where
 from flinkddl.lower.context import DELETED, VERSION, Rel
 from flinkddl.lower.job import StateCall
-from flinkddl.lower.stream.base import Want, group, lower_node, lowers, names_of, select, where
+from flinkddl.lower.rowtime import untimed
+from flinkddl.lower.stream.base import group, lower_node, lowers
 from flinkddl.lower.stream.calls import Registry, narrow, needs_order, plan_call
 from flinkddl.lower.stream.kinds import KEY, PAIR, arrival, drop_unchanged, family, to_delta, unpack, weight
 from flinkddl.lower.stream.ttl import hinted_ttl, must_forget
@@ -44,9 +46,7 @@ def lower_aggregate(node: Aggregate, ctx: Lowering, want: Want) -> Rel:
 
 def key_text(rel: Rel, index: int) -> str:
     """Return the text of a grouping key; a rowtime column loses its watermark, which would drop state."""
-    t = rel.fields[index].type
-    sql = rel.sql(index)
-    return f"CAST({sql} AS TIMESTAMP_NTZ)" if t.root is Root.TIMESTAMP and t.time_attribute == "ROWTIME" else sql
+    return untimed(rel.sql(index), rel.fields[index].type)
 
 
 def grouped(

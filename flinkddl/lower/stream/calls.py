@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.functions.json import json_text
+from flinkddl.lower.rowtime import untimed
 from flinkddl.sqltypes import APPROXIMATE, DataType, Root, spark_type
 
 if TYPE_CHECKING:
@@ -77,9 +78,7 @@ class _Site:
     def arg(self, n: int = 0) -> str:
         """An argument's text; a rowtime column counts as the plain timestamp it shows."""
         index = self.call.args[n]
-        t = self.rel.fields[index].type
-        sql = self.rel.sql(index)
-        return f"CAST({sql} AS TIMESTAMP_NTZ)" if t.time_attribute == "ROWTIME" and t.root is Root.TIMESTAMP else sql
+        return untimed(self.rel.sql(index), self.rel.fields[index].type)
 
     def filtered(self, value: str) -> str:
         if self.call.filter is None:

@@ -15,23 +15,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from flinkddl.lower.base import Want, extend, names_of, select, where
 from flinkddl.lower.context import SEQUENCE, WEIGHT, WINDOW, Rel
 from flinkddl.lower.expressions import condition_to_spark
 from flinkddl.lower.job import JoinStep, StateCall, UnionAll
-from flinkddl.lower.stream.base import (
-    Want,
-    explode,
-    extend,
-    group,
-    is_rowtime,
-    lower_node,
-    lowers,
-    members,
-    names_of,
-    select,
-    struct,
-    where,
-)
+from flinkddl.lower.rowtime import is_rowtime, untimed
+from flinkddl.lower.stream.base import explode, group, lower_node, lowers, members, struct
 from flinkddl.lower.stream.kinds import KEY, arrival, family, single, to_delta, weight
 from flinkddl.lower.stream.ttl import hinted_ttl, must_forget
 from flinkddl.plan.nodes import Join
@@ -230,7 +219,7 @@ def struct_type(fields: Sequence[Field]) -> str:
 
 def common(sql: str, own: DataType, other: DataType) -> str:
     """Return a join key in the type that both sides share; a rowtime is its plain timestamp."""
-    sql = f"CAST({sql} AS TIMESTAMP_NTZ)" if is_rowtime(own) else sql
+    sql = untimed(sql, own)
     a, b = spark_type(own.as_attribute(None)), spark_type(other.as_attribute(None))
     if a == b or "DECIMAL" in a + b:
         return f"CAST({sql} AS DECIMAL(38,10))" if a != b else sql
@@ -291,9 +280,7 @@ def _lonely(
         note="Join: each row beside its matches",
     )
     step = ctx.add(union).name
-    plain = [
-        (n, f"CAST({n} AS TIMESTAMP_NTZ)" if is_rowtime(f.type) else n) for n, f in zip(names, side.fields, strict=True)
-    ]
+    plain = [(n, untimed(n, f.type)) for n, f in zip(names, side.fields, strict=True)]
     # weight 1: the group itself never vanishes, its two sums say everything
     sums = ("1L", "0L", "named_struct('sum:0', __m, 'sum:1', __j)")
     counts = StateCall(family(ctx), "aggregate", sums, hinted_ttl(ctx, ttl))

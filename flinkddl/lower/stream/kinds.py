@@ -12,20 +12,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl.lower.base import comparable, extend, names_of, same, select, where
 from flinkddl.lower.context import DELETED, NEW, OLD, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.lower.job import StateCall
-from flinkddl.lower.stream.base import (
-    comparable,
-    explode,
-    extend,
-    group,
-    members,
-    names_of,
-    same,
-    select,
-    struct,
-    where,
-)
+from flinkddl.lower.stream.base import explode, group, members, struct
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from flinkddl.lower.base import Want, names_of, select
 from flinkddl.lower.context import WATERMARK, WEIGHT, Rel
 from flinkddl.lower.job import StateCall
 from flinkddl.lower.lateness import drop_late, late_possible
 from flinkddl.lower.rowtime import without_null
 from flinkddl.lower.stream.aggregate import key_text
-from flinkddl.lower.stream.base import Want, explode, group, lower_node, lowers, members, names_of, select, struct
+from flinkddl.lower.stream.base import explode, group, lower_node, lowers, members, struct
 from flinkddl.lower.stream.calls import Registry, plan_call
 from flinkddl.lower.stream.kinds import KEY, arrival, single, to_delta, weight
 from flinkddl.lower.stream.ranking import order_struct

@@ -9,23 +9,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower.base import Want, extend, select
 from flinkddl.lower.context import SEQUENCE
 from flinkddl.lower.job import DropDuplicates, StateCall
 from flinkddl.lower.lateness import drop_late, late_possible
 from flinkddl.lower.partitions import above_timed
+from flinkddl.lower.rowtime import is_rowtime
 from flinkddl.lower.stream.aggregate import key_text
-from flinkddl.lower.stream.base import (
-    Want,
-    explode,
-    extend,
-    group,
-    is_rowtime,
-    lower_node,
-    lowers,
-    members,
-    select,
-    struct,
-)
+from flinkddl.lower.stream.base import explode, group, lower_node, lowers, members, struct
 from flinkddl.lower.stream.kinds import KEY, PAIR, arrival, family, single, to_delta, unpack, weight
 from flinkddl.lower.stream.ttl import must_forget
 from flinkddl.plan.nodes import Deduplicate, Rank, Sort

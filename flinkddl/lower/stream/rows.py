@@ -6,11 +6,12 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from flinkddl.lower.base import Want, extend, names_of, project, same, select
 from flinkddl.lower.context import NEW, NOTHING, OLD, SEQUENCE, SEQUENCE_STEP, WATERMARK, WEIGHT, Rel
 from flinkddl.lower.expressions import condition_to_spark, to_spark
 from flinkddl.lower.job import Read, Rows, Select, UnionAll, Where
 from flinkddl.lower.lateness import late_possible
-from flinkddl.lower.stream.base import Want, explode, extend, lower_node, lowers, names_of, project, same, select
+from flinkddl.lower.stream.base import explode, lower_node, lowers
 from flinkddl.lower.stream.kinds import arrival, drop_unchanged, normalise, to_delta, weight
 from flinkddl.lower.unnest import elements, generator
 from flinkddl.plan.nodes import Aggregate, Expand, Filter, Project, Scan, Union, Unnest, Values
@@ -165,16 +166,14 @@ def _attribute(t: DataType) -> bool:
 def lower_expand(node: Expand, ctx: Lowering, want: Want) -> Rel:
     """Lower GROUPING SETS: a copy of each row per set, the keys outside of it NULL, and the set's mask."""
     rel = to_delta(lower_node(node.input, ctx, replace(want, latest=False)), ctx)
-    inputs = node.fields[:-1]
     copies = []
     for kept, mask in zip(node.sets, node.masks, strict=True):
-        items = [f"'c{i}', " + ("NULL" if i in node.keys and i not in kept else rel.sql(i)) for i in range(len(inputs))]
-        typed = [
-            t if not t.endswith(", NULL") else f"'c{i}', CAST(NULL AS {spark_type(rel.fields[i].type)})"
-            for i, t in enumerate(items)
+        values = [
+            f"CAST(NULL AS {spark_type(f.type)})" if i in node.keys and i not in kept else rel.sql(i)
+            for i, f in enumerate(rel.fields)
         ]
-        typed.append(f"'mask', {mask}L")
-        copies.append(f"named_struct({', '.join(typed)})")
+        items = ", ".join(f"'c{i}', {v}" for i, v in enumerate(values))
+        copies.append(f"named_struct({items}, 'mask', {mask}L)")
     columns = names_of(node.fields)
     keep = same(rel.reserved)
     step = explode(rel.step, keep, f"array({', '.join(copies)})", columns, ctx, "expand", "Expand: GROUPING SETS")

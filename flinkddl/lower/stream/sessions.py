@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower.base import Want, select
 from flinkddl.lower.context import SEQUENCE, WATERMARK, WINDOW
 from flinkddl.lower.job import StateCall
 from flinkddl.lower.lateness import late_possible
 from flinkddl.lower.rowtime import without_null
 from flinkddl.lower.session_fold import TIME, fold
 from flinkddl.lower.stream.aggregate import key_text
-from flinkddl.lower.stream.base import ONE_KEY, Want, explode, group, lower_node, select, with_one_key
+from flinkddl.lower.stream.base import ONE_KEY, explode, group, lower_node, with_one_key
 from flinkddl.lower.stream.kinds import KEY, PAIR, to_delta
 from flinkddl.sqltypes import quote, spark_type
 

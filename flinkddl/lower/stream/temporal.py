@@ -13,27 +13,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower.base import Want, conform, extend, names_of, project, select, where
 from flinkddl.lower.context import DELETED, NEW, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.lower.expressions import condition_to_spark, to_spark
 from flinkddl.lower.job import JoinStep, StateCall, UnionAll
 from flinkddl.lower.stream.aggregate import key_text
-from flinkddl.lower.stream.base import (
-    PLAIN,
-    Want,
-    conform,
-    explode,
-    extend,
-    group,
-    lower_node,
-    lowers,
-    members,
-    names_of,
-    project,
-    select,
-    struct,
-    where,
-    with_one_key,
-)
+from flinkddl.lower.stream.base import explode, group, lower_node, lowers, members, struct, with_one_key
 from flinkddl.lower.stream.join import common, join, plain, sides, struct_type
 from flinkddl.lower.stream.kinds import KEY, arrival, to_delta, weight
 from flinkddl.lower.stream.ttl import must_forget
@@ -49,6 +34,7 @@ from flinkddl.plan.nodes import (
     TemporalJoin,
     regular,
 )
+from flinkddl.plan.nodes.forms import PLAIN
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:

@@ -11,34 +11,20 @@ from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.lower.base import Want, extend, names_of, project, same, select, where
 from flinkddl.lower.context import SEQUENCE, WINDOW, Rel
 from flinkddl.lower.expressions import condition_to_spark
 from flinkddl.lower.lateness import drop_late_windows, late_possible
 from flinkddl.lower.rowtime import never_null
 from flinkddl.lower.stream.aggregate import accumulate, grouped, is_native, key_text, native_calls
-from flinkddl.lower.stream.base import (
-    ONE_KEY,
-    PLAIN,
-    Want,
-    explode,
-    extend,
-    group,
-    lower_node,
-    lowers,
-    members,
-    names_of,
-    project,
-    same,
-    select,
-    where,
-    with_one_key,
-)
+from flinkddl.lower.stream.base import ONE_KEY, explode, group, lower_node, lowers, members, with_one_key
 from flinkddl.lower.stream.calls import needs_order
 from flinkddl.lower.stream.join import join, multiset, plain, presence, residual
 from flinkddl.lower.stream.kinds import KEY, PAIR, single, to_delta
 from flinkddl.lower.stream.ranking import places, top
 from flinkddl.lower.stream.sessions import END, START, refuse_proctime, session_rows
 from flinkddl.plan.nodes import Deduplicate, Field, Join, Rank, WindowAggregate, WindowJoin, WindowTableFunction
+from flinkddl.plan.nodes.forms import PLAIN
 from flinkddl.plan.rex import SortKey
 from flinkddl.sqltypes import Root, quote
 
@@ -92,21 +78,21 @@ def assigned(rel: Rel, window: Window, ctx: Lowering) -> Rel:
     return out.with_(step=where(out.step, f"{own} = {theirs}", ctx, "cumulate", "windows of the row's own bucket"))
 
 
-def bounds(window: Window, zoned: bool, ctx: Lowering, grouped: bool) -> dict[str, str]:
-    """Return texts over ``__window`` of start and end (plain timestamps) and time (an instant, end - 1 ms).
+def bounds(window: Window, zoned: bool, ctx: Lowering, grouped: bool, column: str = WINDOW) -> dict[str, str]:
+    """Return texts over the column of Spark's window: start, end (plain timestamps) and time (an instant, end - 1 ms).
 
     ``zoned``: the time column is TIMESTAMP_LTZ, whose windows show the session zone's wall clock. Where the window is
     ``grouped``, ``window_time`` keeps the watermark for a second window; Spark's is end - 1 us.
     """
-    end = f"{WINDOW}.end"
-    start = f"{WINDOW}.start"
+    end = f"{column}.end"
+    start = f"{column}.start"
     if window.kind == "CUMULATE":
         size, shift = window.size_ms * 1000, window.offset_ms * 1000
         step_us = (window.slide_ms or window.size_ms) * 1000
         bucket = f"CAST(floor((unix_micros({end}) - {shift}L - {step_us}L) / {size}L) AS BIGINT)"
         start = f"timestamp_micros({bucket} * {size}L + {shift}L)"
 
-    time = f"window_time({WINDOW})" if grouped else f"({end} - INTERVAL '0.001' SECOND)"
+    time = f"window_time({column})" if grouped else f"({end} - INTERVAL '0.001' SECOND)"
     return _properties(start, end, time, zoned, ctx)
 
 
@@ -243,15 +229,15 @@ def _early(rel: Rel, keys: list[Named], node: WindowAggregate, zoned: bool, ctx:
     inner = (Field(WINDOW, T.TIMESTAMP(3)), *node.fields[: len(node.keys) + len(node.aggs)])
     note = f"{node.window.kind} aggregate, early and corrected"
     out = grouped(rel, keys, node.aggs, inner, ctx, want.sequence, "window_aggregate", note)
-    texts = bounds(node.window, zoned, ctx, grouped=False)
     n = len(out.fields)
-    exprs, old = (
-        [*map(quote, names[1:n]), *(texts[p].replace(WINDOW, quote(names[0])) for p in node.properties)]
-        for names in (out.columns, out.old_columns)
-    )
+
+    def row(names: tuple[str, ...]) -> list[str]:
+        texts = bounds(node.window, zoned, ctx, grouped=False, column=quote(names[0]))
+        return [*map(quote, names[1:n]), *(texts[p] for p in node.properties)]
+
     fields = tuple(f if i >= n - 1 else _unmarked(f) for i, f in enumerate(node.fields))
     key = (*range(len(node.keys)), *range(n - 1, len(node.fields)))
-    return project(out, fields, exprs, ctx, "window_rows", old=old).with_(key=key)
+    return project(out, fields, row(out.columns), ctx, "window_rows", old=row(out.old_columns)).with_(key=key)
 
 
 def _by_bounds(node: WindowAggregate, rel: Rel, window: tuple[int, int], ctx: Lowering, want: Want) -> Rel:

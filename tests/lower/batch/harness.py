@@ -10,8 +10,9 @@ from typing import Any
 from flinkddl import sqltypes as T
 from flinkddl.catalog.model import ObjectPath, OptionText, Table
 from flinkddl.catalog.settings import Settings
+from flinkddl.lower.base import Want
 from flinkddl.lower.batch import lower
-from flinkddl.lower.batch.base import HANDLERS, Want
+from flinkddl.lower.batch.base import HANDLERS
 from flinkddl.lower.batch.lateness import add_watermark
 from flinkddl.lower.batch.rows import lower_values
 from flinkddl.lower.context import Lowering, Rel

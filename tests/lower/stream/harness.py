@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flinkddl.catalog.model import ObjectPath, Table
 from flinkddl.catalog.settings import Settings
@@ -22,10 +22,13 @@ from flinkddl.lower.calls import calls_of
 from flinkddl.lower.context import DELETED, SEQUENCE, VERSION, WEIGHT, Kind, Lowering, Rel
 from flinkddl.lower.scan import guarded
 from flinkddl.lower.stream import Accepts, lower_for
-from flinkddl.lower.stream.base import HANDLERS, Want
+from flinkddl.lower.stream.base import HANDLERS
 from flinkddl.plan import nodes as N
 from flinkddl.runtime.job.steps import perform
 from flinkddl.sqltypes import quote, spark_type
+
+if TYPE_CHECKING:
+    from flinkddl.lower.base import Want
 
 END = "2199-01-01 00:00:00"
 
