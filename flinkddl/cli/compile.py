@@ -20,8 +20,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the program."""
+    from flinkddl.lower.print_json import print_json
     from flinkddl.lower.print_views import print_views, views_of_jobs
-    from flinkddl.lower.printer import print_json, print_pyspark
+    from flinkddl.lower.printer import print_pyspark
     from flinkddl.lower.script import Start, compile_script
 
     try:

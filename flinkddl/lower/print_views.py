@@ -10,7 +10,8 @@ from flinkddl.lower.assemble import scans
 from flinkddl.lower.environment import settle
 from flinkddl.lower.folders import view_store
 from flinkddl.lower.frames import frame_of
-from flinkddl.lower.printer import print_steps, prologue, variables
+from flinkddl.lower.printer import print_steps, variables
+from flinkddl.lower.prologue import prologue
 from flinkddl.lower.pytext import comment, literal
 from flinkddl.lower.script import Start
 from flinkddl.sqltypes import quote

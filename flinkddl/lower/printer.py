@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from textwrap import indent
 from typing import TYPE_CHECKING
 
 from flinkddl.catalog.settings import NOTHING_SET, Settings
 from flinkddl.deep import deep
-from flinkddl.diagnostics.secrets import SPARK_OPTIONS_REGEX, SPARK_REGEX
 from flinkddl.formats.registry import SECRET_SETTING
 from flinkddl.lower import job as J
 from flinkddl.lower import pytext
 from flinkddl.lower.calls import (
-    Attribute,
     Call,
     Chain,
     Code,
-    Expression,
-    Frame,
     Session,
-    Setting,
     calls_of,
     known_positions,
     query_calls,
@@ -31,19 +24,19 @@ from flinkddl.lower.calls import (
     trigger_of,
     write_calls,
 )
-from flinkddl.lower.environment import look_up, settle, settle_settings
+from flinkddl.lower.environment import settle
 from flinkddl.lower.folders import folder_inside, folder_name
-from flinkddl.lower.kerberos import krb5_conf, start_conf
 from flinkddl.lower.partitions import NAMED_SOURCES, SUBSCRIPTION, apart, source_name
+from flinkddl.lower.prologue import OWN_NAMES, prologue
+from flinkddl.lower.pycalls import chain as chained
+from flinkddl.lower.pycalls import mapping, option_value, written
 from flinkddl.lower.pytext import comment
 from flinkddl.lower.pytext import literal as _text
-from flinkddl.options.masking import holds_secret, mask
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-_WIDTH = 110
 _OFFSETS = "__import__('flinkddl.runtime.kafka.offsets', fromlist=[''])"
 _WRITERS = "__import__('flinkddl.runtime.job.writers', fromlist=[''])"
 _JOB = "__import__('flinkddl.lower.job', fromlist=[''])"
@@ -63,106 +56,7 @@ def print_pyspark(jobs: Iterable[J.SparkJob], views: str = "", config: Settings 
     return settle(program)
 
 
-PROLOGUE = '''\
-"""Printed by `flinkddl compile`."""
-
-import json
-import os
-import sys
-import tempfile
-from glob import glob
-from pathlib import Path
-
-os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-
-from pyspark.sql import SparkSession
-from pyspark.sql.functions import expr
-
-if "FLINKDDL_JARS" in os.environ:
-    jars = sorted(glob(os.path.join(os.environ["FLINKDDL_JARS"], "*.jar")))
-else:
-    from flinkddl.runtime.machine.jars import spark_jars
-
-    jars = [str(path) for path in spark_jars()]
-
-root = (
-    SparkSession.builder.appName("flinkddl")
-    .config("spark.jars", ",".join(jars))
-    .config("spark.driver.extraClassPath", os.pathsep.join(jars))
-    .config("spark.sql.catalog.flinkddl", "flinkddl.Functions")
-    .config("spark.sql.variable.substitute", "false")
-    .config("spark.flinkddl.secret.key", os.urandom(32).hex())
-    .config("spark.redaction.regex", REDACTION)
-    .config("spark.sql.redaction.options.regex", OPTIONS_REDACTION)
-    .config("spark.ui.enabled", "false")
-    .getOrCreate()
-)
-work = os.environ.get("CHECKPOINT_DIR") or tempfile.mkdtemp()  # state and offsets; a folder that stays resumes
-
-
-def union(branch, places):
-    """Unite the branches of one table: each partition has a watermark of its own, the least holds.
-
-    Only `flinkddl run` watches for partitions that fall idle or are new.
-    """
-    first, *rest = (branch(tag, place) for tag, place in places)
-    for other in rest:
-        first = first.union(other)
-    return first
-
-
-def stream_of(frame, folder):
-    """Write a batch DataFrame down, once, and read it as a stream that ends."""
-    if not os.path.isdir(folder):
-        frame.write.parquet(folder)
-    return frame.sparkSession.readStream.schema(frame.schema).parquet(folder)
-
-
-def finish(start, ends):
-    """Run a job's queries to their end; one far-future row in each control folder closes the last windows."""
-    for query in start():
-        query.awaitTermination()
-    for folder, rowtime in ends:
-        Path(folder, "end.json").write_text(json.dumps({rowtime: "2200-01-01T00:00:00.000Z"}))
-    for query in start() if ends else ():
-        query.awaitTermination()
-
-
-'''.replace("OPTIONS_REDACTION", _text(SPARK_OPTIONS_REGEX)).replace("REDACTION", _text(SPARK_REGEX))
-
 _EPILOGUE = "\n"
-
-
-def prologue(config: Settings) -> str:
-    """Return what a program begins with: imports, and Spark started with what the session's Kerberos needs."""
-    more = "".join(f"    .config({_text(k)}, {_text(v)})\n" for k, v in start_conf(config).items())
-    path = krb5_conf(config)
-    named = f'os.environ["KRB5_CONFIG"] = {_text(path)}\n' if path else ""
-    text = PROLOGUE.replace("    .getOrCreate()\n", f"{more}    .getOrCreate()\n")
-    return text.replace(
-        "\nfrom pyspark.sql import SparkSession\n", f"{named}\nfrom pyspark.sql import SparkSession\n", 1
-    )
-
-
-_OWN_NAMES = frozenset(
-    {"spark", "root", "query", "jars", "os", "sys", "glob", "expr", "json", "tempfile", "Path", "work"}
-    | {
-        "finish",
-        "start",
-        "ends",
-        "union",
-        "tag",
-        "place",
-        "stream_of",
-        "driver_sinks",
-        "end",
-        "register",
-        "sorted",
-        "SparkSession",
-        "seal",
-        "secret",
-    }
-)
 
 
 def _apart(jobs: Iterable[J.SparkJob]) -> Iterator[J.SparkJob]:
@@ -176,7 +70,7 @@ def _apart(jobs: Iterable[J.SparkJob]) -> Iterator[J.SparkJob]:
 
 def variables(job: J.SparkJob) -> dict[str, str]:
     """Map step names to Python names: distinct, no keywords, none of the program's own."""
-    return pytext.variables((s.name for s in job.steps), _OWN_NAMES)
+    return pytext.variables((s.name for s in job.steps), OWN_NAMES)
 
 
 def _print_job(job: J.SparkJob, names: Mapping[str, str]) -> str:
@@ -218,10 +112,10 @@ def _print_branches(read: J.Read, chain: Sequence[J.Step], names: Mapping[str, s
             if step is not read
             else _until(read_calls(rest, rest.options, source, Code("place")), "end" if end else "")
         )
-        lines.append(_assignment(step, names, _written(made, names)))
+        lines.append(_assignment(step, names, written(made, names)))
     name = names[chain[-1].name]
     body = indent("\n".join(lines), "    ")
-    places = f"{_OFFSETS}.branches({_dict(read.options)}, {dict(read.start)!r}, {dict(read.stop)!r})"
+    places = f"{_OFFSETS}.branches({mapping(read.options)}, {dict(read.start)!r}, {dict(read.stop)!r})"
     more = f", end={end}" if end else ""  # asked for once
     return f"\n\ndef {name}_of(tag, place{more}):\n{body}\n    return {name}\n\n\n{name} = union({name}_of, {places})"
 
@@ -257,27 +151,27 @@ def _folder(step: str) -> str:
 
 def _print_step(step: J.Step, names: Mapping[str, str], named: bool) -> str:
     if not isinstance(step, J.Read):
-        return _written(calls_of(step), names)
+        return written(calls_of(step), names)
     source = source_name(step.name) if named else ""
     if step.format == "flinkddl.control":
         folder = _folder(step.name)
         stream = f"spark.readStream.name({_text(source)})" if source else "spark.readStream"
         opened = f"os.makedirs({folder}, exist_ok=True) or {stream}"
-        return _chain(f"({opened})", [f".schema({_text(step.schema or '')})", f".json({folder})"])
+        return chained(f"({opened})", [f".schema({_text(step.schema or '')})", f".json({folder})"])
     if step.format == J.FRAME:
         return _own_frame(step)
     if step.streaming and step.format in J.WRITTEN:
         finished = replace(step, streaming=False)
         query = Chain(Session(), (Call("sql", (step.options.get("query", ""),)),))
-        text = _written(query if step.format == J.ROWS else read_calls(finished, step.options), names)
+        text = written(query if step.format == J.ROWS else read_calls(finished, step.options), names)
         return f"stream_of({text}, os.path.join(work, {_text('frame-' + folder_inside(step.name))}))"
-    return _written(_until(read_calls(step, _options(step), source, _positions(step)), _end(step)), names)
+    return written(_until(read_calls(step, _options(step), source, _positions(step)), _end(step)), names)
 
 
 def _options(step: J.Read) -> Mapping[str, str] | Code:
     if step.fixed and step.format == "kafka" and any(k in step.options for k in SUBSCRIPTION):
         # only the broker knows which partitions there are when the program starts
-        return Code(f"{_OFFSETS}.assigned({_dict(step.options)})")
+        return Code(f"{_OFFSETS}.assigned({mapping(step.options)})")
     return step.options
 
 
@@ -285,7 +179,7 @@ def _positions(step: J.Read) -> Mapping[str, str] | Code | None:
     if step.format != "kafka" or not (step.start or step.stop):
         return None
     known = known_positions(step.start, step.stop, step.streaming)
-    where = f"{_dict(step.options)}, {dict(step.start)!r}, {dict(step.stop)!r}, {step.streaming}"
+    where = f"{mapping(step.options)}, {dict(step.start)!r}, {dict(step.stop)!r}, {step.streaming}"
     return known or Code(f"{_OFFSETS}.spark_options({where})")
 
 
@@ -293,7 +187,7 @@ def _end(step: J.Read) -> str:
     """Return the text of the condition that ends a bounded streaming read of a topic, "" where it has no end."""
     if not step.streaming or step.format != "kafka" or step.stop.get("mode", "unbounded") == "unbounded":
         return ""
-    return f"{_OFFSETS}.until({_dict(step.options)}, {dict(step.stop)!r})"
+    return f"{_OFFSETS}.until({mapping(step.options)}, {dict(step.stop)!r})"
 
 
 def _until(opened: Chain, end: str) -> Chain:
@@ -310,58 +204,20 @@ def _own_frame(step: J.Read) -> str:
     return f"stream_of({table}, {place})  # yours: df.createOrReplaceTempView({_text(quote(name))}) before this line"
 
 
-def _written(value: object, names: Mapping[str, str]) -> str:
-    """Return a value of ``lower.calls`` as Python."""
-    match value:
-        case Chain(start=Expression()):
-            return _written(value.start, names) + "".join(_call(c, names) for c in value.calls)
-        case Chain():
-            calls = [_call(c, names) for c in value.calls]
-            first = sum(isinstance(c, Attribute) for c in value.calls)  # they come first
-            return _chain(_written(value.start, names) + "".join(calls[:first]), calls[first:])
-        case Frame():
-            return names[value.step]
-        case Session():
-            return "spark"
-        case Expression():
-            return f"expr({_text(value.sql)})"
-        case Setting():
-            return _value(value.key, value.value)
-        case Code():
-            return value.text
-        case str():
-            return _text(value)
-        case list():
-            return f"[{_list([_written(v, names) for v in value])}]"
-    return json.dumps(value)
-
-
-def _call(call: Attribute | Call, names: Mapping[str, str]) -> str:
-    if isinstance(call, Attribute):
-        return f".{call.name}"
-    items = [_written(a, names) for a in call.args]
-    match call.named:
-        case Code():
-            items.append(f"**{call.named.text}")
-        case Mapping():
-            items += [f"{k}={v if isinstance(v, bool) else _written(v, names)}" for k, v in call.named.items()]
-    return f".{call.method}({_list(items)})"
-
-
 def _print_write(job: J.SparkJob, write: J.Write, names: Mapping[str, str]) -> str:
     source = names[write.input]
     tasks = "__import__('flinkddl.runtime.job.tasks', fromlist=[''])"
-    told = f"{source}, {_text(write.writer)}, {_dict(write.options)}"
+    told = f"{source}, {_text(write.writer)}, {mapping(write.options)}"
     if not job.streaming:
         if write.writer:
             return f"{tasks}.by_tasks({told})"
         if write.on_driver:
             return f"{_WRITERS}.run_write({source}, {_write_text(write)})"
-        return _written(write_calls(write), names)
+        return written(write_calls(write), names)
     if write.on_driver:
         return f"driver_sinks[{_text(write.name)}].start({trigger_of(job)!r}, {_location(write)})"
     take = Code(f"{tasks}.batches({told})") if write.writer else None
-    return _written(query_calls(write, trigger_of(job), Code(_location(write)), take), names)
+    return written(query_calls(write, trigger_of(job), Code(_location(write)), take), names)
 
 
 def _location(write: J.Write) -> str:
@@ -373,64 +229,5 @@ def _write_text(write: J.Write) -> str:
     return f"{_JOB}.Write(**{values!r})"
 
 
-def _list(items: Sequence[str]) -> str:
-    one = ", ".join(items)
-    return one if len(items) < 2 or len(one) < _WIDTH - 20 else "\n        " + ",\n        ".join(items) + ",\n    "
-
-
-def _chain(start: str, calls: list[str]) -> str:
-    one = start + "".join(calls)
-    if len(one) <= _WIDTH and "\n" not in one:
-        return one
-    return "(\n    " + "\n    ".join([start, *calls]) + "\n)"
-
-
-def _value(key: str, value: str) -> str:
-    return look_up(key, value) if holds_secret(key, value) else _text(value)
-
-
 def _setting(key: str, value: str) -> str:
-    return f"secret({_value(key, value)})" if key.startswith(SECRET_SETTING) else _value(key, value)
-
-
-def _dict(options: Mapping[str, str]) -> str:
-    return "{" + ", ".join(f"{_text(k)}: {_value(k, v)}" for k, v in sorted(options.items())) + "}"
-
-
-@deep
-def print_json(jobs: Iterable[J.SparkJob]) -> str:
-    """Return the jobs as JSON: steps with their kind, writes, settings; secrets masked."""
-    return settle_settings(json.dumps([_plain(_job(job)) for job in jobs], ensure_ascii=False, indent=2))
-
-
-def _job(job: J.SparkJob) -> dict[str, object]:
-    plain = {f.name: getattr(job, f.name) for f in fields(job) if f.name not in ("identity", "queries", "plan")}
-    return plain | {
-        "steps": _steps(job),
-        "writes": [asdict(w) for w in job.writes],
-        "restart": None if job.restart is None else asdict(job.restart),
-        "fingerprint": job.fingerprint,
-    }
-
-
-def _steps(job: J.SparkJob) -> list[dict[str, object]]:
-    return [
-        {"kind": type(s).__name__.removesuffix("Step")} | {f.name: getattr(s, f.name) for f in fields(s)}
-        for s in job.steps
-    ]
-
-
-def _plain(value: object, key: str = "") -> object:
-    match value:
-        case J.StateCall():
-            return value.sql
-        case J.SortKey():
-            return asdict(value)
-        case Mapping():
-            return {str(k): _plain(v, str(k)) for k, v in value.items()}
-        case list() | tuple():
-            return [_plain(v) for v in value]
-        case str():
-            return mask(key, value)
-        case _:
-            return value
+    return f"secret({option_value(key, value)})" if key.startswith(SECRET_SETTING) else option_value(key, value)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.printer import print_json, print_pyspark
+from flinkddl.lower.print_json import print_json
+from flinkddl.lower.printer import print_pyspark
 from flinkddl.lower.script import Start, compile_script
 from samples.run import VARIABLES
 from tests.e2e.support import SAMPLES
