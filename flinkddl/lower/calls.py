@@ -7,7 +7,7 @@ job runs, is a hole that each of the two fills: the runtime with the value, the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flinkddl.deep import balanced
@@ -45,7 +45,7 @@ class Setting:
     """The value of an option: a program looks it up where it is a secret."""
 
     key: str
-    value: str
+    value: str = field(repr=False)
 
 
 @dataclass(frozen=True)

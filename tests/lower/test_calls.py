@@ -40,6 +40,13 @@ def test_unions_of_many_parts_are_no_deep_chain() -> None:
     assert depth(union) <= 12
 
 
+def test_an_option_that_is_printed_says_no_secret() -> None:
+    read = J.Read(name="r", format="jdbc", options={"password": "hunter2"}, streaming=False)
+    opening = calls.read_calls(read, read.options)
+    assert "hunter2" not in repr(opening)
+    assert calls.Call("option", ("password", calls.Setting("password", "hunter2"))) in opening.calls
+
+
 @pytest.mark.parametrize(
     ("start", "stop", "streaming", "known"),
     [
