@@ -15,7 +15,7 @@ from flinkddl.catalog import settings
 from flinkddl.catalog.settings import Settings
 from flinkddl.diagnostics import Bag, SourceText
 from flinkddl.lower.dataflow import as_json, flow_of
-from flinkddl.lower.printer import print_json
+from flinkddl.lower.print_json import print_json
 from flinkddl.lower.script import Start, compile_script
 
 ROOT = Path(flinkddl.__file__).parent
