@@ -11,7 +11,7 @@ import pytest
 
 import flinkddl
 from flinkddl.diagnostics import SourceText, codes
-from flinkddl.lower.printer import print_json
+from flinkddl.lower.print_json import print_json
 from flinkddl.lower.script import Start, compile_script
 from flinkddl.options import installed, registry, values
 from flinkddl.options.resolved import ResolvedOptions
