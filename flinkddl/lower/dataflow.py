@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flinkddl.lower.job import SparkJob
-    from flinkddl.plan.changelog import Mode
     from flinkddl.plan.identity import Identity
+    from flinkddl.plan.nodes.base import Mode
     from flinkddl.plan.physical import Physical
 
 

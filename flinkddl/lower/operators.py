@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from flinkddl.lower.job import SparkJob, Step
-    from flinkddl.plan.changelog import Mode
     from flinkddl.plan.identity import Identity
     from flinkddl.plan.nodes import Node
+    from flinkddl.plan.nodes.base import Mode
     from flinkddl.plan.physical import Physical
 
 

@@ -9,44 +9,14 @@ How Spark carries the rows is decided in ``plan/physical.py``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from flinkddl.catalog.settings import NOTHING_SET, Settings
 from flinkddl.connectors import connector
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.report import Related
 from flinkddl.plan import nodes as N
-from flinkddl.plan.nodes.base import I
-
-if TYPE_CHECKING:
-    from flinkddl.plan.nodes.base import Keys, Kinds
-
-
-@dataclass(frozen=True)
-class Mode:
-    """One node's answer: the kinds it gives, whether updates come with the row before them, its upsert keys."""
-
-    node: N.Node
-    kinds: Kinds
-    before: bool
-    keys: Keys
-    inputs: tuple[Mode, ...]
-
-    @property
-    def append(self) -> bool:
-        """Whether only inserts come out."""
-        return self.kinds == I
-
-    @property
-    def words(self) -> str:
-        """The mode as Flink prints it: ``I,UB,UA,D``."""
-        if isinstance(self.node, N.Sink):
-            return "NONE"
-        if isinstance(self.node, N.Scan) and self.node.carries == "upsert" and not self.before:
-            return "UA,D"
-        out = ["I"] + ["UB"] * (self.before and "U" in self.kinds) + ["UA"] * ("U" in self.kinds)
-        return ",".join(out + ["D"] * ("D" in self.kinds))
-
+from flinkddl.plan.nodes.base import I, Mode
 
 # ---- the walk ----------------------------------------------------------------------------------------------------
 

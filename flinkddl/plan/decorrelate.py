@@ -13,8 +13,8 @@ from flinkddl import sqltypes as T
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan import make
 from flinkddl.plan.nodes import Aggregate, Field, Filter, Join, Node, Over, Project, Rank, Sort, Unnest
-from flinkddl.plan.placeholders import OuterRef, has, walk_all
-from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex, conjuncts, transform
+from flinkddl.plan.placeholders import has, walk_all
+from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, OuterRef, Rex, conjuncts, transform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

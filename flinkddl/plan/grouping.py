@@ -20,13 +20,12 @@ from flinkddl.plan.placeholders import (
     AggRef,
     GroupingRef,
     GroupWindowRef,
-    OuterRef,
     SubqueryRef,
     WindowPropertyRef,
     rewrite,
     walk_all,
 )
-from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex
+from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, OuterRef, Rex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,8 +16,8 @@ from flinkddl.dialect import nodes as tree_nodes
 from flinkddl.plan import decorrelate, expressions, make, temporal, tvf
 from flinkddl.plan.names import Entry, NameScope, Relation
 from flinkddl.plan.nodes import Field, Join, Unnest
-from flinkddl.plan.placeholders import OuterRef, SubqueryRef, has
-from flinkddl.plan.rex import InputRef, Literal, Rex, transform
+from flinkddl.plan.placeholders import SubqueryRef, has
+from flinkddl.plan.rex import InputRef, Literal, OuterRef, Rex, transform
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from sqlglot import exp
 
 from flinkddl.diagnostics import did_you_mean
 from flinkddl.plan import special
-from flinkddl.plan.placeholders import OuterRef
-from flinkddl.plan.rex import InputRef, Rex, field_access
+from flinkddl.plan.rex import InputRef, OuterRef, Rex, field_access
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from flinkddl.catalog.settings import Settings
-    from flinkddl.plan.changelog import Mode, SinkPlan
+    from flinkddl.plan.changelog import SinkPlan
     from flinkddl.plan.nodes import Node, Sink
+    from flinkddl.plan.nodes.base import Mode
 
 OutputMode = Literal["append", "update"]
 

@@ -60,15 +60,6 @@ class SubqueryRef(Rex):
 
 
 @dataclass(frozen=True)
-class OuterRef(Rex):
-    """A column of the query around a subquery: ``depth`` 1 is the next one outwards."""
-
-    depth: int
-    index: int
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True)
 class GroupingRef(Rex):
     """GROUPING(..), GROUPING_ID(..) or GROUP_ID() over key expressions."""
 

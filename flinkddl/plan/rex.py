@@ -35,6 +35,15 @@ class InputRef(Rex):
 
 
 @dataclass(frozen=True)
+class OuterRef(Rex):
+    """A column of the query around a subquery: ``depth`` 1 is the next one outwards."""
+
+    depth: int
+    index: int
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class Literal(Rex):
     """A constant. ``value``: None, bool, int, Decimal, float, str, bytes, date, datetime (no zone), or an int:
     milliseconds of the day for TIME, milliseconds for day-time and months for year-month intervals.

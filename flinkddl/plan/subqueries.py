@@ -15,8 +15,8 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan import decorrelate, expressions, make
 from flinkddl.plan.joins import join_node, shift
 from flinkddl.plan.nodes import Aggregate, Field, Node
-from flinkddl.plan.placeholders import OuterRef, SubqueryRef, has, rewrite
-from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex, conjuncts
+from flinkddl.plan.placeholders import SubqueryRef, has, rewrite
+from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, OuterRef, Rex, conjuncts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,9 +15,12 @@ from flinkddl.catalog.state import Catalog
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
 from flinkddl.plan.builder import plan_insert, plan_query
-from flinkddl.plan.changelog import Mode, infer, plan_sink
+from flinkddl.plan.changelog import infer, plan_sink
 from flinkddl.plan.context import Context
 from tests.conformance.corrected import RIGHT
+
+if TYPE_CHECKING:
+    from flinkddl.plan.nodes.base import Mode
 
 GOLDENS = Path(__file__).parents[1] / "data" / "goldens" / "queries"
 

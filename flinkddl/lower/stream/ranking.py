@@ -42,13 +42,8 @@ def order_struct(rel: Rel, order: Sequence[SortKey]) -> str:
     return f"named_struct({', '.join(items)})" if items else "named_struct('a', 0)"
 
 
-@lowers(Rank)
 def lower_rank(node: Rank, ctx: Lowering, want: Want) -> Rel:
     """Lower a Top-N. With the rank in the output the key is (partition, rank); Top-1 has the partition as its key."""
-    if node.window is not None:
-        from flinkddl.lower.stream.windows import lower_window_rank
-
-        return lower_window_rank(node, ctx, want)
     if node.function != "ROW_NUMBER":
         raise FlinkDdlError.of("FD643", f"{node.function}() as a Top-N is not available on a stream", node.span)
     rel = to_delta(lower_node(node.input, ctx, Want(sequence=True)), ctx)
@@ -113,13 +108,8 @@ def _as(name: Field, typed: Field) -> Field:
     return type(name)(name.name, typed.type)
 
 
-@lowers(Deduplicate)
 def lower_deduplicate(node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
     """Lower keep-first and keep-last."""
-    if node.window is not None:
-        from flinkddl.lower.stream.windows import lower_window_deduplicate
-
-        return lower_window_deduplicate(node, ctx, want)
     first = not node.keep_last
     late = first and not node.proctime and late_possible(node.input)
     rel = lower_node(node.input, ctx, Want(sequence=True, watermark=late))

@@ -21,7 +21,7 @@ from flinkddl.lower.stream.base import ONE_KEY, explode, group, lower_node, lowe
 from flinkddl.lower.stream.calls import needs_order
 from flinkddl.lower.stream.join import join, multiset, plain, presence, residual
 from flinkddl.lower.stream.kinds import KEY, PAIR, single, to_delta
-from flinkddl.lower.stream.ranking import places, top
+from flinkddl.lower.stream.ranking import lower_deduplicate, lower_rank, places, top
 from flinkddl.lower.stream.sessions import END, START, refuse_proctime, session_rows
 from flinkddl.plan.nodes import Deduplicate, Field, Join, Rank, WindowAggregate, WindowJoin, WindowTableFunction
 from flinkddl.plan.nodes.forms import PLAIN
@@ -259,8 +259,11 @@ def _by_bounds(node: WindowAggregate, rel: Rel, window: tuple[int, int], ctx: Lo
     return project(out, fields, row(out.columns), ctx, "window_rows", old=row(out.old_columns)).with_(key=key)
 
 
-def lower_window_rank(node: Rank, ctx: Lowering, want: Want) -> Rel:
-    """Lower a Top-N per window."""
+@lowers(Rank)
+def lower_any_rank(node: Rank, ctx: Lowering, want: Want) -> Rel:
+    """Lower a Top-N, per window or over all rows."""
+    if node.window is None:
+        return lower_rank(node, ctx, want)
     return _top(_on_time(node.input, node.window, ctx, Want(sequence=True)), node, ctx)
 
 
@@ -272,8 +275,11 @@ def _on_time(node: Node, window: tuple[int, int] | None, ctx: Lowering, want: Wa
     return rel
 
 
-def lower_window_deduplicate(node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
-    """Lower a deduplication per window: the first or last row by time, as a Top-1."""
+@lowers(Deduplicate)
+def lower_any_deduplicate(node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
+    """Lower a deduplication; per window the first or last row by time, as a Top-1."""
+    if node.window is None:
+        return lower_deduplicate(node, ctx, want)
     rel = _on_time(node.input, node.window, ctx, Want(sequence=True))
     order = (SortKey(node.order, descending=node.keep_last, nulls_first=not node.keep_last),)
     if node.keep_last:

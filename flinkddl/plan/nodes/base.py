@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from flinkddl.diagnostics import Span
-    from flinkddl.plan.changelog import Mode
     from flinkddl.plan.nodes.forms import Form, How, Traits
     from flinkddl.plan.nodes.values import Field
 
@@ -91,6 +90,11 @@ class Node(Facts):
     def describe(self) -> str:
         """Return the node's name and what it does, on one line."""
         return f"{self.name}({self.detail})"
+
+    def mode_words(self, kinds: Kinds, before: bool) -> str:
+        """Return its changelog mode as Flink prints it."""
+        out = ["I"] + ["UB"] * (before and "U" in kinds) + ["UA"] * ("U" in kinds)
+        return ",".join(out + ["D"] * ("D" in kinds))
 
     # ---- what it reads, and the same node over other inputs
 
@@ -292,3 +296,24 @@ def dropped(node: Node, needed: Needed, start: int, values: Sequence[Any]) -> tu
     stay = [*range(start), *(start + i for i in kept), *range(start + len(values), len(node.fields))]
     places = {old: new for new, old in enumerate(stay)}
     return [values[i] for i in kept], places, {"fields": tuple(node.fields[i] for i in stay)}
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One node's answer: the kinds it gives, whether updates come with the row before them, its upsert keys."""
+
+    node: Node
+    kinds: Kinds
+    before: bool
+    keys: Keys
+    inputs: tuple[Mode, ...]
+
+    @property
+    def append(self) -> bool:
+        """Whether only inserts come out."""
+        return self.kinds == I
+
+    @property
+    def words(self) -> str:
+        """The mode as Flink prints it: ``I,UB,UA,D``."""
+        return self.node.mode_words(self.kinds, self.before)

@@ -10,8 +10,7 @@ from flinkddl.plan.nodes.forms import APPEND, DELTA, ORDERED, PLAIN, Form, count
 from flinkddl.plan.nodes.terms import call_text, names_of, order_text, pick
 
 if TYPE_CHECKING:
-    from flinkddl.plan.changelog import Mode
-    from flinkddl.plan.nodes.base import Keys, Kinds, Needed, Places
+    from flinkddl.plan.nodes.base import Keys, Kinds, Mode, Needed, Places
     from flinkddl.plan.nodes.forms import How, Traits
     from flinkddl.plan.rex import AggCall, SortKey
 

@@ -10,8 +10,7 @@ from flinkddl.plan.nodes.forms import APPEND, DELTA, ORDERED, PLAIN, Form, weigh
 from flinkddl.plan.nodes.terms import names_of, rex_text
 
 if TYPE_CHECKING:
-    from flinkddl.plan.changelog import Mode
-    from flinkddl.plan.nodes.base import Key, Keys, Kinds
+    from flinkddl.plan.nodes.base import Key, Keys, Kinds, Mode
     from flinkddl.plan.nodes.forms import How, Traits
     from flinkddl.plan.nodes.leaves import Scan
     from flinkddl.plan.nodes.values import JoinKind

@@ -12,8 +12,7 @@ from flinkddl.plan.nodes.terms import rex_text
 
 if TYPE_CHECKING:
     from flinkddl.catalog.model import Table
-    from flinkddl.plan.changelog import Mode
-    from flinkddl.plan.nodes.base import Keys, Kinds
+    from flinkddl.plan.nodes.base import Keys, Kinds, Mode
     from flinkddl.plan.nodes.forms import How, Traits
     from flinkddl.plan.nodes.values import WatermarkSpec
     from flinkddl.plan.rex import Rex
@@ -43,6 +42,10 @@ class Scan(Node):
     sql = "tables"
     title = "a table"
     requires_watermark = False
+
+    def mode_words(self, kinds: Kinds, before: bool) -> str:
+        """Return the mode; an upsert table's rows are never called inserts."""
+        return "UA,D" if self.carries == "upsert" and not before else super().mode_words(kinds, before)
 
     @property
     def carries(self) -> Literal["append", "upsert", "delta"]:

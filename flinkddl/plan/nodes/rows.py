@@ -17,8 +17,7 @@ from flinkddl.sqltypes import Root
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from flinkddl.plan.changelog import Mode
-    from flinkddl.plan.nodes.base import Keys, Kinds, Needed, Places
+    from flinkddl.plan.nodes.base import Keys, Kinds, Mode, Needed, Places
     from flinkddl.plan.nodes.forms import How, Traits
     from flinkddl.plan.nodes.values import Field
     from flinkddl.plan.rex import Rex

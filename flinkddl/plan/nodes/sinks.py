@@ -30,6 +30,10 @@ class Sink(Keyless, Stateless, Untimed, Unary):
         """The table."""
         return self.target or "collect"
 
+    def mode_words(self, kinds: Kinds, before: bool) -> str:
+        """Return Flink's word for what gives nothing."""
+        return "NONE"
+
     def reads(self, needed: Needed) -> tuple[Needed, ...]:
         """Return every field: all are written."""
         return (frozenset(range(len(self.input.fields))),)

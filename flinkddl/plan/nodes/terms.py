@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.plan.placeholders import OuterRef
-from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex, SortKey
+from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, OuterRef, Rex, SortKey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,7 @@ from flinkddl.plan.nodes.forms import APPEND, ORDERED, Form, needs_order
 from flinkddl.plan.nodes.terms import call_text, names_of, pick, window_text
 
 if TYPE_CHECKING:
-    from flinkddl.plan.changelog import Mode
-    from flinkddl.plan.nodes.base import Keys, Kinds, Needed, Places
+    from flinkddl.plan.nodes.base import Keys, Kinds, Mode, Needed, Places
     from flinkddl.plan.nodes.forms import How, Traits
     from flinkddl.plan.nodes.values import Window
     from flinkddl.plan.rex import AggCall
