@@ -38,4 +38,5 @@ def _step(step: Step) -> str:
 def _write(job: SparkJob, index: int) -> str:
     write = job.writes[index]
     options = ", ".join(f"{k}={mask(k, v)}" for k, v in sorted(write.options.items()))
-    return f"{write.name} <- {write.input}: {write.format}, {write.mode} mode ({options})"
+    workers = ", through Spark's Python workers" if write.writer else ""
+    return f"{write.name} <- {write.input}: {write.format}{workers}, {write.mode} mode ({options})"

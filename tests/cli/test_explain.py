@@ -158,3 +158,14 @@ def test_names_do_nothing_to_a_terminal(tmp_path: Path, capsys: pytest.CaptureFi
         printed = capsys.readouterr()
         assert "a\u241b]0;x" in printed.out + printed.err
         assert [c for c in printed.out + printed.err if not c.isprintable() and c != "\n"] == []
+
+
+def test_rows_that_leave_the_jvm_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "job.sql"
+    redis = "'connector' = 'redis', 'host' = 'h', 'password' = 'hidden'"
+    sink = f"CREATE TABLE r (id INT, n BIGINT, PRIMARY KEY (id) NOT ENFORCED) WITH ({redis});"
+    script.write_text(f"{DDL}{sink} INSERT INTO r SELECT id, COUNT(*) FROM orders GROUP BY id;", encoding="utf-8")
+    assert main(["explain", str(script)]) == 0
+    printed = capsys.readouterr().out
+    assert "redis, through Spark's Python workers, update mode (" in printed
+    assert "hidden" not in printed

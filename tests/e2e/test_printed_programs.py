@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.broker import Broker
+    from flinkddl.runtime.broker.server import Broker
 
 SECONDS = 60.0
 
