@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-TWO := -n 2 --dist loadgroup# tests/conftest.py says which process takes what
+TWO := -n 2 --dist loadfile
 FAST := not spark and not kafka and not flink and not slow
 
 .DEFAULT_GOAL := help

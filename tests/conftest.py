@@ -1,4 +1,4 @@
-"""Fixtures shared by every test: one Spark session and one broker a run, both real and small."""
+"""Fixtures shared by every test: one Spark session and one broker a process, both real and small."""
 
 from __future__ import annotations
 
@@ -21,18 +21,12 @@ if TYPE_CHECKING:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
-    """Fast tests first, Kafka ones last, in two processes; skip what needs Java where there is none, with the reason.
-
-    One of the two processes takes whatever uses the shared Spark session; the other one takes, a file at a time, what
-    starts programs of its own or needs the broker alone.
-    """
+    """Skip what needs Java where there is none, with the reason; run fast tests first, Kafka ones last."""
     marks = ("spark", "kafka", "flink")
     items.sort(key=lambda item: max((n for n, m in enumerate(marks, 1) if item.get_closest_marker(m)), default=0))
     for item in items:
         if not any(item.get_closest_marker(m) for m in marks):
             item.add_marker(pytest.mark.filterwarnings("error", *_LEFT_ALONE, *config.getini("filterwarnings")))
-        shared = not _SESSION.isdisjoint(getattr(item, "fixturenames", ()))
-        item.add_marker(pytest.mark.xdist_group("spark" if shared else item.nodeid.partition("::")[0]))
     if not any(item.get_closest_marker(m) for item in items for m in marks):
         return
     try:
@@ -46,8 +40,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
 _LEFT_ALONE = ("ignore::ResourceWarning",)
 """Warnings that are no error: what the collector closes is told at some later test, and kafka-python and http.server
 leave sockets to it. Tests that need Spark are not held to this: what PySpark warns of is not ours to mend."""
-_SESSION = frozenset({"spark", "session"})
-"""Fixtures that are, or may be, this process's Spark session."""
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -59,7 +59,7 @@ def packages(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 def bring(folder: Path, package: str, **points: str) -> None:
     """Install a package that is nothing but entry points."""
-    info = folder / f"{package}-1.dist-info"
+    info = folder / f"{package.replace('-', '_')}-1.dist-info"  # the name ends at the first hyphen
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1\n")
     lines = "\n".join(f"{name} = {value}" for name, value in points.items())
