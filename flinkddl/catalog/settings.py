@@ -88,20 +88,7 @@ class Settings:
     execution_checkpointing_interval: int | None = None
     flinkddl_on_data_loss: Literal["report", "fail"] | None = None
     execution_checkpointing_dir: str | None = None
-    restart_strategy_type: (
-        Literal[
-            "none",
-            "off",
-            "disable",
-            "fixed-delay",
-            "fixeddelay",
-            "failure-rate",
-            "failurerate",
-            "exponential-delay",
-            "exponentialdelay",
-        ]
-        | None
-    ) = None
+    restart_strategy_type: Strategy | None = None
     restart_strategy_fixed_delay_attempts: int = 1
     restart_strategy_fixed_delay_delay: int = 1000
     restart_strategy_failure_rate_max_failures_per_interval: int = 1
@@ -151,11 +138,14 @@ class Settings:
 
     def put(self, key: str, text: str) -> Settings:
         """Return the settings after a SET; it replaces what was SET under another name of the key."""
-        return Settings.of({**self.without(key).as_written, key: text})
+        return Settings.of({**self._others(key), key: text})
 
     def without(self, key: str) -> Settings:
         """Return the settings without a key, under whichever of its names it was SET."""
-        return Settings.of({k: v for k, v in self.as_written.items() if k not in names(key)})
+        return Settings.of(self._others(key))
+
+    def _others(self, key: str) -> dict[str, str]:
+        return {k: v for k, v in self.as_written.items() if k not in names(key)}
 
     def of_key(self, key: str) -> Any:
         """Return the value of a key out of a table of keys. Raises KeyError for one that has no attribute."""

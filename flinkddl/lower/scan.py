@@ -15,9 +15,10 @@ from flinkddl.lower import job as J
 from flinkddl.lower.context import DELETED, SEQUENCE, TICK, VERSION, WEIGHT, Lowering, Rel, unique_names
 from flinkddl.lower.expressions import to_spark
 from flinkddl.lower.partitions import NAMED_SOURCES, idle_ms, is_timed, most_partitions
+from flinkddl.lower.rowtime import is_rowtime
 from flinkddl.options.installed import usable
 from flinkddl.plan.rex import InputRef
-from flinkddl.sqltypes import Root, quote, spark_type
+from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
     from flinkddl.plan.nodes import Scan
@@ -79,7 +80,7 @@ def _all_columns(node: Scan, raw: Rel, ctx: Lowering) -> Rel:
     texts |= {i: to_spark(rex, columns, ctx.zone) for i, rex in node.computed}
     types = [f.type for f in node.fields]
     final = {names[i]: _as_rowtime(texts[i], types[i]) for i in range(len(names))}
-    changed = node.computed or any(_is_rowtime(t) for t in types) or tuple(final) != rel.columns
+    changed = node.computed or any(is_rowtime(t) for t in types) or tuple(final) != rel.columns
     if changed:
         rel = _select(rel, final, f"{node.table.path.name}_table", ctx)
     key = tuple(kept[k] for k in raw.key)
@@ -97,12 +98,8 @@ def _select(rel: Rel, columns: dict[str, str], prefix: str, ctx: Lowering) -> Re
     return rel.with_(step=ctx.add(step).name)
 
 
-def _is_rowtime(t: DataType) -> bool:
-    return t.root is Root.TIMESTAMP and t.time_attribute == "ROWTIME"
-
-
 def _as_rowtime(text: str, t: DataType) -> str:
-    return f"CAST({text} AS TIMESTAMP)" if _is_rowtime(t) else text
+    return f"CAST({text} AS TIMESTAMP)" if is_rowtime(t) else text
 
 
 def _watermarked(node: Scan, rel: Rel, ctx: Lowering) -> Rel:

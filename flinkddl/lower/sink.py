@@ -12,6 +12,7 @@ from flinkddl.connectors import connector
 from flinkddl.functions.core import string
 from flinkddl.lower import job as J
 from flinkddl.lower.context import DELETED, KIND_COLUMNS, SEQUENCE, Lowering, Rel
+from flinkddl.lower.rowtime import is_rowtime, untimed
 from flinkddl.options.installed import usable
 from flinkddl.sqltypes import Root, quote
 
@@ -34,14 +35,9 @@ def lower_sink(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
 
 def _plain(rel: Rel, ctx: Lowering) -> Rel:
     """Bring rowtime columns back to TIMESTAMP_NTZ: a sink knows no time attributes."""
-    marked = {
-        i for i, f in enumerate(rel.fields) if f.type.root is Root.TIMESTAMP and f.type.time_attribute == "ROWTIME"
-    }
-    if not marked:
+    if not any(is_rowtime(f.type) for f in rel.fields):
         return rel
-    columns = [
-        (c, f"CAST({quote(c)} AS TIMESTAMP_NTZ)" if i in marked else quote(c)) for i, c in enumerate(rel.columns)
-    ]
+    columns = [(c, untimed(quote(c), f.type)) for c, f in zip(rel.columns, rel.fields, strict=True)]
     columns += [(c, quote(c)) for c in rel.reserved]
     step = J.Select(name=ctx.fresh("sink_columns"), input=rel.step, columns=tuple(columns))
     return rel.with_(step=ctx.add(step).name)

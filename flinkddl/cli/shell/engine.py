@@ -11,7 +11,7 @@ from flinkddl.cli.shell.split import CLIENT_WORDS
 from flinkddl.cli.tables import Columns, Tableau, answer_lines
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.lower.script import Command, Done, Start, compile_script
-from flinkddl.perform import Front, perform
+from flinkddl.perform import Front, await_job, perform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -156,15 +156,11 @@ class Engine(Front):
     def _tableau(self, action: Start, columns: Columns) -> None:
         began = time.monotonic()
         tableau = Tableau(columns, action.job.streaming, self.out.line)
-        job, cancelled = None, False
+        cancelled = False
         try:
-            job = self.start(action, on_rows=lambda rows: tableau.add(rows.changes), notice=lambda text: None)
-            while not job.await_termination(0.1):
-                pass
+            await_job(self.start(action, on_rows=lambda rows: tableau.add(rows.changes), notice=lambda text: None))
         except KeyboardInterrupt:
             cancelled = True
-            if job is not None:
-                job.stop()
         tableau.end(cancelled=cancelled, note=self.time_cost(began))
 
     def time_cost(self, began: float) -> str:

@@ -16,10 +16,11 @@ from flinkddl.lower.context import DELETED, VERSION, Rel
 from flinkddl.lower.job import StateCall
 from flinkddl.lower.rowtime import untimed
 from flinkddl.lower.stream.base import group, lower_node, lowers
-from flinkddl.lower.stream.calls import Registry, narrow, needs_order, plan_call
+from flinkddl.lower.stream.calls import Registry, narrow, plan_call
 from flinkddl.lower.stream.kinds import KEY, PAIR, arrival, drop_unchanged, family, to_delta, unpack, weight
 from flinkddl.lower.stream.ttl import hinted_ttl, must_forget
 from flinkddl.plan.nodes import Aggregate
+from flinkddl.plan.nodes.forms import needs_order
 from flinkddl.sqltypes import Root, quote, spark_type
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def lower_aggregate(node: Aggregate, ctx: Lowering, want: Want) -> Rel:
     """Lower a GROUP BY: keys, then aggregates; a global aggregate over no rows has no row, as in Flink."""
     ordered = want.sequence or any(needs_order(c) for c in node.aggs)
     rel = to_delta(lower_node(node.input, ctx, Want(sequence=ordered)), ctx)
-    native = want.latest and rel.kind == "append" and not want.sequence and _always_changes(node)
+    native = want.latest and rel.kind == "append" and not want.sequence and node.always_changes
     if native and not must_forget(ctx, node.ttl, span=node.span):
         return _native(node, rel, ctx)
     keys = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.keys)]
@@ -107,15 +108,6 @@ def _plain(f: Field) -> Field:
     return replace(f, type=f.type.as_attribute(None))
 
 
-def _always_changes(node: Aggregate) -> bool:
-    """Whether every touched group changes over append rows: it has a COUNT(*), and the rest is native."""
-    return any(_counts_rows(c) for c in node.aggs) and all(is_native(c) for c in node.aggs)
-
-
-def _counts_rows(c: AggCall) -> bool:
-    return c.function == "COUNT" and not c.args and c.filter is None and not c.distinct
-
-
 def _native(node: Aggregate, rel: Rel, ctx: Lowering) -> Rel:
     keys = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.keys)]
     aggs, finished = native_calls(rel, node.aggs)
@@ -132,14 +124,6 @@ def _native(node: Aggregate, rel: Rel, ctx: Lowering) -> Rel:
     out: list[Named] = [*zip(columns, values, strict=True), (VERSION, VERSION), (DELETED, "false")]
     fields = tuple(_plain(f) for f in node.fields)
     return Rel(select(step, out, ctx, "upsert"), columns, fields, "upsert", tuple(range(len(keys))))
-
-
-NATIVE = frozenset({"COUNT", "SUM", "MIN", "MAX"})
-
-
-def is_native(c: AggCall) -> bool:
-    """Whether Spark's own aggregate gives Flink's answer over append rows."""
-    return c.function in NATIVE and not c.distinct and len(c.args) <= 1
 
 
 def native_calls(rel: Rel, calls: Sequence[AggCall]) -> tuple[list[Named], list[str]]:

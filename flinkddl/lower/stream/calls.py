@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from flinkddl.lower.context import Rel
     from flinkddl.plan.rex import AggCall
 
-NEEDS_ORDER = frozenset(
-    {"FIRST_VALUE", "LAST_VALUE", "LISTAGG", "ARRAY_AGG", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "SINGLE_VALUE"}
-)
-
-
-def needs_order(call: AggCall) -> bool:
-    """Whether the result depends on the order in which rows arrived."""
-    return call.function in NEEDS_ORDER
-
 
 @dataclass
 class Registry:

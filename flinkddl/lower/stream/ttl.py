@@ -14,6 +14,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.lower.context import WINDOW
 from flinkddl.lower.job import DropDuplicates, GroupBy, JoinStep, StateCall
 from flinkddl.plan.nodes import Aggregate, Join
+from flinkddl.plan.physical import how_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,18 +28,13 @@ if TYPE_CHECKING:
 STRICT = "flinkddl.state.ttl.strict"
 
 
-def state_ttl(config: Settings) -> int:
-    """Return ``table.exec.state.ttl`` in ms; 0 keeps state for ever."""
-    return config.table_exec_state_ttl
-
-
 def must_forget(ctx: Lowering, *hints: int | None, span: Span | None = None) -> bool:
     """Whether an operator that never forgets must not be used here.
 
     Raises FD661 where only such an operator fits: a query of append rows alone runs in Spark's append mode, which our
     functions do not serve.
     """
-    if not ctx.config.flinkddl_state_ttl_strict or not any([state_ttl(ctx.config), *hints]):
+    if not how_of(ctx.config).forgets(*hints):
         return False
     if ctx.output_mode != "update":
         message = "this operator keeps its state for ever in a query of append rows alone, and a state TTL is set"
@@ -49,7 +45,7 @@ def must_forget(ctx: Lowering, *hints: int | None, span: Span | None = None) -> 
 
 def hinted_ttl(ctx: Lowering, *hints: int | None) -> tuple[int, ...]:
     """Return the TTL of a StateCall with a hint per side, else ``table.exec.state.ttl``; () where there is no hint."""
-    common = state_ttl(ctx.config)
+    common = ctx.config.table_exec_state_ttl
     return tuple(common if h is None else h for h in hints) if any(h is not None for h in hints) else ()
 
 
@@ -61,7 +57,7 @@ def hinted(node: Node) -> bool:
 
 def timed(aggs: Sequence[Agg], keys: Sequence[Named], ctx: Lowering) -> tuple[Agg, ...]:
     """Return the calls of a GROUP BY with ``table.exec.state.ttl``; a window lives as long as its watermark says."""
-    ttl = state_ttl(ctx.config)
+    ttl = ctx.config.table_exec_state_ttl
     if not ttl or any(name == WINDOW for name, _ in keys):
         return tuple(aggs)
     return tuple((name, _with_ttl(agg, ttl)) for name, agg in aggs)
@@ -75,7 +71,7 @@ def _with_ttl(agg: str | StateCall, ttl: int) -> str | StateCall:
 
 def note_kept(steps: Iterable[Step], sinks: Iterable[Sink], config: Settings, bag: Bag) -> None:
     """Note FD660 where a TTL is asked for and an operator keeps its state all the same."""
-    asking = [s for s in sinks if state_ttl(config) or hinted(s)]
+    asking = [s for s in sinks if config.table_exec_state_ttl or hinted(s)]
     kept = [s for s in steps if keeps_for_ever(s)]
     if asking and kept:
         what = ", ".join(f"'{s.name}'" for s in kept)

@@ -16,15 +16,14 @@ from flinkddl.lower.context import SEQUENCE, WINDOW, Rel
 from flinkddl.lower.expressions import condition_to_spark
 from flinkddl.lower.lateness import drop_late_windows, late_possible
 from flinkddl.lower.rowtime import never_null
-from flinkddl.lower.stream.aggregate import accumulate, grouped, is_native, key_text, native_calls
+from flinkddl.lower.stream.aggregate import accumulate, grouped, key_text, native_calls
 from flinkddl.lower.stream.base import ONE_KEY, explode, group, lower_node, lowers, members, with_one_key
-from flinkddl.lower.stream.calls import needs_order
 from flinkddl.lower.stream.join import join, multiset, plain, presence, residual
 from flinkddl.lower.stream.kinds import KEY, PAIR, single, to_delta
 from flinkddl.lower.stream.ranking import lower_deduplicate, lower_rank, places, top
 from flinkddl.lower.stream.sessions import END, START, refuse_proctime, session_rows
 from flinkddl.plan.nodes import Deduplicate, Field, Join, Rank, WindowAggregate, WindowJoin, WindowTableFunction
-from flinkddl.plan.nodes.forms import PLAIN
+from flinkddl.plan.nodes.forms import PLAIN, is_native, needs_order
 from flinkddl.plan.rex import SortKey
 from flinkddl.sqltypes import Root, quote
 

@@ -63,13 +63,14 @@ class Aggregate(Untimed, Unary):
         """Return that groups change."""
         return True
 
-    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
-        """Return upserts of Spark's own aggregates where the newest rows are enough, else a group before and after.
+    @property
+    def always_changes(self) -> bool:
+        """Whether every touched group changes over append rows: it has a COUNT(*), and the rest is native."""
+        return any(map(counts_rows, self.aggs)) and all(map(is_native, self.aggs))
 
-        Enough where every touched group is sure to change: it has a COUNT(*) over append rows, and the rest is native.
-        """
-        changing = any(map(counts_rows, self.aggs)) and all(map(is_native, self.aggs))
-        native = asked.latest and not asked.sequence and changing and inputs[0].kind == "append"
+    def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
+        """Return upserts of Spark's own aggregates where the newest rows are enough, else a group before and after."""
+        native = asked.latest and not asked.sequence and self.always_changes and inputs[0].kind == "append"
         return Form("upsert" if native and not how.forgets(self.ttl) else "pair", tuple(range(len(self.keys))))
 
 

@@ -147,7 +147,7 @@ class RunningJob:
     def _join(self, timeout: float | None) -> None:
         end = None if timeout is None else time.monotonic() + timeout
         while not self._ended.is_set() and (end is None or time.monotonic() < end):
-            self._ended.wait(POLL_SECONDS)  # short waits, so that Python signal handlers get their turn
+            self._ended.wait(POLL_SECONDS)  # short: a signal that another thread is given does not end a long wait
 
     # ---- the thread ------------------------------------------------------------------------------------------------
 
