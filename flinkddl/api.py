@@ -20,13 +20,13 @@ from flinkddl.catalog.settings import STRICT
 from flinkddl.catalog.state import Catalog as CatalogState
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText
 from flinkddl.diagnostics.render import render_text
-from flinkddl.lower.explain import explain
-from flinkddl.lower.planfile import store
-from flinkddl.lower.print_views import views_of_jobs
-from flinkddl.lower.printer import print_pyspark
-from flinkddl.lower.script import Action, Answer, Command, Compiled, Done, Start, WritePlan, compile_script
 from flinkddl.perform import Front, perform
 from flinkddl.results import Job, Result
+from flinkddl.script.compile import Action, Answer, Command, Compiled, Done, Start, WritePlan, compile_script
+from flinkddl.script.planfile import store
+from flinkddl.script.views import views_of_jobs
+from flinkddl.show.explain import explain
+from flinkddl.show.printer import print_pyspark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from flinkddl.lower.frames import Mode
     from flinkddl.runtime.bridge import Bridge
     from flinkddl.runtime.job.running import RunOptions
     from flinkddl.runtime.session.sessions import SparkOptions
     from flinkddl.runtime.tables import TableInfo
+    from flinkddl.spark.frames import Mode
 
 __all__ = ["Catalog", "Diagnostic", "FlinkDdlError", "Job", "Result"]
 

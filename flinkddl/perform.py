@@ -10,12 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Protocol
 
-from flinkddl.lower.script import Start
+from flinkddl.script.compile import Start
 
 if TYPE_CHECKING:
     from flinkddl.catalog.state import Catalog as CatalogState
-    from flinkddl.lower.script import Action, Compiled
     from flinkddl.results import Job
+    from flinkddl.script.compile import Action, Compiled
 
 
 class Session(Protocol):

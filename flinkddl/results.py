@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from flinkddl.lower.frames import frame_of_query
-from flinkddl.lower.script import Action, Start
+from flinkddl.script.compile import Action, Start
+from flinkddl.spark.frames import frame_of_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

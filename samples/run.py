@@ -25,7 +25,7 @@ from flinkddl.api import Catalog
 from flinkddl.cli.shell.results import TableResult
 from flinkddl.cli.tables import Columns
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.lower.script import Start, compile_script
+from flinkddl.script.compile import Start, compile_script
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.payloads import kafka_table, plain
 from samples.topics import read_topic

@@ -10,7 +10,7 @@ import pytest
 
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.lower.script import compile_script
+from flinkddl.script.compile import compile_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

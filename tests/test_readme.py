@@ -11,7 +11,7 @@ import pytest
 
 from flinkddl.cli.main import COMMANDS
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.script import compile_script
+from flinkddl.script.compile import compile_script
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

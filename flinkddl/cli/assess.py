@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from flinkddl.catalog.state import Catalog
-    from flinkddl.lower.script import Compiled
+    from flinkddl.script.compile import Compiled
 
 RUNS, NOTES, REFUSED = "runs", "runs with notes", "refused"
 UNDEFINED = "FD106"
@@ -95,7 +95,7 @@ def _write(path: str, found: list[Assessment]) -> bool:
 
 def assess(path: str, variables: Mapping[str, str], catalog: Catalog | None = None) -> Assessment:
     """Assess one script. A variable without a value is a note: the script runs when it is given one."""
-    from flinkddl.lower.script import Start, compile_script
+    from flinkddl.script.compile import Start, compile_script
 
     try:
         source = read_source(path)
@@ -116,7 +116,7 @@ def assess(path: str, variables: Mapping[str, str], catalog: Catalog | None = No
 def _with_placeholders(
     source: SourceText, catalog: Catalog | None, variables: Mapping[str, str], undefined: list[Diagnostic]
 ) -> tuple[Compiled, list[Diagnostic]]:
-    from flinkddl.lower.script import compile_script
+    from flinkddl.script.compile import compile_script
 
     names = [m.group(1) for d in undefined if (m := re.search(r"'([^']+)'", d.message))]
     compiled = compile_script(source, catalog, {**dict.fromkeys(names, "1"), **variables})

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check each script by itself and print what was found, then a summary."""
-    from flinkddl.lower.script import compile_script
+    from flinkddl.script.compile import compile_script
 
     found: list[Diagnostic] = []
     scripts = find_scripts(args.scripts)

@@ -20,10 +20,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the program."""
-    from flinkddl.lower.print_json import print_json
-    from flinkddl.lower.print_views import print_views, views_of_jobs
-    from flinkddl.lower.printer import print_pyspark
-    from flinkddl.lower.script import Start, compile_script
+    from flinkddl.script.compile import Start, compile_script
+    from flinkddl.script.views import print_views, views_of_jobs
+    from flinkddl.show.print_json import print_json
+    from flinkddl.show.printer import print_pyspark
 
     try:
         compiled = compile_script(read_source(args.script), start_catalog(args), variables=dict(args.variables))

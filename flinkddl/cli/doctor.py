@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from flinkddl.catalog.state import Catalog
-    from flinkddl.lower.script import Compiled
     from flinkddl.runtime.doctor import Finding, Subject
+    from flinkddl.script.compile import Compiled
 
 _COLOURS = {"ok": "32", "warn": "33", "fail": "31;1"}
 
@@ -66,8 +66,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _compiled(args: argparse.Namespace) -> Compiled | None:
     """Compile the script: its mistakes are printed, what of it can be read is looked at all the same."""
-    from flinkddl.lower.script import compile_script
     from flinkddl.runtime.kafka.kerberos_start import take_settings
+    from flinkddl.script.compile import compile_script
 
     if args.script is None:
         return None
@@ -80,9 +80,9 @@ def _compiled(args: argparse.Namespace) -> Compiled | None:
 def _subject(args: argparse.Namespace, compiled: Compiled | None) -> Subject:
     from dataclasses import replace
 
-    from flinkddl.lower.script import Start
     from flinkddl.runtime.doctor import Subject
     from flinkddl.runtime.kafka.kerberos_start import joined
+    from flinkddl.script.compile import Start
 
     spark = spark_options(args)
     if compiled is None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Mapping
 
-    from flinkddl.lower.script import Compiled, Start
+    from flinkddl.script.compile import Compiled, Start
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the plans of all jobs."""
-    from flinkddl.lower.script import compile_script
+    from flinkddl.script.compile import compile_script
 
     try:
         source = read_source(args.script)
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _jobs(compiled: Compiled) -> Iterator[Start]:
-    from flinkddl.lower.script import Answer, Start
+    from flinkddl.script.compile import Answer, Start
 
     for action in compiled.actions:
         match action:
@@ -56,7 +56,7 @@ def _jobs(compiled: Compiled) -> Iterator[Start]:
 
 def _text(starts: list[Start], compiled: Compiled, name: str) -> str:
     from flinkddl.diagnostics.render import printable
-    from flinkddl.lower.explain import explain
+    from flinkddl.show.explain import explain
 
     return printable("\n\n".join(explain(s.job) for s in starts))
 
@@ -64,22 +64,22 @@ def _text(starts: list[Start], compiled: Compiled, name: str) -> str:
 def _json(starts: list[Start], compiled: Compiled, name: str) -> str:
     import json
 
-    from flinkddl.lower.dataflow import as_json, flow_of
+    from flinkddl.show.dataflow import as_json, flow_of
 
     flows = [as_json(flow_of(s.job)) for s in starts]
     return json.dumps(flows, indent=2, ensure_ascii=False)
 
 
 def _dot(starts: list[Start], compiled: Compiled, name: str) -> str:
-    from flinkddl.lower.dataflow import flow_of
-    from flinkddl.lower.pictures import dot
+    from flinkddl.show.dataflow import flow_of
+    from flinkddl.show.pictures import dot
 
     return dot(flow_of(s.job) for s in starts)
 
 
 def _html(starts: list[Start], compiled: Compiled, name: str) -> str:
-    from flinkddl.lower.dataflow import flow_of
-    from flinkddl.lower.pictures import html
+    from flinkddl.show.dataflow import flow_of
+    from flinkddl.show.pictures import html
 
     return html((flow_of(s.job) for s in starts), name)
 

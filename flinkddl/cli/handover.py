@@ -13,9 +13,9 @@ from flinkddl.diagnostics import FlinkDdlError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from flinkddl.lower.job import SparkJob
-    from flinkddl.lower.script import Compiled
     from flinkddl.runtime.job.handover import From, Taken
+    from flinkddl.script.compile import Compiled
+    from flinkddl.spark.job import SparkJob
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -67,8 +67,8 @@ def _where(args: argparse.Namespace) -> From:
 
 def _take(compiled: Compiled, args: argparse.Namespace) -> list[Taken]:
     from flinkddl.api import Catalog
-    from flinkddl.lower.script import Start
     from flinkddl.runtime.job.handover import take_over
+    from flinkddl.script.compile import Start
 
     taken: list[Taken] = []
     catalog = Catalog()
@@ -102,8 +102,8 @@ def _is_held(args: argparse.Namespace, job: SparkJob, folder: str) -> bool:
 
 
 def _report(compiled: Compiled, taken: list[Taken]) -> None:
-    from flinkddl.lower.script import Start
     from flinkddl.runtime.job.handover import as_options, stateful
+    from flinkddl.script.compile import Start
 
     rows = [("table", "topic", "partition", "starts at", "end", "to read", "taken from")]
     rows += [(t.table, t.topic, str(t.partition), str(t.offset), str(t.end), str(t.behind), t.source) for t in taken]

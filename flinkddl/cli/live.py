@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from flinkddl.cli.meter import JobMeter
-from flinkddl.lower import job as J
 from flinkddl.runtime.job.progress import progress_fields, progress_line, short
+from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from flinkddl.diagnostics import FlinkDdlError
-    from flinkddl.lower.job import SparkJob
     from flinkddl.runtime.job.progress import Progress
+    from flinkddl.spark.job import SparkJob
 
 WINDOW_SECONDS = 10.0
 

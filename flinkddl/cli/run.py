@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from flinkddl.api import Catalog, Job, Result
     from flinkddl.cli.live import Display
-    from flinkddl.lower.script import Action, Compiled, Start
+    from flinkddl.script.compile import Action, Compiled, Start
 
 WAIT_SECONDS = 0.1
 
@@ -79,9 +79,9 @@ def run_compiled(args: argparse.Namespace, compiled: Compiled) -> int:
 
 def compiled_script(args: argparse.Namespace) -> Compiled:
     """Compile the script of the arguments. Raises FlinkDdlError with all its mistakes."""
-    from flinkddl.lower.script import Start, compile_script
     from flinkddl.runtime.kafka.kerberos_start import log_in
     from flinkddl.runtime.udf import refuse_unnamed
+    from flinkddl.script.compile import Start, compile_script
 
     compiled = compile_script(read_source(args.script), start_catalog(args), variables=dict(args.variables))
     if compiled.has_errors:
@@ -171,7 +171,7 @@ class Running(Front):
 
     def carry_out(self, action: Action) -> Job | None:
         """Start a job as soon as Spark is there, unless a signal has come meanwhile; print what an action gives."""
-        from flinkddl.lower.script import Start
+        from flinkddl.script.compile import Start
 
         if not isinstance(action, Start):
             _answer(self.catalog.perform_one(action))

@@ -132,9 +132,9 @@ def formats() -> str:
 
 def queries() -> str:
     """Return the operators of the plan, and which lowering has them."""
-    from flinkddl.lower import batch, stream
     from flinkddl.plan.nodes import NODES
     from flinkddl.plan.nodes.base import Stateless
+    from flinkddl.spark import batch, stream
 
     rows = []
     for node in NODES:
@@ -167,7 +167,7 @@ def statements() -> str:
     """Return the statements, by what is done with them."""
     from flinkddl.catalog import apply
     from flinkddl.catalog.session import _INSTEAD
-    from flinkddl.lower import script
+    from flinkddl.script import compile as script
 
     def words(name: str) -> str:
         return "".join(f" {c}" if c.isupper() and i else c for i, c in enumerate(name)).upper()

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from flinkddl.catalog.settings import Settings
     from flinkddl.catalog.state import Catalog
-    from flinkddl.lower.script import Start
     from flinkddl.plan.nodes import Field
+    from flinkddl.script.compile import Start
 
 OP = "op"
 _PLAIN = ("result", "EXPLAIN")

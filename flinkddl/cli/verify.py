@@ -62,9 +62,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _sides(args: argparse.Namespace) -> tuple[KafkaTable, KafkaTable]:
     from flinkddl.catalog.model import Table
-    from flinkddl.lower.script import compile_script
     from flinkddl.runtime.kafka.kerberos_start import take_settings
     from flinkddl.runtime.kafka.payloads import kafka_table
+    from flinkddl.script.compile import compile_script
 
     source = read_source(args.ddl) if args.ddl else SourceText("", "")
     compiled = compile_script(source, start_catalog(args), variables=dict(args.variables))

@@ -18,9 +18,9 @@ from flinkddl.api import Catalog, FlinkDdlError, Job, Result
 from flinkddl.catalog.settings import STRICT
 from flinkddl.diagnostics import SourceText
 from flinkddl.diagnostics.render import render_text
-from flinkddl.lower.script import Action, compile_script
 from flinkddl.notebook.views import LIMIT, Watch, show_result
 from flinkddl.perform import Front, perform
+from flinkddl.script.compile import Action, compile_script
 
 NAME = "catalog"
 INPUT_SECONDS = 120.0

@@ -1,6 +1,6 @@
 """What an expression may see while it is resolved, and what it hands back for aggregates and window functions.
 
-The plan builder implements ``Scope``; ``plan/expressions.py`` calls it. The division of work: at **every** node, top
+The plan builder implements ``Scope``; ``plan/expressions/`` calls it. The division of work: at **every** node, top
 down, the resolver first asks ``scope.special(node)``. The scope answers for column references (with their nested
 fields), aggregate calls, OVER windows, subqueries and group window functions, and says None for all the rest, which is
 the resolver's own. Aggregates are resolved by ``expressions.resolve_aggregate``, which the scope calls itself.
@@ -56,7 +56,7 @@ class Scope(Protocol):
 class AggregateUse:
     """A resolved aggregate or window function call, before its arguments have become input columns.
 
-    ``resolve_aggregate(node, scope)`` of ``plan/expressions.py`` returns it for the call itself, with FILTER (an
+    ``resolve_aggregate(node, scope)`` of ``plan/expressions/`` returns it for the call itself, with FILTER (an
     ``exp.Filter`` around it) and IGNORE / RESPECT NULLS taken in, but without OVER. ``type`` is the result type of a
     grouped (``grouped=True``) or a global aggregate.
     """

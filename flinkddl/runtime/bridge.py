@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.catalog.model import Table
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower import job as J
-from flinkddl.lower.frames import frame_of
 from flinkddl.runtime.job.sources import Sources
 from flinkddl.runtime.job.steps import build_frames
 from flinkddl.runtime.kafka.admin import KafkaAdmin
@@ -26,6 +24,8 @@ from flinkddl.runtime.session.connect import close_session, is_connect
 from flinkddl.runtime.session.sealing import SECRET_SETTING, sealing_key, set_setting
 from flinkddl.runtime.session.sessions import extend_session, job_session
 from flinkddl.runtime.udf import register
+from flinkddl.spark import job as J
+from flinkddl.spark.frames import frame_of
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from flinkddl.catalog.model import ObjectPath
     from flinkddl.catalog.state import Catalog, CatalogObject
-    from flinkddl.lower.frames import Frame, Mode
+    from flinkddl.spark.frames import Frame, Mode
 
 NOT_READABLE = ("FD204", "FD651")
 """What is said of a table that is only written: no reason for a note."""

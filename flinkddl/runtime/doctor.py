@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Literal
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.secrets import mask_urls, scrub, secrets_in
-from flinkddl.lower import job as J
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import client_properties, topics_of
 from flinkddl.runtime.kafka.sink_needs import check_version, sink_checks
 from flinkddl.runtime.storage.checkpoint import Checkpoint
 from flinkddl.runtime.storage.file_systems import try_folder
+from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

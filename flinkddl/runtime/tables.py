@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from flinkddl.catalog.model import Table
 from flinkddl.connectors.dataframe.facts import SOURCE_NAME
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.lower.context import ROW_KIND
-from flinkddl.lower.frames import result_fields
-from flinkddl.lower.script import Start, compile_script
-from flinkddl.plan.hooks import context_of
-from flinkddl.plan.tables import resolve_table
+from flinkddl.plan.build.hooks import context_of
+from flinkddl.plan.build.tables import resolve_table
 from flinkddl.runtime.bridge import view_names
 from flinkddl.runtime.dataframes import declaration, insertion, match_columns, spark_schema
+from flinkddl.script.compile import Start, compile_script
+from flinkddl.spark.context import ROW_KIND
+from flinkddl.spark.frames import result_fields
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from flinkddl.catalog.model import ObjectPath
     from flinkddl.catalog.state import Catalog
-    from flinkddl.lower.script import Compiled
     from flinkddl.runtime.bridge import Bridge
+    from flinkddl.script.compile import Compiled
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.script import Compiled, compile_script
+from flinkddl.script.compile import Compiled, compile_script
 
 JOBS = sorted((Path(__file__).parent / "jobs").glob("*.sql"))
 VARIABLES = {"TOPIC": "events", "BROKERS": "broker:9092", "out_topic": "days"}

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.script import compile_script
+from flinkddl.script.compile import compile_script
 from tests.cases.test_jobs import JOBS, VARIABLES
 from tests.dialect.test_fuzz import mutate
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flinkddl.diagnostics import Diagnostic, SourceText
-from flinkddl.lower.script import compile_script
+from flinkddl.script.compile import compile_script
 from tests.oracle.seeds import kept, statements, tables
 from tests.support.seeds import NAMES, meant, seed
 

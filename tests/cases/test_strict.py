@@ -12,8 +12,8 @@ from flinkddl.api import Catalog
 from flinkddl.catalog.settings import STRICT
 from flinkddl.catalog.state import Catalog as CatalogState
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText
-from flinkddl.lower import job as J
-from flinkddl.lower.script import Compiled, Start, compile_script
+from flinkddl.script.compile import Compiled, Start, compile_script
+from flinkddl.spark import job as J
 
 ROOT = Path(__file__).parents[2]
 WHERE = "'connector' = 'kafka', 'topic' = 'x', 'properties.bootstrap.servers' = 'b:1', 'format' = 'json'"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.script import compile_script
+from flinkddl.script.compile import compile_script
 
 SRC = "CREATE TABLE src (id INT, name STRING, state STRING) WITH ('connector' = 'datagen', 'number-of-rows' = '1');\n"
 SINK = "CREATE TABLE snk (id INT, name STRING) WITH ('connector' = 'print');\n"

@@ -14,9 +14,9 @@ import flinkddl
 from flinkddl.catalog import settings
 from flinkddl.catalog.settings import Settings
 from flinkddl.diagnostics import Bag, SourceText
-from flinkddl.lower.dataflow import as_json, flow_of
-from flinkddl.lower.print_json import print_json
-from flinkddl.lower.script import Start, compile_script
+from flinkddl.script.compile import Start, compile_script
+from flinkddl.show.dataflow import as_json, flow_of
+from flinkddl.show.print_json import print_json
 
 ROOT = Path(flinkddl.__file__).parent
 
@@ -29,8 +29,8 @@ TREES = {
     for path in sorted(ROOT.rglob("*.py"))
 }
 KEEPERS = {  # what may look at the texts: it shows or keeps them, or says which keys are written
-    "catalog/settings.py", "catalog/state.py", "catalog/session.py", "catalog/show.py", "lower/planfile.py",
-    "lower/restarts.py",
+    "catalog/settings.py", "catalog/state.py", "catalog/session.py", "catalog/show.py", "script/planfile.py",
+    "spark/restarts.py",
 }  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def test_every_mapped_key_is_read() -> None:
     nodes = [n for name, tree in TREES.items() if name != "catalog/settings.py" for n in ast.walk(tree)]
     taken = {n.attr for n in nodes if isinstance(n, ast.Attribute)}
     own = {k for n in ast.walk(TREES["catalog/settings.py"]) if isinstance(n, ast.Attribute) for k in [n.attr]}
-    of_key = {n.value for n in ast.walk(TREES["lower/restarts.py"]) if isinstance(n, ast.Constant)}
+    of_key = {n.value for n in ast.walk(TREES["spark/restarts.py"]) if isinstance(n, ast.Constant)}
     assert not [s.key for s in READ.values() if s.attribute not in taken | own and s.key not in of_key]
 
 

@@ -62,7 +62,7 @@ def test_table_groups_by_reason(folder: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_defect_of_ours_is_told_and_stops_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import flinkddl.lower.script as script
+    import flinkddl.script.compile as script
 
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("oh")

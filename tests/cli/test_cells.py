@@ -13,9 +13,9 @@ from flinkddl.catalog.settings import Settings
 from flinkddl.cli.cells import cell, cut, display_width, type_width
 from flinkddl.cli.tables import Columns, Tableau, answer_lines, paired
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.script import Start, compile_script
 from flinkddl.plan.nodes import Field
 from flinkddl.runtime.job.changes import Change
+from flinkddl.script.compile import Start, compile_script
 
 CELLS: list[tuple[T.DataType, Any, str]] = [
     (T.INT, 1, "1"),

@@ -15,9 +15,9 @@ import pytest
 from flinkddl.cli.doctor import registries_of
 from flinkddl.cli.main import main
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.script import compile_script
 from flinkddl.runtime.doctor import Finding, Subject, examine
 from flinkddl.runtime.session.sessions import SparkOptions
+from flinkddl.script.compile import compile_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,9 +11,9 @@ import pytest
 
 from flinkddl.cli.main import main
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.dataflow import Flow, flow_of
-from flinkddl.lower.pictures import dot, svg
-from flinkddl.lower.script import Start, compile_script
+from flinkddl.script.compile import Start, compile_script
+from flinkddl.show.dataflow import Flow, flow_of
+from flinkddl.show.pictures import dot, svg
 
 if TYPE_CHECKING:
     from pathlib import Path

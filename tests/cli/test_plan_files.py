@@ -10,8 +10,8 @@ import pytest
 from flinkddl.catalog.state import Catalog
 from flinkddl.cli.main import main
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.planfile import store
-from flinkddl.lower.script import Compiled, Start, WritePlan, compile_script
+from flinkddl.script.compile import Compiled, Start, WritePlan, compile_script
+from flinkddl.script.planfile import store
 
 if TYPE_CHECKING:
     from pathlib import Path

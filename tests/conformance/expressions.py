@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 from flinkddl.catalog.settings import Settings
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
-from flinkddl.lower.batch import lower
-from flinkddl.lower.calls import calls_of
-from flinkddl.lower.context import Lowering
-from flinkddl.lower.job import Rows, Select
-from flinkddl.plan.builder import plan_query
+from flinkddl.plan.build.builder import plan_query
 from flinkddl.plan.context import Context
 from flinkddl.plan.scope import Session
 from flinkddl.runtime.job.steps import perform
+from flinkddl.spark.batch import lower
+from flinkddl.spark.calls import calls_of
+from flinkddl.spark.context import Lowering
+from flinkddl.spark.job import Rows, Select
 from flinkddl.sqltypes import Root
 from tests.conformance.known import known
 from tests.conformance.outcome import Outcome

@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.lower.context import ROW_KIND
+from flinkddl.spark.context import ROW_KIND
 from tests.conformance.decoding import net, read
 from tests.conformance.formats import Difference
 from tests.support.javatext import java_text

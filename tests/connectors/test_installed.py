@@ -16,8 +16,8 @@ import pytest
 from flinkddl import connectors
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.script import compile_script
 from flinkddl.options import installed, registry
+from flinkddl.script.compile import compile_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

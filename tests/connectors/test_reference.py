@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.lower.job import Read, Select, SparkJob, Write
-from flinkddl.lower.script import Start, compile_script
+from flinkddl.script.compile import Start, compile_script
+from flinkddl.spark.job import Read, Select, SparkJob, Write
 
 COLUMNS = (
     "name STRING NOT NULL, `count` DECIMAL(38,18), `time` TIMESTAMP(3), computed AS `count` + 1.0, "

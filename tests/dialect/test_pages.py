@@ -8,7 +8,7 @@ from flinkddl.diagnostics import SourceText
 from flinkddl.diagnostics.codes import all_codes, page
 from flinkddl.dialect import parse_script
 
-# found when views and functions are written out: tests/lower/test_big_texts.py has scripts of that size
+# found when views and functions are written out: tests/spark/test_big_texts.py has scripts of that size
 WRITTEN_OUT = {"FD118", "FD119", "FD120"}
 CODES = [code for code in all_codes() if code.startswith("FD1")]
 

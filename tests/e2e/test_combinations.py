@@ -14,7 +14,7 @@ import pytest
 
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.script import compile_script
+from flinkddl.script.compile import compile_script
 from tests.conformance.product import QUICK
 from tests.conformance.values import show
 from tests.support.kernels import kernel_session

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.script import Start, compile_script
 from flinkddl.runtime.job.running import RunOptions, start_job
 from flinkddl.runtime.kafka.payloads import kafka_table
+from flinkddl.script.compile import Start, compile_script
 from samples import run as samples
 from tests.e2e import test_combinations as combinations
 from tests.support.programs import Program, printed, small, tell_secrets

@@ -9,9 +9,9 @@ import pytest
 
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.lower.printer import print_pyspark
-from flinkddl.lower.script import Start, compile_script
 from flinkddl.runtime.job import tasks
+from flinkddl.script.compile import Start, compile_script
+from flinkddl.show.printer import print_pyspark
 from tests.support.redis_server import PASSWORD, RedisServer
 
 if TYPE_CHECKING:

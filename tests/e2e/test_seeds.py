@@ -18,10 +18,10 @@ import pytest
 
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.script import compile_script
 from flinkddl.runtime.broker.config import Listener
 from flinkddl.runtime.broker.server import Broker, BrokerOptions
 from flinkddl.runtime.machine.java import find_java
+from flinkddl.script.compile import compile_script
 from samples.topics import read_topic
 from tests.support.seeds import NAMES, SLIPS, meant, seed
 

@@ -17,23 +17,23 @@ from flinkddl.catalog.apply import apply
 from flinkddl.catalog.state import Catalog
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
-from flinkddl.lower import job as J
-from flinkddl.lower.context import DELETED, SEQUENCE, VERSION, WEIGHT, Kind, Lowering, Rel
-from flinkddl.lower.expressions import to_spark
-from flinkddl.lower.stream import lower_for
-from flinkddl.lower.stream.base import HANDLERS
 from flinkddl.plan import nodes as N
-from flinkddl.plan.builder import plan_query
+from flinkddl.plan.build.builder import plan_query
+from flinkddl.plan.build.hooks import context_of, hooks
 from flinkddl.plan.changelog import infer
-from flinkddl.plan.hooks import context_of, hooks
+from flinkddl.spark import job as J
+from flinkddl.spark.context import DELETED, SEQUENCE, VERSION, WEIGHT, Kind, Lowering, Rel
+from flinkddl.spark.expressions import to_spark
+from flinkddl.spark.stream import lower_for
+from flinkddl.spark.stream.base import HANDLERS
 from flinkddl.sqltypes import quote
-from tests.lower.stream.harness import JOB, frame
+from tests.spark.stream.harness import JOB, frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from flinkddl.lower.base import Want
-    from flinkddl.lower.stream import Accepts
+    from flinkddl.spark.base import Want
+    from flinkddl.spark.stream import Accepts
     from tests.fuzz.world import World
 
 SETTINGS = {

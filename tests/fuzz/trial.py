@@ -13,8 +13,8 @@ from typing import Any
 import duckdb
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower.context import Lowering
-from flinkddl.lower.stream import lower_for
+from flinkddl.spark.context import Lowering
+from flinkddl.spark.stream import lower_for
 from tests.fuzz import compare
 from tests.fuzz.engine import SETTINGS, Case, Group, Planner, upsert_keys
 from tests.fuzz.queries import Generator, Rel

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.lower.stream.harness import JOB, plain, write
+from tests.spark.stream.harness import JOB, plain, write
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,8 +16,8 @@ import pytest
 
 from flinkddl.catalog import settings
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.script import Start, compile_script
 from flinkddl.options import registry
+from flinkddl.script.compile import Start, compile_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,10 +11,10 @@ import pytest
 
 import flinkddl
 from flinkddl.diagnostics import SourceText, codes
-from flinkddl.lower.print_json import print_json
-from flinkddl.lower.script import Start, compile_script
 from flinkddl.options import installed, registry, values
 from flinkddl.options.resolved import ResolvedOptions
+from flinkddl.script.compile import Start, compile_script
+from flinkddl.show.print_json import print_json
 
 FOLDER = Path(str(files("flinkddl.options"))) / "registry"
 PLACES = {p.name: p for p in sorted(FOLDER.iterdir()) if p.name != "elsewhere.json"}

@@ -13,8 +13,8 @@ from flinkddl.api import Catalog
 from flinkddl.cli.main import main
 from flinkddl.diagnostics import SourceText
 from flinkddl.diagnostics.secrets import SPARK_REGEX, is_secret, scrub, secrets_in
-from flinkddl.lower.script import Start, compile_script
 from flinkddl.options import registry
+from flinkddl.script.compile import Start, compile_script
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,9 +15,9 @@ from flinkddl.catalog.state import Catalog
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText
 from flinkddl.dialect import nodes
 from flinkddl.dialect.script import parse_script
-from flinkddl.plan.builder import plan_insert, plan_query
+from flinkddl.plan.build.builder import plan_insert, plan_query
+from flinkddl.plan.build.hooks import context_of, hooks
 from flinkddl.plan.explain import type_text
-from flinkddl.plan.hooks import context_of, hooks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ import pytest
 
 from flinkddl.connectors import connector
 from flinkddl.diagnostics import Bag, SourceText
-from flinkddl.lower.script import compile_script
 from flinkddl.options import OptionText, ResolvedOptions, validate
+from flinkddl.script.compile import compile_script
 
 KAFKA = "'connector' = 'kafka', 'topic' = 'd', 'properties.bootstrap.servers' = 'b:1', 'format' = 'json'"
 CASES = [

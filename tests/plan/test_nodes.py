@@ -9,13 +9,13 @@ import pytest
 
 from flinkddl import sqltypes as T
 from flinkddl.catalog.model import ObjectPath, Table
-from flinkddl.lower.batch import HANDLERS as BATCH
-from flinkddl.lower.stream import HANDLERS as STREAM
 from flinkddl.plan import make
 from flinkddl.plan import nodes as N
 from flinkddl.plan.nodes import base
-from flinkddl.plan.prune import prune
+from flinkddl.plan.rewrite.prune import prune
 from flinkddl.plan.rex import AggCall, Call, InputRef, SortKey
+from flinkddl.spark.batch import HANDLERS as BATCH
+from flinkddl.spark.stream import HANDLERS as STREAM
 from tests.plan.test_consistency import check
 
 FACTS = ("changes", "upsert_keys", "requires_watermark", "on_time", "state", "detail", "form")

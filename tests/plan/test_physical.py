@@ -11,12 +11,12 @@ import pytest
 from flinkddl.catalog.settings import NOTHING_SET
 from flinkddl.catalog.state import Catalog
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.lower.context import Lowering, Rel
-from flinkddl.lower.explain import explain
-from flinkddl.lower.script import Answer, Start, compile_script
 from flinkddl.plan import nodes as N
 from flinkddl.plan import physical
 from flinkddl.plan.nodes.forms import PLAIN, Form
+from flinkddl.script.compile import Answer, Start, compile_script
+from flinkddl.show.explain import explain
+from flinkddl.spark.context import Lowering, Rel
 from tests.plan import golden
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def test_equal_sub_plans_are_found(inserts: tuple[str, ...], expected: list[str]
 
 
 def test_a_sink_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from flinkddl.lower import assemble
+    from flinkddl.spark import assemble
 
     calls: list[N.Sink] = []
     real = assemble.plan_sink

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.lower import job as J
+from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flinkddl.lower.folders import folder_name
-from flinkddl.lower.job import SparkJob
 from flinkddl.runtime.storage.checkpoint import Checkpoint, job_folder, open_checkpoint
+from flinkddl.spark.folders import folder_name
+from flinkddl.spark.job import SparkJob
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,9 @@ import pytest
 from flinkddl import sqltypes as T
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.lower.script import compile_script
 from flinkddl.runtime.dataframes import declaration, flink_columns, match_columns, spark_schema
 from flinkddl.runtime.tables import find, parse_name
+from flinkddl.script.compile import compile_script
 
 S = pytest.importorskip("pyspark.sql.types")
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.partitions import split
-from flinkddl.lower.script import Start, compile_script
 from flinkddl.runtime.job.idle import IdlePartitions
 from flinkddl.runtime.job.sources import Sources, other_partitions
 from flinkddl.runtime.storage.checkpoint import Checkpoint, changed_partitions
+from flinkddl.script.compile import Start, compile_script
+from flinkddl.spark.partitions import split
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower import job as J
 from flinkddl.runtime.job.progress import progress_line
 from flinkddl.runtime.job.running import JobFailed, RunOptions, start_job, stop_on_signals
+from flinkddl.spark import job as J
 from tests.runtime.jobs import consume, counts, decode, job, kafka_write, produce, read, table
 
 if TYPE_CHECKING:

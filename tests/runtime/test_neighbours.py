@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.lower.script import Start, compile_script
 from flinkddl.runtime.storage.checkpoint import job_folder, mark_drained, open_checkpoint
 from flinkddl.runtime.storage.file_systems import LOCAL
 from flinkddl.runtime.storage.hold import take
 from flinkddl.runtime.storage.neighbours import check_neighbours
+from flinkddl.script.compile import Start, compile_script
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from flinkddl.lower.job import SparkJob
+    from flinkddl.spark.job import SparkJob
 
 TABLES = """
 CREATE TABLE o (k STRING, v INT) WITH ('connector' = 'kafka', 'topic' = 'o', 'properties.bootstrap.servers' = 'b:1',

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower import job as J
 from flinkddl.runtime.job.failures import brief, job_failed, records_in_question
 from flinkddl.runtime.kafka.offsets import assigned, parse_specific, spark_options, stop_condition
 from flinkddl.runtime.session.errors import reason
@@ -19,6 +18,7 @@ from flinkddl.runtime.storage.checkpoint import (
     open_checkpoint,
 )
 from flinkddl.runtime.storage.file_systems import LOCAL
+from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,10 +13,10 @@ import pytest
 from flinkddl import sqltypes as t
 from flinkddl.catalog.model import Table
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.lower.script import compile_script
 from flinkddl.runtime.kafka import payloads
 from flinkddl.runtime.kafka.payloads import Payloads
 from flinkddl.runtime.kafka.reader import TopicTable, differences
+from flinkddl.script.compile import compile_script
 
 JSON = Payloads(payloads.json_reader, payloads.json_reader)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from flinkddl.diagnostics import Diagnostic
-from flinkddl.lower.restarts import ENDLESS, NONE, USUAL, RestartStrategy
 from flinkddl.runtime.job.failures import JobFailed
 from flinkddl.runtime.job.restarts import Backoff, Restarts
+from flinkddl.spark.restarts import ENDLESS, NONE, USUAL, RestartStrategy
 
 
 class Clock:

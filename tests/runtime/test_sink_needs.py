@@ -10,12 +10,12 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.lower.script import Start, compile_script
 from flinkddl.runtime.broker.config import Listener
 from flinkddl.runtime.broker.server import Broker, BrokerOptions
 from flinkddl.runtime.kafka import sink_needs
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.sink_needs import check_sink
+from flinkddl.script.compile import Start, compile_script
 from tests.support.topics import committed, send
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.lower.job import SparkJob
+    from flinkddl.spark.job import SparkJob
 
 pytestmark = pytest.mark.kafka
 LIMIT = "60000"

@@ -14,8 +14,6 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.lower import job as J
-from flinkddl.lower.script import Start, compile_script
 from flinkddl.runtime.broker.config import Listener
 from flinkddl.runtime.broker.server import Broker, BrokerOptions
 from flinkddl.runtime.job.handover import From, take_over
@@ -23,6 +21,8 @@ from flinkddl.runtime.kafka import stores
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import branches, spark_options
 from flinkddl.runtime.machine.java import find_java
+from flinkddl.script.compile import Start, compile_script
+from flinkddl.spark import job as J
 from tests.runtime.jobs import produce
 
 if TYPE_CHECKING:

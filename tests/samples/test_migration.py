@@ -10,9 +10,9 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.lower.script import Start, compile_script
 from flinkddl.runtime.job.handover import From, take_over
 from flinkddl.runtime.storage.checkpoint import open_checkpoint
+from flinkddl.script.compile import Start, compile_script
 from tests.runtime.jobs import produce
 
 if TYPE_CHECKING:

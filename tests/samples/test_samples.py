@@ -10,7 +10,7 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.cli.shell.split import split
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.script import compile_script
+from flinkddl.script.compile import compile_script
 from samples import run as samples
 from tests.support.seeds import meant
 

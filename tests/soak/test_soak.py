@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.diagnostics import SourceText
-from flinkddl.lower.script import Start, compile_script
+from flinkddl.script.compile import Start, compile_script
 from tests.soak.__main__ import soak
 from tests.soak.queries import QUERIES, script
 

@@ -8,18 +8,18 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.lower.environment import look_up
-from flinkddl.lower.print_views import views_of_jobs
-from flinkddl.lower.printer import print_pyspark
 from flinkddl.options.masking import holds_secret
+from flinkddl.script.views import views_of_jobs
+from flinkddl.show.environment import look_up
+from flinkddl.show.printer import print_pyspark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import pytest
 
-    from flinkddl.lower.job import SparkJob
-    from flinkddl.lower.script import Compiled, Start
+    from flinkddl.script.compile import Compiled, Start
+    from flinkddl.spark.job import SparkJob
 
 SMALL = {
     "spark.sql.shuffle.partitions": "1",

@@ -10,8 +10,8 @@ from flinkddl.cli.shell.help import HELP
 from flinkddl.cli.shell.split import CLIENT_WORDS
 from flinkddl.cli.tables import Columns, Tableau, answer_lines
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.lower.script import Command, Done, Start, compile_script
 from flinkddl.perform import Front, await_job, perform
+from flinkddl.script.compile import Command, Done, Start, compile_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flinkddl.catalog.settings import Settings
     from flinkddl.cli.shell.output import Output
     from flinkddl.cli.shell.warmup import SparkStart
-    from flinkddl.lower.script import Action
+    from flinkddl.script.compile import Action
 
     Viewer = Callable[["Engine", Start, Columns, str], None]
 

@@ -116,7 +116,7 @@ class _Key:
 @lru_cache(maxsize=64)
 def _described(key: _Key, *path: str) -> tuple[Named, ...]:
     from flinkddl.diagnostics import SourceText
-    from flinkddl.lower.script import Answer, compile_script
+    from flinkddl.script.compile import Answer, compile_script
 
     name = ".".join(f"`{part.replace('`', '``')}`" for part in path)
     for action in compile_script(SourceText("<completion>", f"DESCRIBE {name}"), key.catalog).actions:

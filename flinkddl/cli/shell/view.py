@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from flinkddl.api import Job
     from flinkddl.cli.shell.engine import Engine
     from flinkddl.cli.tables import Columns
-    from flinkddl.lower.script import Start
+    from flinkddl.script.compile import Start
 
 REFRESH_SECONDS = 0.25
 _KEYS = "q leave   n/p page   g/l first, last page   up/down row   left/right column"

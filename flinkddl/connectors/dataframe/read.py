@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.functions.core import string
-from flinkddl.lower import job as J
-from flinkddl.lower.context import KIND, SEQUENCE, WEIGHT, Lowering, Rel, unique_names
+from flinkddl.spark import job as J
+from flinkddl.spark.context import KIND, SEQUENCE, WEIGHT, Lowering, Rel, unique_names
 from flinkddl.sqltypes import Root, quote, spark_type
 
 if TYPE_CHECKING:
-    from flinkddl.lower.context import Kind
     from flinkddl.options import ResolvedOptions
     from flinkddl.plan.nodes import Scan
+    from flinkddl.spark.context import Kind
     from flinkddl.sqltypes import DataType
 
 # A stream has no order within a micro-batch; its time, which replays keep, tells one batch from the next.

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from flinkddl.connectors.datagen import facts
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower import job as J
-from flinkddl.lower.context import SEQUENCE, Lowering, Rel, unique_names
+from flinkddl.spark import job as J
+from flinkddl.spark.context import SEQUENCE, Lowering, Rel, unique_names
 from flinkddl.sqltypes import DataType, Root, spark_type
 
 if TYPE_CHECKING:

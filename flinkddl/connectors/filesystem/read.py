@@ -13,9 +13,9 @@ from flinkddl.connectors.filesystem.facts import LINES, projection
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.formats import decoder
 from flinkddl.functions.core import string
-from flinkddl.lower import job as J
-from flinkddl.lower.context import ARRIVAL, SEQUENCE, WEIGHT, Kind, Lowering, Rel, unique_names
-from flinkddl.lower.folders import plain_path
+from flinkddl.spark import job as J
+from flinkddl.spark.context import ARRIVAL, SEQUENCE, WEIGHT, Kind, Lowering, Rel, unique_names
+from flinkddl.spark.folders import plain_path
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:

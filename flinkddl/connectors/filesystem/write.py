@@ -9,15 +9,15 @@ from flinkddl.connectors.filesystem.facts import LINES, projection
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.formats import encoder
 from flinkddl.functions.core import string
-from flinkddl.lower import job as J
-from flinkddl.lower.folders import plain_path
 from flinkddl.plan.nodes import Scan
+from flinkddl.spark import job as J
+from flinkddl.spark.folders import plain_path
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
-    from flinkddl.lower.context import Lowering, Rel
     from flinkddl.options import ResolvedOptions
     from flinkddl.plan.nodes import Node, Sink
+    from flinkddl.spark.context import Lowering, Rel
     from flinkddl.sqltypes import DataType
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.connectors.jdbc.databases import client, database
-from flinkddl.lower import job as J
-from flinkddl.lower.context import ARRIVAL, SEQUENCE, Lowering, Rel, unique_names
+from flinkddl.spark import job as J
+from flinkddl.spark.context import ARRIVAL, SEQUENCE, Lowering, Rel, unique_names
 from flinkddl.sqltypes import Root, quote, spark_type
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from flinkddl.connectors.jdbc.databases import client, database, driver
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower import job as J
-from flinkddl.lower.context import DELETED, Lowering, Rel
+from flinkddl.spark import job as J
+from flinkddl.spark.context import DELETED, Lowering, Rel
 from flinkddl.sqltypes import Root, quote
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.lower.kerberos import login
+from flinkddl.spark.kerberos import login
 
 if TYPE_CHECKING:
     from flinkddl.catalog.settings import Settings

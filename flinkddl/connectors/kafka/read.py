@@ -11,9 +11,9 @@ from flinkddl.connectors.kafka.client import client_options, written_property
 from flinkddl.connectors.kafka.facts import projection
 from flinkddl.formats import decoder
 from flinkddl.functions.core import string
-from flinkddl.lower import job as J
-from flinkddl.lower import realtime
-from flinkddl.lower.context import DELETED, KIND, SEQUENCE, SEQUENCE_STEP, VERSION, WEIGHT, Lowering, Rel, unique_names
+from flinkddl.spark import job as J
+from flinkddl.spark import realtime
+from flinkddl.spark.context import DELETED, KIND, SEQUENCE, SEQUENCE_STEP, VERSION, WEIGHT, Lowering, Rel, unique_names
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:

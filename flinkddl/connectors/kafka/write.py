@@ -14,9 +14,9 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.formats import encoder
 from flinkddl.functions.cast_sql import cast_sql
 from flinkddl.functions.core import string
-from flinkddl.lower import job as J
-from flinkddl.lower import realtime
-from flinkddl.lower.context import DELETED, WEIGHT, Lowering, Rel
+from flinkddl.spark import job as J
+from flinkddl.spark import realtime
+from flinkddl.spark.context import DELETED, WEIGHT, Lowering, Rel
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.lower.sink import local, shown
+from flinkddl.spark.sink import local, shown
 
 if TYPE_CHECKING:
-    from flinkddl.lower.context import Lowering, Rel
-    from flinkddl.lower.job import Write
     from flinkddl.plan.nodes import Sink
+    from flinkddl.spark.context import Lowering, Rel
+    from flinkddl.spark.job import Write
 
 
 def write(node: Sink, rel: Rel, ctx: Lowering) -> Write:

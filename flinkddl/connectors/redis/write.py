@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from flinkddl import sqltypes as T
 from flinkddl.functions.cast_sql import cast_sql
 from flinkddl.functions.core import string
-from flinkddl.lower import job as J
-from flinkddl.lower.context import DELETED
+from flinkddl.spark import job as J
+from flinkddl.spark.context import DELETED
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
-    from flinkddl.lower.context import Lowering, Rel
     from flinkddl.plan.nodes import Sink
+    from flinkddl.spark.context import Lowering, Rel
 
 _OPTIONS = ("host", "port", "username", "password", "database")
 

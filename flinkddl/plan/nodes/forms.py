@@ -1,6 +1,6 @@
 """The form in which Spark carries a node's rows: decided on the plan, before anything is lowered.
 
-A kind says which columns stand beside the fields (``lower/context.py``): append rows alone; ``upsert`` the newest row
+A kind says which columns stand beside the fields (``spark/context.py``): append rows alone; ``upsert`` the newest row
 of a key; ``delta`` rows with weights; ``pair`` a key's row before and after. Traits are what the operator above
 requires of the rows.
 """

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower.kerberos import MODULE
 from flinkddl.runtime.machine.java import keytool
+from flinkddl.spark.kerberos import MODULE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
-from flinkddl.lower.context import DELETED, SEQUENCE, VERSION, WEIGHT
+from flinkddl.spark.context import DELETED, SEQUENCE, VERSION, WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,16 +7,16 @@ import re
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower.realtime import tasks
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import client_properties, partitions_of
+from flinkddl.spark.realtime import tasks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.lower import job as J
+    from flinkddl.spark import job as J
 
 
 def local_cores(master: str) -> int | None:

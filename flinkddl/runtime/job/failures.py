@@ -19,7 +19,7 @@ from flinkddl.runtime.session.errors import full_text, reason
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flinkddl.lower.job import SparkJob, Write
+    from flinkddl.spark.job import SparkJob, Write
 
 _OURS = re.compile(r"\b(FD\d{3}): (.*)")  # what our own kernels say: table, topic, partition, offset, column
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")

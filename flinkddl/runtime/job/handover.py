@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower import job as J
-from flinkddl.lower.dataflow import flow_of
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import EARLIEST, client_properties, start_offsets
+from flinkddl.show.dataflow import flow_of
+from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from flinkddl.catalog.settings import Settings
-    from flinkddl.lower.script import Start
+    from flinkddl.script.compile import Start
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.lower.job import SparkJob
     from flinkddl.runtime.job.run_options import RunOptions
     from flinkddl.runtime.storage.checkpoint import Checkpoint
     from flinkddl.runtime.storage.hold import Hold
+    from flinkddl.spark.job import SparkJob
 
 
 class Held:

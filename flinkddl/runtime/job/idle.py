@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.lower import job as J
-from flinkddl.lower.calls import LATEST
 from flinkddl.runtime.job.progress import offsets_in
+from flinkddl.spark import job as J
+from flinkddl.spark.calls import LATEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.functions.core import string
-from flinkddl.lower import job as J
-from flinkddl.lower.context import SEQUENCE, VERSION
+from flinkddl.spark import job as J
+from flinkddl.spark.context import SEQUENCE, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,8 +15,8 @@ from flinkddl.runtime.storage.neighbours import check_neighbours
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from flinkddl.lower.job import SparkJob
     from flinkddl.runtime.job.run_options import RunOptions
+    from flinkddl.spark.job import SparkJob
 
 
 def open_held(spark: SparkSession, job: SparkJob, options: RunOptions) -> tuple[Checkpoint, Hold | None]:

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from flinkddl.lower.job import SparkJob, Write
     from flinkddl.runtime.job.failures import JobFailed
     from flinkddl.runtime.job.progress import Progress
     from flinkddl.runtime.job.writers import Rows
     from flinkddl.runtime.kafka.admin import Offsets
     from flinkddl.runtime.storage.checkpoint import Checkpoint
+    from flinkddl.spark.job import SparkJob, Write
 
 Batch = tuple["Write", "Progress", Any]  # (write, its batch, Spark's own report of it)
 

@@ -16,14 +16,14 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from flinkddl.lower.restarts import ENDLESS, NONE, TYPE, USUAL
+from flinkddl.spark.restarts import ENDLESS, NONE, TYPE, USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from flinkddl.lower.job import SparkJob
-    from flinkddl.lower.restarts import RestartStrategy
     from flinkddl.runtime.job.failures import JobFailed
+    from flinkddl.spark.job import SparkJob
+    from flinkddl.spark.restarts import RestartStrategy
 
 # a value that does not fit (22), raised by an expression of ours (P0001), text or plan that Spark refuses (42, 0A)
 _AGAIN = re.compile(r"\bFD7\d\d: |SQLSTATE: (?:22\w{3}|P0001|42\w{3}|0A000)\b")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.lower.calls import trigger_of
 from flinkddl.runtime.job.idle import IdlePartitions
 from flinkddl.runtime.job.steps import build_frames
+from flinkddl.spark.calls import trigger_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flinkddl.lower.job import Write
     from flinkddl.runtime.job.held import Held
     from flinkddl.runtime.job.sources import Sources
+    from flinkddl.spark.job import Write
 
 PARTITIONS = "spark.flinkddl.partitions."  # ScalarWatermark.java asks for it
 LAST: Mapping[str, Any] = {"availableNow": True}  # the trigger of the round that ends a job's input

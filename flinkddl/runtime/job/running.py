@@ -23,8 +23,8 @@ from flinkddl.runtime.session.gone import java_gone
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from flinkddl.lower.job import SparkJob
     from flinkddl.runtime.job.progress import Progress
+    from flinkddl.spark.job import SparkJob
 
 Status = Literal["starting", "running", "finished", "stopped", "failed"]
 _AS_USUAL = RunOptions()

@@ -10,11 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower import job as J
-from flinkddl.lower.calls import read_calls
-from flinkddl.lower.context import TICK
-from flinkddl.lower.fingerprint import digest
-from flinkddl.lower.partitions import LIMIT, NAMED_SOURCES, Places, apart, share, source_name, split
 from flinkddl.runtime.job.offset_order import raised
 from flinkddl.runtime.job.steps import perform
 from flinkddl.runtime.kafka.admin import KafkaAdmin, Offsets
@@ -31,6 +26,11 @@ from flinkddl.runtime.kafka.offsets import (
 from flinkddl.runtime.kafka.sink_needs import check_sink, check_version
 from flinkddl.runtime.storage.checkpoint import END_FILE
 from flinkddl.runtime.storage.files import missing
+from flinkddl.spark import job as J
+from flinkddl.spark.calls import read_calls
+from flinkddl.spark.context import TICK
+from flinkddl.spark.fingerprint import digest
+from flinkddl.spark.partitions import LIMIT, NAMED_SOURCES, Places, apart, share, source_name, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

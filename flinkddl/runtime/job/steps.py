@@ -1,4 +1,4 @@
-"""The steps of a SparkJob as DataFrames: the calls of ``lower.calls``, performed."""
+"""The steps of a SparkJob as DataFrames: the calls of ``spark.calls``, performed."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.secrets import scrub, secrets_in
-from flinkddl.lower import job as J
-from flinkddl.lower.calls import Attribute, Call, Chain, Expression, Frame, Session, Setting, calls_of
+from flinkddl.spark import job as J
+from flinkddl.spark.calls import Attribute, Call, Chain, Expression, Frame, Session, Setting, calls_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ def build_frames(spark: SparkSession, job: J.SparkJob, read: Callable[[SparkSess
 
 
 def perform(value: Any, spark: SparkSession, frames: Mapping[str, Any]) -> Any:
-    """Return what a value of ``lower.calls`` stands for."""
+    """Return what a value of ``spark.calls`` stands for."""
     match value:
         case Chain():
             made = perform(value.start, spark, frames)

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower.partitions import can_name
-from flinkddl.lower.restarts import TYPE
 from flinkddl.runtime.job.ending import STOP_TIMEOUT, end_between_batches, end_now
 from flinkddl.runtime.job.failures import JobFailed, lost_place, with_first
 from flinkddl.runtime.job.gone_topics import with_topic
@@ -21,6 +19,8 @@ from flinkddl.runtime.job.sources import other_partitions
 from flinkddl.runtime.job.topic_watch import TopicWatch
 from flinkddl.runtime.machine.aside import Aside
 from flinkddl.runtime.storage.checkpoint import forget_stops, mark_drained
+from flinkddl.spark.partitions import can_name
+from flinkddl.spark.restarts import TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

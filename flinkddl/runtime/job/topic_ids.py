@@ -22,10 +22,10 @@ from flinkddl.runtime.storage.file_systems import LOCAL
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from flinkddl.lower import job as J
     from flinkddl.runtime.job.sources import Sources
     from flinkddl.runtime.kafka.admin import Offsets
     from flinkddl.runtime.storage.checkpoint import Checkpoint
+    from flinkddl.spark import job as J
 
 FILE = "flinkddl-topics.json"
 _SOURCE = re.compile(r"^([^{]*)(\{.*\})$", re.DOTALL)  # a line of Spark's offset log: the source's name and offsets

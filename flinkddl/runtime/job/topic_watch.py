@@ -28,9 +28,9 @@ from flinkddl.runtime.kafka.offsets import topics_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from flinkddl.lower.job import Read
     from flinkddl.runtime.job.sources import Sources
     from flinkddl.runtime.kafka.admin import Offsets
+    from flinkddl.spark.job import Read
 
 LOOK_SECONDS = 1.0
 AWAY_SECONDS = 8.0

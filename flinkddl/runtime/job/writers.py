@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower.calls import query_calls, write_calls
 from flinkddl.runtime.job.changes import Change, ChangeReader, flink_line, visible_types
 from flinkddl.runtime.job.steps import perform
 from flinkddl.runtime.job.tasks import batches, by_tasks
 from flinkddl.runtime.storage.files import alone, check_target, streams_into
+from flinkddl.spark.calls import query_calls, write_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.types import DataType, StructType
 
-    from flinkddl.lower.job import Write
+    from flinkddl.spark.job import Write
 
 METRICS = "flinkddl"  # name of the observed counts in a query's progress
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.lower.kerberos import uses_gssapi
 from flinkddl.runtime.kafka.kerberos import sasl_config
 from flinkddl.runtime.kafka.stores import tls_context
+from flinkddl.spark.kerberos import uses_gssapi
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower.kerberos import MODULE
+from flinkddl.spark.kerberos import MODULE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower import job as J
-from flinkddl.lower.kerberos import JAVA_OPTIONS, KRB5_CONF, krb5_conf, start_conf, uses_gssapi
 from flinkddl.runtime.kafka.kerberos import DEFAULT_CONF, sasl_config
 from flinkddl.runtime.kafka.offsets import client_properties
+from flinkddl.spark import job as J
+from flinkddl.spark.kerberos import JAVA_OPTIONS, KRB5_CONF, krb5_conf, start_conf, uses_gssapi
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

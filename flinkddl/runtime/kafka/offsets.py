@@ -15,9 +15,9 @@ import time
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower.calls import known_positions
-from flinkddl.lower.partitions import SUBSCRIPTION, branch_options, source_name
 from flinkddl.runtime.kafka.admin import KafkaAdmin, Offsets
+from flinkddl.spark.calls import known_positions
+from flinkddl.spark.partitions import SUBSCRIPTION, branch_options, source_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -18,7 +18,7 @@ from flinkddl.catalog.settings import NOTHING_SET, Settings
 from flinkddl.connectors import Use, connector, use_table
 from flinkddl.connectors.base import is_upsert
 from flinkddl.diagnostics import Bag, FlinkDdlError
-from flinkddl.lower.kerberos import login
+from flinkddl.spark.kerberos import login
 from flinkddl.sqltypes import DataType, Root
 
 if TYPE_CHECKING:

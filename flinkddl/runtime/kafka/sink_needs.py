@@ -16,8 +16,8 @@ from flinkddl.runtime.kafka.offsets import client_properties
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from flinkddl.lower.job import Write
     from flinkddl.runtime.kafka.admin import KafkaAdmin
+    from flinkddl.spark.job import Write
 
 OLDEST = (0, 10)
 """The oldest brokers that Spark's Kafka clients (3.9) speak to."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.lower.job import SparkJob
+    from flinkddl.spark.job import SparkJob
 
 _BOTH, _READS, _WRITES = ("source", "sink"), ("source",), ("sink",)
 KEYS: Mapping[str, tuple[str, ...]] = {
@@ -69,7 +69,7 @@ def check_classes(spark: SparkSession, job: SparkJob) -> None:
 
 
 def _wanted(job: SparkJob) -> Iterator[tuple[str, str, str]]:
-    from flinkddl.lower.job import Read
+    from flinkddl.spark.job import Read
 
     reads = ((s.table, s.options, "source") for s in job.steps if isinstance(s, Read))
     writes = ((w.table, w.options, "sink") for w in job.writes)

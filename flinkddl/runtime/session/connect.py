@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.secrets import mask_urls
-from flinkddl.lower.partitions import NAMED_SOURCES
+from flinkddl.spark.partitions import NAMED_SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Secrets in the settings of a session: sealed where its application has a key (``lower/sealing.py`` says why).
+"""Secrets in the settings of a session: sealed where its application has a key (``spark/sealing.py`` says why).
 
 A session built here has a key of its own; a user's own session where it was started with one.
 """
@@ -9,8 +9,8 @@ import os
 from typing import TYPE_CHECKING
 
 from flinkddl.formats.registry import SECRET_SETTING
-from flinkddl.lower.sealing import KEY, seal
 from flinkddl.runtime.session.connect import is_connect
+from flinkddl.spark.sealing import KEY, seal
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,9 +10,9 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower import job as J
-from flinkddl.lower.folders import folder_inside, folder_name
 from flinkddl.runtime.storage.file_systems import LOCAL, local_path
+from flinkddl.spark import job as J
+from flinkddl.spark.folders import folder_inside, folder_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

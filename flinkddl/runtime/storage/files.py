@@ -12,8 +12,8 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower.folders import FILES
 from flinkddl.runtime.storage.file_systems import storage_of
+from flinkddl.spark.folders import FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from flinkddl.lower.job import Read, Write
+    from flinkddl.spark.job import Read, Write
 
 _LIST = "_spark_metadata"
 

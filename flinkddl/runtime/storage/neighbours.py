@@ -10,15 +10,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.lower.folders import folder_name
 from flinkddl.runtime.storage.checkpoint import fingerprint, job_folder, stored_plan
 from flinkddl.runtime.storage.hold import holder
+from flinkddl.spark.folders import folder_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from flinkddl.lower.job import SparkJob
     from flinkddl.runtime.storage.file_systems import Storage
+    from flinkddl.spark.job import SparkJob
 
 _ASIDE = re.compile(r"\.old-\d{8}-\d{6}-\d{3}")
 

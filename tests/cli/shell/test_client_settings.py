@@ -12,7 +12,7 @@ from flinkddl.cli.shell.output import Output
 from flinkddl.cli.shell.warmup import SparkStart
 from flinkddl.cli.tables import Columns
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.lower.script import Start, compile_script
+from flinkddl.script.compile import Start, compile_script
 from tests.cli.shell.support import catalog
 
 if TYPE_CHECKING:

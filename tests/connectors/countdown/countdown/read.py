@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.lower import job as J
-from flinkddl.lower.context import ARRIVAL, SEQUENCE, Rel, unique_names
+from flinkddl.spark import job as J
+from flinkddl.spark.context import ARRIVAL, SEQUENCE, Rel, unique_names
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
-    from flinkddl.lower.context import Lowering
     from flinkddl.plan.nodes import Scan
+    from flinkddl.spark.context import Lowering
 
 
 def rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.lower import job as J
+from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
-    from flinkddl.lower.context import Lowering, Rel
     from flinkddl.plan.nodes import Sink
+    from flinkddl.spark.context import Lowering, Rel
 
 
 def write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:

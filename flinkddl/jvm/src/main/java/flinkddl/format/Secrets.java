@@ -13,7 +13,7 @@ import org.apache.spark.sql.internal.SQLConf;
  * Settings of a session that hold secrets. Spark writes a session's settings into its event log as they are, with each
  * job; those of the application ({@code SparkConf}) it redacts there. So a value travels sealed, under a key that is a
  * setting of the application. The text is {@code sealed:} and in hexadecimal a nonce, a tag and the sealed bytes:
- * HMAC-SHA256 in counter mode, then authenticated (flinkddl/lower/sealing.py writes it).
+ * HMAC-SHA256 in counter mode, then authenticated (flinkddl/spark/sealing.py writes it).
  */
 final class Secrets {
     static final String KEY = "spark.flinkddl.secret.key";

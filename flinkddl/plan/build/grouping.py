@@ -1,0 +1,367 @@
+"""GROUP BY: keys, grouping sets, group windows and aggregates of one SELECT become Project, Expand and Aggregate.
+
+Every expression above the aggregate was resolved over the FROM clause; here each is matched against the keys, whole
+expressions first. What is neither key nor aggregate is refused, as in Flink.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from flinkddl import sqltypes as T
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan import make
+from flinkddl.plan.expressions import resolve as expressions
+from flinkddl.plan.build import subqueries
+from flinkddl.plan.nodes import Aggregate, Expand, Field, Window, WindowAggregate
+from flinkddl.plan.build.placeholders import (
+    AggRef,
+    GroupingRef,
+    GroupWindowRef,
+    SubqueryRef,
+    WindowPropertyRef,
+    rewrite,
+    walk_all,
+)
+from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, OuterRef, Rex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from flinkddl.plan.build.names import NameScope
+    from flinkddl.plan.nodes import Node
+    from flinkddl.plan.scope import AggregateUse
+    from flinkddl.plan.build.select import Parts
+
+_SET = Field("$e", T.BIGINT.not_null())
+_PROPERTY_NAMES = {"start": "window_start", "end": "window_end", "time": "rowtime", "proctime": "proctime"}
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The distinct key expressions and, per grouping set, the positions of its keys."""
+
+    exprs: tuple[Rex, ...]
+    sets: tuple[tuple[int, ...], ...]
+    window: GroupWindowRef | None = None
+
+    @property
+    def simple(self) -> bool:
+        """Whether there is one set of all keys."""
+        return len(self.sets) == 1
+
+
+def group(node: Node, tree: exp.Expression | None, parts: Parts, scope: NameScope) -> Node:
+    """Aggregate ``node`` and rewrite ``parts`` over the result."""
+    keys = _keys(tree, scope)
+    uses: list[AggregateUse] = []
+    for rex in parts.all():
+        for r in walk_all(rex):
+            if isinstance(r, AggRef) and r.use not in uses:
+                uses.append(r.use)
+    node, key_places, calls = _inputs(node, keys, uses, scope)
+    if keys.window is not None:
+        return _window_aggregate(node, keys, key_places, calls, parts)
+    if keys.simple or not any(keys.sets):
+        return _aggregate(node, keys, key_places, calls, uses, parts)
+    return _expanded(node, keys, key_places, calls, uses, parts)
+
+
+def has_keys(tree: exp.Expression | None) -> bool:
+    """Whether a GROUP BY clause names any key at all; without one an aggregate may see no rows."""
+    if tree is None:
+        return False
+    return any(not isinstance(e, exp.Tuple) or e.expressions for e in _elements(tree))
+
+
+def _elements(tree: exp.Expression) -> list[exp.Expression]:
+    elements = list(tree.expressions)
+    for name in ("grouping_sets", "cube", "rollup"):
+        extra = tree.args.get(name)
+        elements += extra if isinstance(extra, list) else []
+    return elements
+
+
+# ---- keys --------------------------------------------------------------------------------------------------------
+
+
+def _keys(tree: exp.Expression | None, scope: NameScope) -> Keys:
+    if tree is None:
+        return Keys((), ((),))
+    inner = scope.within("GROUP BY")
+    elements = _elements(tree)
+    exprs: list[Rex] = []
+    alternatives = [_sets(e, inner, exprs) for e in elements]
+    sets = tuple(tuple(sorted({i for part in choice for i in part})) for choice in product(*alternatives))
+    windows = [i for i, e in enumerate(exprs) if isinstance(e, GroupWindowRef)]
+    if not windows:
+        return Keys(tuple(exprs), sets)
+    window = exprs[windows[0]]
+    assert isinstance(window, GroupWindowRef)
+    if len(windows) > 1 or len(sets) > 1:
+        raise FlinkDdlError.of(
+            "FD503",
+            "a group window stands alone in GROUP BY, without a second one or grouping sets",
+            window.span,
+            "use the window table function TUMBLE(TABLE t, DESCRIPTOR(ts), size) instead",
+        )
+    rest = tuple(e for i, e in enumerate(exprs) if i != windows[0])
+    return Keys(rest, (tuple(range(len(rest))),), window)
+
+
+def _sets(node: exp.Expression, scope: NameScope, exprs: list[Rex]) -> list[tuple[int, ...]]:
+    """Return the alternatives that one GROUP BY element stands for, as positions in ``exprs``."""
+    match node:
+        case exp.GroupingSets():
+            return [s for e in node.expressions for s in _sets(e, scope, exprs)]
+        case exp.Cube():
+            items = [_one(e, scope, exprs) for e in node.expressions]
+            sizes = range(len(items), -1, -1)
+            return _distinct(chosen for n in sizes for chosen in combinations(items, n))
+        case exp.Rollup():
+            items = [_one(e, scope, exprs) for e in node.expressions]
+            return _distinct(items[:n] for n in range(len(items), -1, -1))
+        case _:
+            return [_one(node, scope, exprs)]
+
+
+def _distinct(sets: Iterable[Iterable[tuple[int, ...]]]) -> list[tuple[int, ...]]:
+    """One ROLLUP or CUBE holds a set once, however often it names a key (Calcite's SqlValidatorUtil.rollup, cube)."""
+    return list(dict.fromkeys(tuple(sorted({i for part in parts for i in part})) for parts in sets))
+
+
+def _one(node: exp.Expression, scope: NameScope, exprs: list[Rex]) -> tuple[int, ...]:
+    items = node.expressions if isinstance(node, exp.Tuple) else [node]
+    return tuple(_position(expressions.resolve_expression(i, scope), exprs) for i in items)
+
+
+def _position(rex: Rex, exprs: list[Rex]) -> int:
+    if rex not in exprs:
+        exprs.append(rex)
+    return exprs.index(rex)
+
+
+# ---- the projection below ----------------------------------------------------------------------------------------
+
+
+def _inputs(
+    node: Node, keys: Keys, uses: list[AggregateUse], scope: NameScope
+) -> tuple[Node, tuple[int, ...], list[AggCall]]:
+    """Project keys and arguments below the aggregate. Under grouping sets, arguments get columns of their own."""
+    exprs: list[Rex] = list(keys.exprs)
+    fixed = 0 if keys.simple else len(exprs)
+    if keys.window is not None:
+        exprs.append(keys.window.time)
+        fixed = len(exprs)  # the time column stays a time attribute, an argument becomes a plain timestamp
+
+    def place(rex: Rex) -> int:
+        for i in range(fixed, len(exprs)):
+            if exprs[i] == rex:
+                return i
+        exprs.append(rex)
+        return len(exprs) - 1
+
+    calls = []
+    for use in uses:
+        args = tuple(place(a) for a in use.args)
+        filter_ = None if use.filter is None else place(use.filter)
+        calls.append(
+            AggCall(use.function, args, use.type, use.distinct, filter_, use.ignore_nulls, use.options, use.span)
+        )
+    node, values = subqueries.attach(node, exprs, scope.context)
+    names = [node.fields[e.index].name if isinstance(e, InputRef) else f"$f{i}" for i, e in enumerate(values)]
+    return make.project(node, values, names), tuple(range(len(keys.exprs))), calls
+
+
+def _fields(node: Node, places: tuple[int, ...], calls: list[AggCall]) -> tuple[Field, ...]:
+    keys = tuple(node.fields[i] for i in places)
+    return (*keys, *(Field(f"EXPR${len(places) + i}", c.type) for i, c in enumerate(calls)))
+
+
+def _aggregate(
+    node: Node, keys: Keys, places: tuple[int, ...], calls: list[AggCall], uses: list[AggregateUse], parts: Parts
+) -> Node:
+    span = calls[0].span if calls else None
+    out = Aggregate(input=node, keys=places, aggs=tuple(calls), fields=_fields(node, places, calls), span=span)
+    if keys.simple:
+        _map(parts, keys.exprs, uses, [f.type for f in out.fields], {})
+        return out
+    # several sets without a key: one total, which stands there even without rows, given out once a set
+    ids = tuple(_group_ids(keys))
+    copies = Expand(input=out, keys=(), sets=keys.sets, masks=ids, fields=(*out.fields, _SET))
+    values = _groupings(parts, keys, ids, InputRef(_SET.type, len(out.fields)))
+    _map(parts, keys.exprs, uses, [f.type for f in out.fields], values)
+    return copies
+
+
+def _expanded(
+    node: Node, keys: Keys, places: tuple[int, ...], calls: list[AggCall], uses: list[AggregateUse], parts: Parts
+) -> Node:
+    """Aggregate over one copy of each row per grouping set; ``$e`` tells the sets apart, equal ones by GROUP_ID."""
+    count = len(places)
+    always = {i for i in places if all(i in s for s in keys.sets)}
+    fields = [
+        Field(f.name, f.type.with_nullable(f.type.nullable or (i < count and i not in always)))
+        for i, f in enumerate(node.fields)
+    ]
+    width = len(fields)
+    ids = _group_ids(keys)
+    masks = tuple(
+        (id_ << count) + sum(1 << (count - 1 - i) for i in places if i not in s)
+        for s, id_ in zip(keys.sets, ids, strict=True)
+    )
+    expand = Expand(
+        input=node,
+        keys=places,
+        sets=keys.sets,
+        masks=masks,
+        fields=(*fields, _SET),
+    )
+    with_id = (*places, width)
+    out = Aggregate(input=expand, keys=with_id, aggs=tuple(calls), fields=_fields(expand, with_id, calls))
+    groupings = _groupings(parts, keys, masks, InputRef(_SET.type, count))
+    _map(parts, keys.exprs, uses, [f.type for f in out.fields], groupings, extra=1)
+    return out
+
+
+def _groupings(parts: Parts, keys: Keys, masks: tuple[int, ...], mask: Rex) -> dict[GroupingRef, Rex]:
+    refs = (r for rex in parts.all() for r in walk_all(rex) if isinstance(r, GroupingRef))
+    return {r: _grouping_value(r, keys, masks, mask) for r in refs}
+
+
+def _group_ids(keys: Keys) -> list[int]:
+    """GROUP_ID() per set: how many equal ones stand before it (Calcite rewrites these to a UNION ALL, by number)."""
+    return [keys.sets[:n].count(s) for n, s in enumerate(keys.sets)]
+
+
+def _grouping_value(ref: GroupingRef, keys: Keys, masks: tuple[int, ...], mask: Rex) -> Rex:
+    """GROUPING(a, b): one bit an argument, 1 where the key is rolled up; GROUP_ID(): a CASE over the set's mask."""
+    if ref.function == "GROUP_ID":
+        values = _group_ids(keys)
+    else:
+        positions = [_key_of(a, keys, ref) for a in ref.args]
+        bits = [1 << n for n in reversed(range(len(positions)))]
+        values = [sum(b for b, p in zip(bits, positions, strict=True) if p not in s) for s in keys.sets]
+    if len(set(values)) == 1:
+        return Literal(ref.type, values[0])
+    args: list[Rex] = []
+    for m, value in zip(masks, values, strict=True):
+        args += [make.equal(mask, Literal(T.BIGINT.not_null(), m)), Literal(ref.type, value)]
+    return Call(ref.type, "CASE", (*args[:-2], args[-1]), span=ref.span)
+
+
+def _key_of(arg: Rex, keys: Keys, ref: GroupingRef) -> int:
+    if arg not in keys.exprs:
+        raise FlinkDdlError.of("FD454", f"the argument of {ref.function} must be a GROUP BY expression", ref.span)
+    return keys.exprs.index(arg)
+
+
+def _window_aggregate(node: Node, keys: Keys, places: tuple[int, ...], calls: list[AggCall], parts: Parts) -> Node:
+    window = keys.window
+    assert window is not None
+    asked: list[WindowPropertyRef] = []
+    for rex in parts.all():
+        for r in walk_all(rex):
+            if isinstance(r, WindowPropertyRef) and r not in asked:
+                asked.append(r)
+    for a in asked:
+        if a.window != window:
+            raise FlinkDdlError.of(
+                "FD503",
+                "the group window function repeats other arguments than the one in GROUP BY",
+                a.span,
+                "write exactly the same time column and intervals in both",
+            )
+    first = len(places) + len(calls)
+    properties = tuple(dict.fromkeys(a.property for a in asked))
+    types = {a.property: a.type for a in asked}
+    hop = window.kind == "HOP"
+    definition = Window(
+        kind=window.kind,  # type: ignore[arg-type]  # one of the three literals
+        time=len(places),
+        size_ms=window.sizes[1] if hop else window.sizes[0],
+        slide_ms=window.sizes[0] if hop else None,
+        offset_ms=window.sizes[2 if hop else 1] if len(window.sizes) > (2 if hop else 1) else 0,
+        proctime=window.time.type.time_attribute == "PROCTIME",
+    )
+    fields = (*_fields(node, places, calls), *(Field(_PROPERTY_NAMES[p], types[p]) for p in properties))
+    values: dict[Rex, Rex] = {
+        a: InputRef(types[a.property], first + properties.index(a.property), a.span) for a in asked
+    }
+    uses = [r.use for rex in parts.all() for r in walk_all(rex) if isinstance(r, AggRef)]
+    uses = list(dict.fromkeys(uses))
+    _map(parts, keys.exprs, uses, [f.type for f in fields], values)
+    return WindowAggregate(
+        input=node,
+        window=definition,
+        keys=places,
+        aggs=tuple(calls),
+        properties=properties,
+        legacy=True,
+        fields=fields,
+        span=window.span,
+    )
+
+
+# ---- above the aggregate -----------------------------------------------------------------------------------------
+
+
+def _map(
+    parts: Parts,
+    keys: tuple[Rex, ...],
+    uses: list[AggregateUse],
+    types: list[T.DataType],
+    values: dict[GroupingRef, Rex] | dict[Rex, Rex],
+    extra: int = 0,
+) -> None:
+    """Rewrite all expressions of ``parts`` over the aggregate's output."""
+    first = len(keys) + extra
+
+    def change(rex: Rex) -> Rex | None:
+        if rex in keys:
+            i = keys.index(rex)
+            return InputRef(types[i], i, getattr(rex, "span", None))
+        if isinstance(rex, AggRef):
+            i = first + uses.index(rex.use)
+            return InputRef(types[i], i, rex.use.span)
+        if isinstance(rex, SubqueryRef):
+            return replace(
+                rex,
+                operands=tuple(rewrite(o, change) for o in rex.operands),
+                plan=subqueries.map_outer(rex.plan, _outer),
+            )
+        if rex in values:
+            return values[rex]  # type: ignore[index]  # the keys are Rex values
+        if isinstance(rex, GroupingRef):
+            _key = rex.args[0] if rex.args else None
+            if _key is None or _key in keys:
+                return Literal(rex.type, 0)
+        if isinstance(rex, InputRef | GroupWindowRef | WindowPropertyRef):
+            raise _not_grouped(rex)
+        return None
+
+    def _outer(ref: OuterRef) -> Rex:
+        inner = change(InputRef(ref.type, ref.index, ref.span))
+        assert isinstance(inner, InputRef)
+        return replace(ref, index=inner.index)
+
+    parts.map(lambda rex: rewrite(rex, change))
+
+
+def _not_grouped(rex: Rex) -> FlinkDdlError:
+    span = getattr(rex, "span", None)
+    if isinstance(rex, WindowPropertyRef | GroupWindowRef):
+        return FlinkDdlError.of(
+            "FD503",
+            "a group window function needs the matching group window in GROUP BY",
+            span,
+            "add the TUMBLE, HOP or SESSION call with the same arguments to GROUP BY",
+        )
+    text = span.text if span is not None else "a column"
+    return FlinkDdlError.of(
+        "FD454", f"expression '{text}' is not being grouped", span, "add it to GROUP BY or put it into an aggregate"
+    )

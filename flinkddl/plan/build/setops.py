@@ -1,0 +1,150 @@
+"""Set operations as Flink rewrites them.
+
+UNION ALL is a node; UNION a DISTINCT above it; INTERSECT and EXCEPT are semi and anti joins on all columns (NULL equals
+NULL) below a DISTINCT; their ALL forms count the rows of both sides and repeat each as often as it is left.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from flinkddl import sqltypes as T
+from flinkddl.diagnostics import chain
+from flinkddl.functions.typing import common_type
+from flinkddl.plan import make
+from flinkddl.plan.expressions import resolve as expressions
+from flinkddl.plan.nodes import Aggregate, Field, Join, Union, Unnest
+from flinkddl.plan.rex import AggCall, InputRef, Literal, Rex
+
+if TYPE_CHECKING:
+    from flinkddl.plan.context import Context
+    from flinkddl.plan.build.names import NameScope
+    from flinkddl.plan.nodes import Node
+
+_WORDS: dict[type[exp.Expression], str] = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
+
+
+def build(tree: exp.SetOperation, context: Context, outer: NameScope | None, ctes: dict[str, Any]) -> Node:
+    """Build a set operation; column names come from the first branch."""
+    from flinkddl.plan.build.query import build_query
+
+    spine = [tree]
+    while isinstance(below := spine[-1].this, exp.SetOperation) and not _has_clauses(below):
+        spine.append(below)
+    query = partial(build_query, context=context, outer=outer, ctes=ctes)
+    steps = [(partial(query, t.expression), partial(_joined, t, context)) for t in reversed(spine)]
+    return chain(partial(query, spine[-1].this), steps)
+
+
+def _has_clauses(tree: exp.SetOperation) -> bool:
+    return any(tree.args.get(clause) is not None for clause in ("with_", "order", "limit", "offset"))
+
+
+def _joined(tree: exp.SetOperation, context: Context, left: Node, right: Node) -> Node:
+    word = next(w for kind, w in _WORDS.items() if isinstance(tree, kind))
+    all_ = tree.args.get("distinct") is False
+    shown = word + (" ALL" if all_ else "")
+    left, right = _aligned(left, right, shown, tree, context)
+    match word, all_:
+        case "UNION", True:
+            return union((left, right))
+        case "UNION", False:
+            return _distinct(union((_undistinct(left), right)))
+        case "INTERSECT", False:
+            return _distinct(_matched(left, right, "semi"))
+        case "EXCEPT", False:
+            return _distinct(_matched(left, right, "anti"))
+        case _:
+            return _counted(left, right, word)
+
+
+def _undistinct(node: Node) -> Node:
+    """A UNION below a UNION need not be made distinct twice (Calcite's UnionMergeRule)."""
+    if isinstance(node, Aggregate) and isinstance(node.input, Union) and node.fields == node.input.fields:
+        return node.input if node.keys == tuple(range(len(node.fields))) else node
+    return node
+
+
+def union(parts: tuple[Node, ...]) -> Node:
+    """Return UNION ALL of nodes with equal types, nested ones flattened."""
+    flat: list[Node] = []
+    for p in parts:
+        flat += p.parts if isinstance(p, Union) and p.fields == parts[0].fields else (p,)
+    return Union(parts=tuple(flat), fields=parts[0].fields)
+
+
+def _aligned(left: Node, right: Node, shown: str, tree: exp.SetOperation, context: Context) -> tuple[Node, Node]:
+    if len(left.fields) != len(right.fields):
+        raise context.error(
+            "FD458", f"the branches of {shown} have {len(left.fields)} and {len(right.fields)} columns", tree.expression
+        )
+    types = []
+    for i, (a, b) in enumerate(zip(left.fields, right.fields, strict=True)):
+        common = a.type if a.type == b.type else common_type([a.type, b.type])
+        if common is None:
+            raise context.error(
+                "FD459",
+                f"column {i + 1} of {shown} is {a.type.summary} on the left and {b.type.summary} on the right",
+                tree.expression,
+                "cast one of them",
+            )
+        types.append(common)
+    names = [f.name for f in left.fields]
+    return _as(left, types, names), _as(right, types, names)
+
+
+def _as(node: Node, types: list[T.DataType], names: list[str]) -> Node:
+    """Cast a branch to the common types; equal types but for nullability and time attribute need no expression."""
+    exprs = [expressions.cast(r, t) for r, t in zip(make.refs(node), types, strict=True)]
+    if not all(isinstance(e, InputRef) for e in exprs):
+        node = make.project(node, exprs, names)
+    from dataclasses import replace
+
+    return replace(node, fields=tuple(Field(n, t) for n, t in zip(names, types, strict=True)))
+
+
+def _distinct(node: Node) -> Node:
+    return Aggregate(input=node, keys=tuple(range(len(node.fields))), fields=node.fields)
+
+
+def _matched(left: Node, right: Node, kind: Any) -> Node:
+    width = len(left.fields)
+    pairs = [(make.ref(left, i), InputRef(right.fields[i].type, width + i)) for i in range(width)]
+    tests = [expressions.call("IS NOT DISTINCT FROM", list(p)) for p in pairs]
+    keys = tuple((i, i) for i in range(width))
+    return Join(left=left, right=right, kind=kind, condition=make.all_of(tests), keys=keys, fields=left.fields)
+
+
+def _counted(left: Node, right: Node, word: str) -> Node:
+    """INTERSECT ALL and EXCEPT ALL: count each row per side, then repeat it min(l, r) or l - r times."""
+    width = len(left.fields)
+    one, zero = (Literal(T.BIGINT.not_null(), n) for n in (1, 0))
+    names = [f.name for f in left.fields]
+    marked = tuple(
+        make.project(side, [*make.refs(side), *mark], [*names, "$l", "$r"])
+        for side, mark in ((left, (one, zero)), (right, (zero, one)))
+    )
+    both = union(marked)
+    sums = tuple(AggCall("SUM", (width + i,), T.BIGINT.not_null()) for i in range(2))
+    counted = Aggregate(
+        input=both,
+        keys=tuple(range(width)),
+        aggs=sums,
+        fields=(*left.fields, Field("$l", T.BIGINT.not_null()), Field("$r", T.BIGINT.not_null())),
+    )
+    lefts, rights = make.ref(counted, width), make.ref(counted, width + 1)
+    if word == "INTERSECT":
+        less = expressions.call("<", [lefts, rights])
+        times: Rex = expressions.call("CASE", [less, lefts, rights])
+    else:
+        times = expressions.call("-", [lefts, rights])
+    wanted = make.where(counted, expressions.call(">", [times, zero]))
+    # a multiset that holds one element that many times: UNNEST repeats by multiplicity
+    one_int = Literal(T.INT.not_null(), 1)
+    repeat = make.call("MAP", T.MULTISET(T.INT.not_null()).not_null(), one_int, expressions.cast(times, T.INT))
+    element = Field("$n", T.INT.not_null())
+    repeated = Unnest(input=wanted, collection=repeat, fields=(*wanted.fields, element))
+    return make.keep(repeated, range(width))

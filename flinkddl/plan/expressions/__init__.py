@@ -1,0 +1,1 @@
+"""Expressions of the parsed tree to typed ones."""

@@ -1,0 +1,1 @@
+"""From the plan as written to the plan as it runs."""

@@ -1,0 +1,219 @@
+"""What a join is: window, interval, temporal, lookup or regular join. Time attributes end in the last."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from flinkddl.connectors import connector
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan import keys as unique
+from flinkddl.plan import make
+from flinkddl.plan.attributes import carried, materialised
+from flinkddl.plan.nodes import Field, Filter, IntervalJoin, Join, LookupJoin, Project, Scan, TemporalJoin, WindowJoin
+from flinkddl.plan.rewrite.equikeys import Pairs, equalities, null_safe, restored, with_key_columns
+from flinkddl.plan.rewrite.pushdown import retyped
+from flinkddl.plan.rewrite.timebound import bounds
+from flinkddl.plan.rex import InputRef, Rex, conjuncts
+from flinkddl.plan.windowprops import window_fields
+
+if TYPE_CHECKING:
+    from flinkddl.plan.context import Context
+    from flinkddl.plan.nodes import Node
+
+
+def classify(node: Join, context: Context) -> Node:
+    """Return the join as the operator it is, with its equalities as keys."""
+    keyed = with_key_columns(node)
+    parts = conjuncts(keyed.condition)
+    own = parts[keyed.null_tests :] if keyed.null_aware else parts
+    pairs = equalities(own, len(keyed.left.fields))
+    out = _window_join(keyed, pairs) or _interval_join(keyed, parts, pairs, context) or _regular(keyed, own)
+    return restored(out, node)
+
+
+def _regular(node: Join, parts: tuple[Rex, ...]) -> Node:
+    left, right = materialised(node.left), materialised(node.right)
+    both = (*left.fields, *right.fields)
+    fields = tuple(Field(f.name, both[i].type.with_nullable(f.type.nullable)) for i, f in enumerate(node.fields))
+    pairs = equalities(parts, len(left.fields), ("=", "IS NOT DISTINCT FROM"))
+    return replace(
+        node,
+        left=left,
+        right=right,
+        condition=retyped(node.condition, both),
+        keys=pairs,
+        null_safe=null_safe(parts, len(left.fields), pairs),
+        fields=fields,
+    )
+
+
+def _window_join(node: Join, pairs: Pairs) -> Node | None:
+    left, right = window_fields(node.left), window_fields(node.right)
+    if left is None or right is None or not _same_window(left.window, right.window):
+        return None
+    start = next((p for p in pairs if p[0] in left.starts and p[1] in right.starts), None)
+    end = next((p for p in pairs if p[0] in left.ends and p[1] in right.ends), None)
+    if start is None or end is None or node.null_aware:
+        return None
+    rest = tuple(p for p in pairs if p not in (start, end))
+    return WindowJoin(
+        left=node.left,
+        right=node.right,
+        kind=node.kind,
+        condition=node.condition,
+        keys=rest,
+        left_window=(start[0], end[0]),
+        right_window=(start[1], end[1]),
+        fields=carried(node),
+        span=node.span,
+    )
+
+
+def _same_window(a: object, b: object) -> bool:
+    from flinkddl.plan.nodes import Window
+
+    assert isinstance(a, Window)
+    assert isinstance(b, Window)
+    shape = ("kind", "size_ms", "slide_ms", "offset_ms", "proctime")
+    return all(getattr(a, n) == getattr(b, n) for n in shape)
+
+
+def _interval_join(node: Join, parts: tuple[Rex, ...], pairs: Pairs, context: Context) -> Node | None:
+    if node.kind in ("semi", "anti") or not context.session.streaming:
+        return None
+    found = bounds(parts, node.left.fields, node.right.fields)
+    if found is None:
+        return None
+    times = (found.left_time, found.right_time)
+    return IntervalJoin(
+        left=node.left,
+        right=node.right,
+        kind=node.kind,
+        condition=node.condition,
+        keys=tuple(p for p in pairs if p != times),
+        left_time=found.left_time,
+        right_time=found.right_time,
+        lower_ms=found.lower_ms,
+        upper_ms=found.upper_ms,
+        proctime=found.proctime,
+        fields=carried(node),
+        span=node.span,
+    )
+
+
+# ---- temporal ----------------------------------------------------------------------------------------------------
+
+
+def classify_temporal(node: TemporalJoin, context: Context) -> Node:
+    """Return a temporal join with its keys, or the lookup join that it is. Raises FlinkDdlError (FD509, FD510)."""
+    before = node
+    node = with_key_columns(node)
+    width = len(node.left.fields)
+    pairs = equalities(conjuncts(node.condition), width)
+    attribute = node.left.fields[node.left_time].type.time_attribute
+    if attribute is None:
+        raise FlinkDdlError.of(
+            "FD509",
+            "FOR SYSTEM_TIME AS OF takes a time attribute, which this column has lost",
+            node.span,
+            "a regular join or an aggregate below makes it a plain timestamp",
+        )
+    if attribute == "PROCTIME":
+        return restored(_lookup(node, pairs), before)
+    key = unique.unique_key(node.right)
+    time = next((i for i, f in enumerate(node.right.fields) if f.type.time_attribute == "ROWTIME"), None)
+    rights = {r for _, r in pairs}
+    if key is None or not set(key) <= rights:
+        raise FlinkDdlError.of(
+            "FD509",
+            "a temporal join needs the primary key of the versioned table in its ON condition",
+            node.span,
+            "declare PRIMARY KEY (...) NOT ENFORCED on it, or deduplicate it in a view, and join on all key columns",
+        )
+    if time is None:
+        raise FlinkDdlError.of(
+            "FD509",
+            "the versioned table of a temporal join needs a WATERMARK",
+            node.span,
+            "declare one on its event time",
+        )
+    lefts = len(node.left.fields)
+    fields = (
+        *node.left.fields,
+        *(Field(f.name, f.type.as_attribute(None)) for f in node.fields[lefts:]),
+    )
+    return restored(replace(node, keys=pairs, right_time=time, right_key=key, fields=fields), before)
+
+
+def _lookup(node: TemporalJoin, pairs: Pairs) -> Node:
+    if not pairs:
+        raise FlinkDdlError.of("FD510", "a lookup join needs an equality on a column of the looked-up table", node.span)
+    scan, exprs, condition = _external(node.right)
+    if scan is None or not _can_lookup(scan):
+        raise FlinkDdlError.of(
+            "FD510",
+            "a processing-time join needs a table that can be looked up, such as jdbc, or a bounded one",
+            node.span,
+            _instead(scan),
+        )
+    width = len(node.left.fields)
+    whole = (*node.left.fields, *scan.fields)
+
+    def below(r: Rex) -> Rex | None:
+        if isinstance(r, InputRef) and r.index >= width:
+            return retyped(exprs[r.index - width], whole, width)
+        return None
+
+    from flinkddl.plan.rex import transform
+
+    tests = [transform(c, below) for c in conjuncts(node.condition)]
+    tests += [retyped(c, whole, width) for c in condition]
+    joined = (
+        *node.left.fields,
+        *(Field(f.name, f.type.with_nullable(f.type.nullable or node.kind == "left")) for f in scan.fields),
+    )
+    lookup = LookupJoin(
+        input=node.left,
+        kind=node.kind,
+        table=scan,
+        condition=make.all_of(tests),
+        keys=equalities(tuple(tests), width),
+        fields=joined,
+        span=node.span,
+    )
+    out: list[Rex] = [make.ref(lookup, i) for i in range(width)]
+    out += [retyped(e, joined, width) for e in exprs]
+    return make.project(lookup, out, [f.name for f in node.fields])
+
+
+def _external(node: Node) -> tuple[Scan | None, tuple[Rex, ...], tuple[Rex, ...]]:
+    """Return the scan below projections and filters, the output over its fields, and the filters."""
+    exprs = make.refs(node)
+    filters: tuple[Rex, ...] = ()
+    while True:
+        match node:
+            case Scan():
+                return node, exprs, filters
+            case Project():
+                from flinkddl.plan.rex import substitute
+
+                exprs = tuple(substitute(e, node.exprs) for e in exprs)
+                filters = tuple(substitute(f, node.exprs) for f in filters)
+                node = node.input
+            case Filter():
+                filters = (*filters, *conjuncts(node.condition))
+                node = node.input
+            case _:
+                return None, exprs, filters
+
+
+def _can_lookup(scan: Scan) -> bool:
+    return scan.options is None or connector(scan.options.connector).lookup(scan.options)
+
+
+def _instead(scan: Scan | None) -> str:
+    options = scan.options if scan is not None else None
+    if scan is not None and options is not None and connector(options.connector).bounded(scan.table, options):
+        return "join it without FOR SYSTEM_TIME AS OF: its rows are all there when the job starts"
+    return "set 'scan.bounded.mode' on it, or use an event-time temporal join"

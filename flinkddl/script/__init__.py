@@ -1,0 +1,1 @@
+"""A whole script: compiled to actions, plans in files, views as a program."""

@@ -1,0 +1,1 @@
+"""What a job is shown as: EXPLAIN, pictures, JSON, a printed PySpark program."""

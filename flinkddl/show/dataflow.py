@@ -1,0 +1,160 @@
+"""The data flow of a job as one value: operators, what travels between them, and the state that each keeps.
+
+``explain --format json | dot | html`` and the notebook draw it; nothing here knows how it is drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.deep import deep
+from flinkddl.options import values
+from flinkddl.options.masking import mask
+from flinkddl.plan import nodes as N
+from flinkddl.plan.explain import type_text
+from flinkddl.plan.physical import identities
+from flinkddl.spark.operators import key_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flinkddl.plan.identity import Identity
+    from flinkddl.plan.nodes.base import Mode
+    from flinkddl.plan.physical import Physical
+    from flinkddl.spark.job import SparkJob
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One box of the picture. ``state`` says what is kept from batch to batch; empty where nothing is.
+
+    ``reads`` are the ids of the operators it takes its rows from.
+    """
+
+    id: str
+    name: str
+    detail: str
+    mode: str
+    kind: str
+    state: str
+    columns: tuple[tuple[str, str], ...]
+    reads: tuple[str, ...] = ()
+    keys: tuple[tuple[str, ...], ...] = ()
+    asked: tuple[str, ...] = field(default=(), compare=False)
+    identity: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A whole job."""
+
+    job: str
+    streaming: bool
+    trigger: tuple[str, str]
+    operators: tuple[Operator, ...]
+    steps: tuple[tuple[str, str, tuple[str, ...], str], ...] = ()
+    writes: tuple[Mapping[str, Any], ...] = field(default=())
+
+    @property
+    def title(self) -> str:
+        """One line about the job."""
+        how = f"streaming, trigger {self.trigger[0]} {self.trigger[1]}" if self.streaming else "batch"
+        return f"{self.job}: {how}"
+
+
+@deep
+def flow_of(job: SparkJob) -> Flow:
+    """Return the data flow of a job: a table that several queries read alike is one box."""
+    ttl_ms = max((p.how.ttl for p in job.plan), default=0)
+    walk = _Walk(job.streaming, ttl_ms, identities(job.plan))
+    for planned in job.plan:
+        walk.add(planned.root, planned.modes, planned.state)
+    steps = tuple((s.name, type(s).__name__.removesuffix("Step"), s.reads, s.note) for s in job.steps)
+    writes = tuple(
+        {
+            "name": w.name,
+            "reads": w.input,
+            "format": w.format,
+            "mode": w.mode,
+            "options": {k: mask(k, v) for k, v in sorted(w.options.items())},
+        }
+        for w in job.writes
+    )
+    return Flow(job.name, job.streaming, job.trigger, tuple(walk.found), steps, writes)
+
+
+_DEFAULT = "default_catalog.default_database."
+
+
+class _Walk:
+    def __init__(self, streaming: bool, ttl_ms: int, identities: Mapping[int, Identity]) -> None:
+        self.identities = identities
+        self.found: list[Operator] = []
+        self.streaming = streaming
+        self.ttl_ms = ttl_ms
+        self._scans: dict[Operator, str] = {}
+
+    def add(self, found: Physical, mode: Mode, sink_state: str = "") -> str:
+        node = found.node
+        reads = tuple(self.add(i, m) for i, m in zip(found.inputs, mode.inputs, strict=True))
+        kept = (sink_state or node.state(mode)) if self.streaming else ""
+        if kept and self.ttl_ms and node.forgets:
+            kept += f"; idle for {values.duration_text(self.ttl_ms)}: forgotten"
+        identity = str(self.identities.get(id(found), "")) if kept else ""
+        columns = tuple((f.name, type_text(f)) for f in node.fields)
+        box = Operator(
+            "",
+            node.name,
+            _detail(node),
+            mode.words,
+            found.form.kind,
+            kept,
+            columns,
+            reads,
+            key_names(mode),
+            found.asked.words,
+            identity,
+        )
+        if isinstance(node, N.Scan) and box in self._scans:
+            return self._scans[box]
+        name = f"n{len(self.found) + 1}"
+        self._scans[box] = name
+        self.found.append(replace(box, id=name))
+        return name
+
+
+def _detail(node: N.Node) -> str:
+    text = node.detail.replace(_DEFAULT, "")
+    options = getattr(node, "options", None)
+    if options is None or not isinstance(node, N.Scan | N.Sink):
+        return text
+    where = "; ".join(options["topic"] or ()) or options["topic-pattern"] or options["path"] or options["table-name"]
+    return f"{text} ({options.connector}{f' {where}' if where else ''})"
+
+
+def as_json(flow: Flow) -> dict[str, Any]:
+    """Return a flow as plain JSON values."""
+    return {
+        "job": flow.job,
+        "streaming": flow.streaming,
+        "trigger": list(flow.trigger),
+        "operators": [
+            {
+                "id": o.id,
+                "name": o.name,
+                "detail": o.detail,
+                "changelogMode": o.mode.split(","),
+                "kind": o.kind,
+                "state": o.state,
+                "identity": o.identity,
+                "upsertKeys": [list(key) for key in o.keys],
+                "requires": list(o.asked),
+                "columns": [{"name": n, "type": t} for n, t in o.columns],
+                "reads": list(o.reads),
+            }
+            for o in flow.operators
+        ],
+        "steps": [{"name": n, "kind": k, "reads": list(r), "note": note} for n, k, r, note in flow.steps],
+        "writes": [dict(w) for w in flow.writes],
+    }

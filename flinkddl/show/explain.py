@@ -1,0 +1,42 @@
+"""EXPLAIN: the plan with Flink's changelog modes and our kinds, then the Spark steps that carry it out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.deep import deep
+from flinkddl.options.masking import mask
+from flinkddl.plan.physical import explain as explain_plan
+from flinkddl.spark.operators import lines, operators
+
+if TYPE_CHECKING:
+    from flinkddl.spark.job import SparkJob, Step
+
+
+@deep
+def explain(job: SparkJob) -> str:
+    """Return the text of EXPLAIN for a job."""
+    mode = "streaming" if job.streaming else "batch (every source is bounded)"
+    trigger = f", trigger {job.trigger[0]} {job.trigger[1]}" if job.streaming else ""
+    out = [f"== Job ==\n{job.name}: {mode}{trigger}"]
+    out += ["== Changelog plan ==\n" + "\n".join(lines) for lines in explain_plan(job.plan)]
+    if job.streaming:
+        found = operators(job)
+        out.append("== Operators on Spark ==\n" + "\n".join(lines(found)))
+    out.append("== Spark steps ==\n" + "\n".join(_step(s) for s in job.steps))
+    out.append("== Writes ==\n" + "\n".join(_write(job, i) for i in range(len(job.writes))))
+    return "\n\n".join(out)
+
+
+def _step(step: Step) -> str:
+    kind = type(step).__name__.removesuffix("Step")
+    reads = f" <- {', '.join(step.reads)}" if step.reads else ""
+    note = f"   -- {step.note}" if step.note else ""
+    return f"{step.name} = {kind}{reads}{note}"
+
+
+def _write(job: SparkJob, index: int) -> str:
+    write = job.writes[index]
+    options = ", ".join(f"{k}={mask(k, v)}" for k, v in sorted(write.options.items()))
+    workers = ", through Spark's Python workers" if write.writer else ""
+    return f"{write.name} <- {write.input}: {write.format}{workers}, {write.mode} mode ({options})"

@@ -1,0 +1,184 @@
+"""Sinks to one SparkJob: mode, session settings, the lowering of each input, the writes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from flinkddl.connectors import connector
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.changelog import SinkPlan, plan_sink
+from flinkddl.plan.nodes import Node, Scan, Sink
+from flinkddl.plan.physical import how_of, physical_sink
+from flinkddl.spark import realtime
+from flinkddl.spark.context import Lowering
+from flinkddl.spark.expressions import user_functions
+from flinkddl.spark.fingerprint import fingerprint, queries
+from flinkddl.spark.finished import as_streams
+from flinkddl.spark.job import SparkJob
+from flinkddl.spark.operators import paths
+from flinkddl.spark.partitions import NAMED_SOURCES, can_name, timed_tables
+from flinkddl.spark.restarts import restart_strategy
+from flinkddl.spark.sink import lower_sink
+from flinkddl.spark.stream.ttl import note_kept
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from flinkddl.catalog.settings import Settings
+    from flinkddl.diagnostics import Bag
+    from flinkddl.plan.physical import PhysicalSink
+    from flinkddl.spark.context import Rel
+    from flinkddl.spark.job import Write
+
+_ALWAYS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    "spark.sql.chunkBase64String.enabled": "false",
+    "spark.sql.jsonGenerator.ignoreNullFields": "false",
+    "spark.sql.legacy.allowHashOnMapType": "true",
+    "spark.sql.variable.substitute": "false",  # '${env:HOME}' in a literal or a name is text
+}
+_STREAMING = {
+    "spark.sql.streaming.multipleWatermarkPolicy": "min",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # rows of one key are merged into one value: half the time of version 2, which writes every row by its number
+    "spark.sql.streaming.join.stateFormatVersion": "4",
+}
+
+
+def scans(node: Node) -> Iterator[Scan]:
+    """Yield every scan of a plan, lookup tables aside."""
+    if isinstance(node, Scan):
+        yield node
+    for child in node.inputs:
+        yield from scans(child)
+
+
+def is_bounded(scan: Scan) -> bool:
+    """Whether a source ends by itself."""
+    return connector(scan.options.connector).bounded(scan.table, scan.options)
+
+
+def runs_streaming(sinks: Sequence[Sink], plans: Sequence[SinkPlan], config: Settings) -> bool:
+    """Decide the execution mode: what was SET, otherwise batch where every source is bounded.
+
+    What reads no table at all runs in batch in any case: Spark streams only what comes from a source.
+    Raises FD654 for an unbounded source in batch mode (Flink's rule, V56 of the connector reference).
+    """
+    unbounded = [s for sink in sinks for s in scans(sink) if not is_bounded(s)]
+    if config.batch and unbounded:
+        name = unbounded[0].table.path.name
+        message = f"table '{name}' is unbounded and cannot be read in batch mode"
+        help_text = "set 'scan.bounded.mode', or run in streaming mode"
+        raise FlinkDdlError.of("FD654", message, unbounded[0].span or unbounded[0].table.span, help_text)
+    # which change of a key came last is known to a stream only
+    races = not config.batch and any(plan.races for plan in plans)
+    reads = any(True for sink in sinks for _ in scans(sink))
+    return (config.execution_runtime_mode == "STREAMING" and reads) or bool(unbounded) or races
+
+
+def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag) -> SparkJob:
+    """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals."""
+    plans = tuple(plan_sink(sink, config) for sink in sinks)
+    streaming = runs_streaming(sinks, plans, config)
+    bounded = all(is_bounded(s) for sink in sinks for s in scans(sink))
+    ctx = Lowering(
+        streaming=streaming, zone=zone, config=config, bounded=streaming and bounded, timed=timed_tables(sinks)
+    )
+    how = how_of(config, streaming=streaming)
+    physical = tuple(physical_sink(sink, plan, how) for sink, plan in zip(sinks, plans, strict=True))
+    writes = [lower_sink(p.sink, _input(p, ctx), ctx) for p in physical]
+    if streaming:
+        ctx.steps[:] = as_streams(ctx.steps, (w.input for w in writes))
+        note_kept(ctx.steps, sinks, config, bag)
+    if not can_name(ctx.steps, writes):
+        ctx.settings.pop(NAMED_SOURCES, None)
+    places = paths(sinks)
+    job = SparkJob(
+        name=name,
+        plan=physical,
+        steps=tuple(ctx.steps),
+        writes=_distinct(writes),
+        settings=session_settings(streaming) | _parallelism(config) | ctx.settings,
+        streaming=streaming,
+        trigger=trigger(sinks, config, streaming),
+        udfs={**user_functions(sinks), **ctx.udfs},
+        restart=restart_strategy(config, sinks[0].span, bag, streaming=streaming),
+        identity=partial(fingerprint, sinks, tuple(ctx.steps)),
+        queries=partial(queries, sinks),
+        owners={step: places[node] for step, node in ctx.owners.items() if node in places},
+    )
+    return _realtime(job, sinks) if job.trigger[0] == "realTime" else job
+
+
+def session_settings(streaming: bool) -> dict[str, str]:
+    """Return what a session is told for a run: what our expressions mean depends on it."""
+    return _ALWAYS | (_STREAMING if streaming else {})
+
+
+def _parallelism(config: Settings) -> dict[str, str]:
+    """Return the shuffle partitions that the script asks for; the table setting goes before the cluster's, as in Flink.
+
+    A checkpoint keeps the number that it was begun with.
+    """
+    given = (config.table_exec_resource_default_parallelism, config.parallelism_default or 0)
+    return next(({"spark.sql.shuffle.partitions": str(n)} for n in given if n > 0), {})
+
+
+def _realtime(job: SparkJob, sinks: tuple[Sink, ...]) -> SparkJob:
+    """Bring a job into Spark's real-time mode. Raises FD662 with the operator that keeps it out."""
+    realtime.check(job, sinks[0].span)
+    return replace(job, writes=realtime.writes(job.writes), settings={**job.settings, **realtime.SETTINGS})
+
+
+def _distinct(writes: list[Write]) -> tuple[Write, ...]:
+    """Give the second INSERT of a statement set into one table a name, and so a checkpoint, of its own."""
+    seen: dict[str, int] = {}
+    out = []
+    for write in writes:
+        n = seen[write.name] = seen.get(write.name, 0) + 1
+        if n > 1:
+            own = {k: f"{v}-{n}" for k, v in write.options.items() if k == "transactional-id"}
+            write = replace(write, name=f"{write.name}-{n}", options={**write.options, **own})
+        out.append(write)
+    return tuple(out)
+
+
+def _input(planned: PhysicalSink, ctx: Lowering) -> Rel:
+    sink, plan = planned.sink, planned.plan
+    ctx.sink = planned
+    ctx.decided(planned.root, planned.how)
+    if ctx.streaming:
+        from flinkddl.spark.stream import lower_for
+
+        rel = lower_for(sink.input, ctx, plan.accepts, plan.key, plan.races, planned.conflict, planned.arbitrated)
+    else:
+        from flinkddl.spark.batch import lower
+
+        rel = lower(sink, ctx)
+    ctx.obeyed(sink, rel)
+    return rel
+
+
+def trigger(sinks: tuple[Sink, ...], config: Settings, streaming: bool) -> tuple[str, str]:
+    """Choose Spark's trigger: bounded input ends by itself, real-time mode when asked for, else as fast as it can.
+
+    ``table.exec.mini-batch.allow-latency`` and a sink's buffer interval become the micro-batch interval. Real-time
+    mode writes a checkpoint where its long batches end: each ``execution.checkpointing.interval``.
+    """
+    if not streaming or all(is_bounded(s) for sink in sinks for s in scans(sink)):
+        return ("availableNow", "true")
+    if realtime.wanted(config):
+        return ("realTime", f"{realtime.batch_ms(config)} milliseconds")
+    waits = [0]
+    if config.table_exec_mini_batch_enabled:
+        waits.append(config.table_exec_mini_batch_allow_latency)
+    waits += [s.options["sink.buffer-flush.interval"] or 0 for s in sinks if s.options is not None]
+    return ("processingTime", f"{max(waits)} milliseconds")

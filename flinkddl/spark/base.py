@@ -1,0 +1,107 @@
+"""What the streaming and the batch lowering share: what a parent asks of its inputs, and builders of small steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.plan.nodes.forms import Traits
+from flinkddl.spark.context import Rel, unique_names
+from flinkddl.spark.job import Select, Where
+from flinkddl.spark.rowtime import is_rowtime
+from flinkddl.sqltypes import DataType, Root, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from flinkddl.plan.nodes import Field, Node
+    from flinkddl.spark.context import Lowering
+    from flinkddl.spark.job import Named
+
+
+Want = Traits
+Handler = Callable[[Any, "Lowering", Want], Rel]
+Handlers = dict[type["Node"], Handler]
+
+
+def registrar(handlers: Handlers) -> Callable[..., Callable[[Handler], Handler]]:
+    """Return the decorator that puts a function into a dispatch table, as the lowering of some node types."""
+
+    def lowers(*types: type[Node]) -> Callable[[Handler], Handler]:
+        def register(handler: Handler) -> Handler:
+            handlers.update(dict.fromkeys(types, handler))
+            return handler
+
+        return register
+
+    return lowers
+
+
+def conform(rel: Rel, fields: tuple[Field, ...], ctx: Lowering) -> Rel:
+    """Bring a relation to the node's fields: a TIMESTAMP changes its Spark type when it becomes or ends as rowtime."""
+    types = list(zip(rel.fields, fields, strict=True))
+    exprs = [carry(rel.sql(i), have.type, need.type) for i, (have, need) in enumerate(types)]
+    if all(e == rel.sql(i) for i, e in enumerate(exprs)):
+        return rel.with_(fields=fields)
+    before = zip(rel.old_columns, types, strict=True) if rel.kind == "pair" else ()
+    old = [carry(quote(c), have.type, need.type) for c, (have, need) in before]
+    return project(rel, fields, exprs, ctx, "time_attributes", old=old)
+
+
+def carry(sql: str, have: DataType, need: DataType) -> str:
+    """Return ``sql``, cast where a TIMESTAMP changes between rowtime attribute (an instant) and plain (no zone)."""
+    if have.root is not Root.TIMESTAMP or is_rowtime(have) == is_rowtime(need):
+        return sql
+    return f"CAST({sql} AS {'TIMESTAMP' if is_rowtime(need) else 'TIMESTAMP_NTZ'})"
+
+
+# Spark does not compare them, so nothing can tell whether such a value changed
+_INCOMPARABLE = frozenset({Root.MAP, Root.MULTISET, Root.VARIANT, Root.RAW})
+
+
+def comparable(t: DataType) -> bool:
+    """Whether Spark can compare two values of the type for equality."""
+    return t.root not in _INCOMPARABLE and all(map(comparable, (*t.children, *(f.type for f in t.fields))))
+
+
+def names_of(fields: Iterable[Field], taken: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return distinct Spark column names for fields."""
+    return unique_names((f.name for f in fields), taken)
+
+
+def same(names: Iterable[str]) -> tuple[Named, ...]:
+    """Return columns passed on unchanged."""
+    return tuple((n, quote(n)) for n in names)
+
+
+def project(
+    rel: Rel,
+    fields: tuple[Field, ...],
+    exprs: Sequence[str],
+    ctx: Lowering,
+    prefix: str,
+    note: str = "",
+    old: Sequence[str] = (),
+) -> Rel:
+    """Add a Select with one expression per field; reserved columns ride along; ``old`` are a pair's old fields."""
+    columns = names_of(fields)
+    out = rel.with_(columns=columns, fields=fields)
+    named = (*zip(columns, exprs, strict=True), *zip(out.old_columns, old, strict=True), *same(rel.reserved))
+    return out.with_(step=select(rel.step, named, ctx, prefix, note))
+
+
+def extend(rel: Rel, extra: Sequence[Named], ctx: Lowering, prefix: str, note: str = "") -> str:
+    """Add a Select that keeps every column and adds or replaces some; returns the step's name."""
+    replaced = {name for name, _ in extra}
+    kept = tuple(n for n in same((*rel.columns, *rel.old_columns, *rel.reserved)) if n[0] not in replaced)
+    return select(rel.step, (*kept, *extra), ctx, prefix, note)
+
+
+def select(step: str, columns: Sequence[Named], ctx: Lowering, prefix: str, note: str = "") -> str:
+    """Add a Select; returns the step's name."""
+    return ctx.add(Select(name=ctx.fresh(prefix), input=step, columns=tuple(columns), note=note)).name
+
+
+def where(step: str, condition: str, ctx: Lowering, prefix: str, note: str = "") -> str:
+    """Add a Where; returns the step's name."""
+    return ctx.add(Where(name=ctx.fresh(prefix), input=step, condition=condition, note=note)).name

@@ -1,0 +1,77 @@
+"""What the batch lowerings share: the dispatch table, what a parent asks of its inputs, and small step builders.
+
+In batch mode every relation is a finished table. Two reserved columns may ride along, each only where an operator
+above asked for it: ``__seq`` (arrival order, larger is later) and ``__wm`` (event-time milliseconds of the watermark
+that the row met when it arrived, NULL before the first one).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.nodes.forms import PLAIN
+from flinkddl.spark import base
+from flinkddl.spark.base import Handlers, Want, conform, extend, registrar, same
+from flinkddl.spark.context import SEQUENCE
+from flinkddl.spark.job import GroupBy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flinkddl.plan.nodes import Field, Node
+    from flinkddl.spark.context import Lowering, Rel
+    from flinkddl.spark.job import Named
+
+HANDLERS: Handlers = {}
+lowers = registrar(HANDLERS)
+
+
+def lower_node(node: Node, ctx: Lowering, want: Want = PLAIN) -> Rel:
+    """Lower a node and all below it. Raises FD640 for a node type without a lowering."""
+    handler = HANDLERS.get(type(node))
+    if handler is None:
+        raise FlinkDdlError.of("FD640", f"{node.name} is not available in a bounded run", node.span)
+    rel = wanted(handler(node, ctx, want), node.fields, ctx, want)
+    ctx.obeyed(node, rel)
+    return rel
+
+
+def wanted(rel: Rel, fields: tuple[Field, ...], ctx: Lowering, want: Want) -> Rel:
+    """Bring a relation to the node's fields, and leave out the reserved columns that nobody asked for."""
+    rel = rel.with_(sequence=rel.sequence and want.sequence, watermark=rel.watermark and want.watermark)
+    return conform(rel, fields, ctx)
+
+
+def reserved_of(rel: Rel) -> tuple[Named, ...]:
+    """Return the reserved columns of a relation, passed on unchanged."""
+    return same(rel.reserved)
+
+
+def where(rel: Rel, condition: str, ctx: Lowering, prefix: str, note: str = "") -> Rel:
+    """Add a Where over a relation."""
+    return rel.with_(step=base.where(rel.step, condition, ctx, prefix, note))
+
+
+def group(step: str, keys: Sequence[Named], aggs: Sequence[Named], ctx: Lowering, prefix: str, note: str = "") -> str:
+    """Add a GroupBy; returns the step's name."""
+    return ctx.add(GroupBy(name=ctx.fresh(prefix), input=step, keys=tuple(keys), aggs=tuple(aggs), note=note)).name
+
+
+def over(partition: Sequence[str], order: Sequence[str], frame: str = "") -> str:
+    """Return the text of an OVER clause from SQL texts; no partition means one group."""
+    parts = [f"PARTITION BY {', '.join(partition)}"] if partition else []
+    if order:
+        parts.append(f"ORDER BY {', '.join(order)}")
+    if frame:
+        parts.append(frame)
+    return f"OVER ({' '.join(parts)})"
+
+
+UP_TO_HERE = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+
+
+def renumber(rel: Rel, order: Sequence[str], ctx: Lowering, note: str) -> Rel:
+    """Give every row its own ``__seq`` again, where one input row became several; ``order`` are SQL texts."""
+    step = extend(rel, [(SEQUENCE, f"CAST(row_number() {over((), order)} AS BIGINT)")], ctx, "numbered", note)
+    return rel.with_(step=step, sequence=True)

@@ -1,0 +1,82 @@
+"""What a bounded run hands to a sink: the finished table, and for an upsert sink one row per primary key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.plan.changelog import sink_accepts
+from flinkddl.plan.nodes import Aggregate, Deduplicate, Filter, Project, Scan, Sink
+from flinkddl.plan.rex import InputRef
+from flinkddl.spark.base import Want, extend, project
+from flinkddl.spark.batch.base import lower_node, lowers, over, where
+from flinkddl.spark.context import SEQUENCE, WEIGHT, Rel
+
+if TYPE_CHECKING:
+    from flinkddl.plan.nodes import Node
+    from flinkddl.spark.context import Lowering
+
+
+@lowers(Sink)
+def lower_sink_input(node: Sink, ctx: Lowering, want: Want) -> Rel:
+    """Lower a sink's input; where several rows may share the primary key of an upsert sink, the last one stays.
+
+    ON CONFLICT DO NOTHING keeps the first one instead. Spark writes a batch in no order, so it cannot be left to Kafka.
+    """
+    if node.table is not None and not _insert_only(node):
+        rel = lower_node(node.input, ctx)
+        return rel.with_(step=extend(rel, [(WEIGHT, "1")], ctx, "inserts"), kind="delta")
+    keys = _upsert_keys(node)
+    if keys is None or unique_on(node.input, keys):
+        return lower_node(node.input, ctx, want)
+    rel = lower_node(node.input, ctx, Want(sequence=True))
+    if node.conflict == "ERROR":
+        return _unequal_fails(rel, keys, ctx)
+    direction = "" if node.conflict == "NOTHING" else " DESC"
+    number = f"row_number() {over([rel.sql(k) for k in keys], [SEQUENCE + direction])}"
+    step = extend(rel, [("__nth", number)], ctx, "per_key", "one row per primary key")
+    out = where(rel.with_(step=step), "__nth = 1", ctx, "last_per_key")
+    return project(out, rel.fields, [out.sql(i) for i in range(len(rel.fields))], ctx, "keyed")
+
+
+def _insert_only(node: Sink) -> bool:
+    """Whether the sink's format knows inserts only; others get each row of the table as an insert."""
+    value = node.options.value_format
+    return value is None or sink_accepts(node) != "changelog"
+
+
+def _unequal_fails(rel: Rel, keys: tuple[int, ...], ctx: Lowering) -> Rel:
+    """ON CONFLICT DO ERROR: rows of one primary key must be equal."""
+    row = f"struct({', '.join(rel.sql(i) for i in range(len(rel.fields)))})"
+    group = over([rel.sql(k) for k in keys], [])
+    text = "Primary key constraint violation: multiple distinct records with the same primary key detected"
+    check = f"IF(min({row}) {group} <=> max({row}) {group}, 0, CAST(raise_error('{text}') AS INT))"
+    number = f"{check} + row_number() {over([rel.sql(k) for k in keys], [SEQUENCE])}"
+    step = extend(rel, [("__nth", number)], ctx, "per_key", "ON CONFLICT DO ERROR")
+    return where(rel.with_(step=step), "__nth = 1", ctx, "first_per_key")
+
+
+def _upsert_keys(node: Sink) -> tuple[int, ...] | None:
+    """Return the field indices of an upsert sink's primary key, or None for any other sink."""
+    if node.table is None or node.table.primary_key is None or sink_accepts(node) != "upsert":
+        return None
+    columns = [c.name for c in node.table.persisted]
+    return tuple(columns.index(k) for k in node.table.primary_key.columns)
+
+
+def unique_on(node: Node, keys: tuple[int, ...]) -> bool:
+    """Whether at most one row of a finished table has the same values in these fields, as far as the plan shows it."""
+    match node:
+        case Project():
+            places = [node.exprs[k] for k in keys]
+            return unique_on(node.input, tuple(p.index for p in places if isinstance(p, InputRef)))
+        case Filter():
+            return unique_on(node.input, keys)
+        case Aggregate():
+            return set(range(len(node.keys))) <= set(keys)
+        case Deduplicate():
+            return set(node.keys) <= set(keys) and node.window is None
+        case Scan():
+            key = node.table.primary_key if node.carries == "upsert" else None
+            return key is not None and {[f.name for f in node.fields].index(c) for c in key.columns} <= set(keys)
+        case _:
+            return False

@@ -1,0 +1,180 @@
+"""Spark SQL text that batch lowerings need: expressions, aggregates, sort keys, times as milliseconds."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from flinkddl.plan.nodes import Expand, Filter, Project
+from flinkddl.plan.rex import Literal
+from flinkddl.spark.context import SEQUENCE
+from flinkddl.spark.expressions import aggregate_to_spark, condition_to_spark, to_spark
+from flinkddl.spark.rowtime import untimed
+from flinkddl.sqltypes import INT, Root, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from flinkddl.plan.nodes import Node
+    from flinkddl.plan.rex import AggCall, Rex, SortKey
+    from flinkddl.spark.context import Lowering, Rel
+    from flinkddl.sqltypes import DataType
+
+# the result of these depends on the order in which rows arrive
+_ORDERED = frozenset(
+    {"FIRST_VALUE", "LAST_VALUE", "LISTAGG", "STRING_AGG", "ARRAY_AGG", "JSON_ARRAYAGG", "JSON_OBJECTAGG"}
+)
+# Spark's aggregate functions that the catalogue's texts are made of
+_NATIVE = (
+    "any_value|approx_count_distinct|avg|bit_and|bit_or|bool_and|bool_or|collect_list|collect_set|count|count_if|every|"
+    "first|first_value|last|last_value|max|max_by|min|min_by|percentile|some|stddev_pop|stddev_samp|sum|try_avg|"
+    "try_sum|var_pop|var_samp|flinkddl\\.[a-z_]*agg"
+)
+_CALL = re.compile(rf"(?<![\w.`'])(?:{_NATIVE})\(")
+
+
+def said_batch(ctx: Lowering) -> bool:
+    """Whether batch mode was asked for by name: then Flink's batch operators are the model, not its stream's end."""
+    return ctx.config.batch
+
+
+def scalar(rex: Rex, columns: Sequence[str], ctx: Lowering) -> str:
+    """Return an expression over named columns; a bare rowtime column stays the instant it is."""
+    return to_spark(rex, columns, ctx.zone)
+
+
+def condition(rex: Rex, columns: Sequence[str], ctx: Lowering) -> str:
+    """Return a condition over named columns."""
+    return condition_to_spark(rex, columns, ctx.zone)
+
+
+def needs_order(call: AggCall) -> bool:
+    """Whether an aggregate needs ``__seq``."""
+    return call.function in _ORDERED
+
+
+def runs_over(call: AggCall) -> bool:
+    """Whether Spark can compute the aggregate row by row in a window: not with DISTINCT."""
+    return not call.distinct
+
+
+def constants(node: Node) -> dict[int, Literal]:
+    """Return the fields of a node that are constants: separators, offsets and defaults must stand as such in calls."""
+    match node:
+        case Project():
+            return {i: e for i, e in enumerate(node.exprs) if isinstance(e, Literal)}
+        case Expand() | Filter():
+            return constants(node.input)
+        case _:
+            return {}
+
+
+def argument(index: int, rel: Rel, known: Mapping[int, Literal], ctx: Lowering) -> str:
+    """Return an argument: its column, or the constant it is."""
+    return scalar(known[index], (), ctx) if index in known else plain(rel, index)
+
+
+def aggregate(
+    call: AggCall, rel: Rel, ctx: Lowering, order: str | None, known: Mapping[int, Literal], window: str = ""
+) -> str:
+    """Return an aggregate over a relation, with its FILTER, and with an OVER clause where ``window`` is one.
+
+    ``known`` are the input's constant fields; ``order`` is the text by which order-dependent aggregates sort.
+    """
+    types = tuple(rel.fields[i].type.as_attribute(None) for i in call.args)
+    args = [argument(i, rel, known, ctx) for i in call.args]
+    if not args:  # COUNT(*)
+        args, types = ["1"], (INT.not_null(),)
+    text = aggregate_to_spark(
+        call.function,
+        args,
+        types,
+        call.type,
+        distinct=call.distinct and not window,
+        ignore_nulls=call.ignore_nulls,
+        options=call.options,
+        ordered_by=order,
+        zone=ctx.zone,
+    )
+    suffix = f" FILTER (WHERE {rel.sql(call.filter)})" if call.filter is not None else ""
+    return suffixed(text, f"{suffix} {window}".rstrip())
+
+
+def suffixed(text: str, suffix: str) -> str:
+    """Put a FILTER or OVER clause behind every native aggregate call in a text."""
+    if not suffix:
+        return text
+    out, at = [], 0
+    for found in _CALL.finditer(text):
+        if found.start() < at:
+            continue  # an aggregate cannot stand inside another
+        end = _closing(text, found.end())
+        out.append(text[at:end] + suffix)
+        at = end
+    return "".join(out) + text[at:]
+
+
+def _closing(text: str, at: int) -> int:
+    """Return the index behind the parenthesis that closes the one before ``at``; quoted text is skipped."""
+    depth, quoted = 1, ""
+    while depth:
+        c = text[at]
+        if quoted:
+            if c == "\\" and quoted == "'":
+                at += 1
+            elif c == quoted:
+                quoted = ""
+        elif c in "'`":
+            quoted = c
+        else:
+            depth += (c == "(") - (c == ")")
+        at += 1
+    return at
+
+
+def plain(rel: Rel, index: int) -> str:
+    """Return a column as a value: a rowtime TIMESTAMP without zone, whatever carries it."""
+    return untimed(rel.sql(index), rel.fields[index].type)
+
+
+def sort_key(key: SortKey, rel: Rel) -> str:
+    """Return one ORDER BY item."""
+    direction = "DESC" if key.descending else "ASC"
+    return f"{rel.sql(key.index)} {direction} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+
+
+def millis(sql: str, t: DataType, ctx: Lowering) -> str:
+    """Return event-time milliseconds of a timestamp expression, as watermarks count them."""
+    return f"unix_millis(CAST({sql} AS TIMESTAMP))"
+
+
+def instant_millis(rel: Rel, index: int) -> str:
+    """Return event-time milliseconds of a column."""
+    return f"unix_millis(CAST({rel.sql(index)} AS TIMESTAMP))"
+
+
+def clock_millis(sql: str, ctx: Lowering) -> str:
+    """Return milliseconds of the wall clock in the session zone for an instant."""
+    shifted = sql if ctx.zone == "UTC" else f"from_utc_timestamp({sql}, '{ctx.zone}')"
+    return f"unix_millis({shifted})"
+
+
+def column_clock_millis(rel: Rel, index: int, ctx: Lowering) -> str:
+    """Return milliseconds of the wall clock for a time column: windows align to it."""
+    if rel.fields[index].type.root is Root.TIMESTAMP_LTZ:
+        return clock_millis(rel.sql(index), ctx)
+    return instant_millis(rel, index)
+
+
+def from_clock_millis(sql: str, t: DataType, ctx: Lowering) -> str:
+    """Return a value of type ``t`` from milliseconds of the wall clock in the session zone."""
+    stamp = f"timestamp_millis({sql})"
+    if t.root is Root.TIMESTAMP_LTZ:
+        return stamp if ctx.zone == "UTC" else f"to_utc_timestamp({stamp}, '{ctx.zone}')"
+    return stamp if t.time_attribute == "ROWTIME" else f"CAST({stamp} AS TIMESTAMP_NTZ)"
+
+
+def arrival(rel: Rel) -> str:
+    """Return the column that holds the order of arrival."""
+    assert rel.sequence, "the relation was lowered without its order of arrival"
+    return quote(SEQUENCE)

@@ -1,0 +1,165 @@
+"""What every lowering shares: the relation handle, the growing list of steps, names, and job-wide facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from flinkddl.catalog.settings import NOTHING_SET, Settings
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.nodes.forms import PLAIN
+from flinkddl.plan.nodes.forms import Kind as Kind
+from flinkddl.sqltypes import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from flinkddl.plan.nodes import Field, Node
+    from flinkddl.plan.nodes.forms import How, Traits
+    from flinkddl.plan.physical import Physical, PhysicalSink
+    from flinkddl.spark.job import Step
+
+WEIGHT = "__w"  # delta: +1 or -1 (any integer after a join)
+VERSION = "__version"  # upsert: rises with every change of a key
+DELETED = "__deleted"  # upsert: the key is gone
+SEQUENCE = "__seq"  # arrival order, only where an operator asked for it
+SEQUENCE_STEP = 4096  # ``__seq`` of a Kafka record is its offset times this, plus its partition
+ARRIVAL = {
+    True: "flinkddl.arrival()",
+    False: "monotonically_increasing_id()",
+}  # a streaming run or not: what has no offsets
+NO_COLUMN = "__none"  # of a constant relation without columns, which Spark does not have
+NOTHING = f"TRUE AS {NO_COLUMN}"
+WATERMARK = "__wm"  # bounded runs: the watermark (ms) a row met on arrival, only where an operator asked for it
+OLD, NEW = "__old", "__new"  # pair: whether the row was there before this batch, and is there now
+TICK = "__tick"  # true on a row that only moves the watermark of a silent partition
+KIND = "__kind"  # Flink's row kind of a CDC record's row, only where it was asked for
+ROW_KIND = "_row_kind"  # of frames for the user's own code: Flink's row kind, '+I', '-U', '+U' or '-D'
+WINDOW = "__window"  # Spark's window struct, which carries the watermark, beside window_start and window_end
+
+KIND_COLUMNS: Mapping[Kind, tuple[str, ...]] = {
+    "append": (),
+    "upsert": (VERSION, DELETED),
+    "delta": (WEIGHT,),
+    "pair": (OLD, NEW),
+}
+
+S = TypeVar("S", bound="Step")
+
+
+@dataclass(frozen=True)
+class Rel:
+    """A lowered relation: the step that holds it, and for each plan field its Spark column.
+
+    ``kind`` says which reserved columns it carries beside them (KIND_COLUMNS); ``key`` are the field indices of the
+    upsert key; ``sequence`` and ``watermark`` whether ``__seq`` and ``__wm`` are there. In batch mode every relation is
+    ``append``: a finished table.
+
+    A ``pair`` row is one change of one key: ``columns`` hold the row as it is now, ``old_columns`` as it was before
+    this batch; each key comes at most once a batch. ``windowed`` says that ``__window`` is there, ``kinds`` that
+    ``__kind`` is.
+    """
+
+    step: str
+    columns: tuple[str, ...]
+    fields: tuple[Field, ...]
+    kind: Kind = "append"
+    key: tuple[int, ...] = ()
+    sequence: bool = False
+    watermark: bool = False
+    windowed: bool = False
+    kinds: bool = False
+
+    @property
+    def reserved(self) -> tuple[str, ...]:
+        """Names of the reserved columns that this relation carries, without ``old_columns``."""
+        extra = (SEQUENCE,) * self.sequence + (WATERMARK,) * self.watermark + (WINDOW,) * self.windowed
+        extra += (KIND,) * self.kinds
+        return KIND_COLUMNS[self.kind] + extra
+
+    @property
+    def old_columns(self) -> tuple[str, ...]:
+        """Columns of a pair's old row, one a field; of other kinds none."""
+        return tuple(f"__old_{i}" for i in range(len(self.fields))) if self.kind == "pair" else ()
+
+    def sql(self, index: int) -> str:
+        """Return the column of a field, quoted for Spark SQL text."""
+        return quote(self.columns[index])
+
+    def with_(self, **changes: Any) -> Rel:
+        """Return a copy with some attributes changed."""
+        return replace(self, **changes)
+
+
+@dataclass
+class Lowering:
+    """The growing job. One per SparkJob; the only mutable thing in this room.
+
+    ``zone`` is ``table.local-time-zone``; ``streaming`` the execution mode; ``config`` what the session has SET;
+    ``row_kinds`` asks a scan of CDC records for ``__kind``;
+    ``bounded`` says of a streaming run that its sources end; ``timed`` are the tables below operators on event time;
+    ``owners`` notes the plan node (its identity) that each step was made for;
+    ``output_mode`` is Spark's, of the query that is lowered; ``tree`` its physical plan, ``sink`` that of the INSERT.
+    """
+
+    streaming: bool
+    zone: str = "UTC"
+    config: Settings = field(default=NOTHING_SET, repr=False)
+    steps: list[Step] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict, repr=False)
+    udfs: dict[str, str] = field(default_factory=dict)
+    output_mode: Literal["append", "update"] = "append"
+    bounded: bool = False
+    row_kinds: bool = False
+    timed: frozenset[str] = frozenset()
+    owners: dict[str, int] = field(default_factory=dict)
+    tree: Physical | None = None
+    sink: PhysicalSink | None = None
+    _forms: dict[tuple[int, Traits], Kind] = field(default_factory=dict)
+    _names: set[str] = field(default_factory=set)
+    _last: dict[str, int] = field(default_factory=dict)
+
+    def fresh(self, prefix: str) -> str:
+        """Return a step name that is not taken: ``prefix``, then ``prefix_2`` ..."""
+        name, n = prefix, self._last.get(prefix, 1)
+        while name in self._names:
+            n += 1
+            name = f"{prefix}_{n}"
+        self._names.add(name)
+        self._last[prefix] = n
+        return name
+
+    def decided(self, tree: Physical, how: How) -> None:
+        """Take the physical plan of the query that is lowered next."""
+        self.tree, self.output_mode = tree, how.mode
+        self._forms = {(id(p.node), p.asked if how.streaming else PLAIN): p.form.kind for p in tree.walk()}
+
+    def plans(self, node: Node) -> bool:
+        """Whether the physical plan is that of a query, or of the sink right above it."""
+        return self.tree is not None and any(p.node is node for p in (self.tree, *self.tree.inputs))
+
+    def obeyed(self, node: Node, rel: Rel, asked: Traits = PLAIN) -> None:
+        """Hold a node's relation against the physical plan. Raises FD900 where it is carried in another way."""
+        kind = self._forms.get((id(node), asked), rel.kind)
+        if kind != rel.kind:
+            message = f"{node.name} is planned as '{kind}', but its lowering gives '{rel.kind}'"
+            raise FlinkDdlError.of("FD900", message, node.span, "please report the query")
+
+    def add(self, step: S) -> S:
+        """Append a step whose name came from ``fresh``, and return it."""
+        self.steps.append(step)
+        return step
+
+
+def unique_names(names: Iterable[str], taken: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return Spark column names for plan fields: the user's own, made distinct by ``_2``, ``_3`` where they clash."""
+    seen = {*taken, WEIGHT, VERSION, DELETED, SEQUENCE, WATERMARK, OLD, NEW, WINDOW, TICK, KIND}
+    out = []
+    for name in names:
+        candidate, n = name, 1
+        while candidate in seen:
+            n += 1
+            candidate = f"{name}_{n}"
+        seen.add(candidate)
+        out.append(candidate)
+    return tuple(out)

@@ -1,0 +1,101 @@
+"""A job's fingerprint: what a checkpoint must match, operator by operator, and which operator changed."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING
+
+from flinkddl.deep import deep
+from flinkddl.plan.nodes import LookupJoin, Node, Scan, Sink
+from flinkddl.spark.job import DropDuplicates, GroupBy, JoinStep, WithWatermark
+from flinkddl.sqltypes import DataType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from flinkddl.catalog.model import Table
+    from flinkddl.spark.job import Step
+
+# Options that change where or how fast is read and written, but not what the state means.
+_FREE = ("properties.", "scan.startup.", "scan.topic-partition-discovery", "scan.parallelism", "sink.")
+_CHILDREN = ("span", "options", "input", "left", "right", "parts", "inputs", "ttl")
+
+
+@deep
+def fingerprint(sinks: Iterable[Sink], steps: Iterable[Step] = ()) -> tuple[tuple[str, str], ...]:
+    """Return one (operator, description) pair a plan node, root first, then one an operator with state.
+
+    Places in the script do not count, nor does a TTL: it may change over the same state, as in Flink. The description
+    is what people read; the digest after it covers what the words leave out.
+    """
+    plan = (entry for n, sink in enumerate(sinks) for entry in _walk(sink, f"{n}"))
+    return (*plan, *(("state", text) for step in steps if (text := _state(step))))
+
+
+@deep
+def queries(sinks: Iterable[Sink]) -> tuple[tuple[str, str], ...]:
+    """Return (sink's table, digest of what is written into it) pairs: the same under any name of job and sink."""
+    return tuple((str(s.table.path), digest(repr(list(_walk(s.input, ""))))) for s in sinks if s.table is not None)
+
+
+def _walk(node: Node, path: str) -> Iterator[tuple[str, str]]:
+    yield node.name, f"{node.detail} #{digest(path + _describe(node))}"
+    for i, child in enumerate(node.inputs):
+        yield from _walk(child, f"{path}.{i}")
+
+
+def digest(text: str) -> str:
+    """Return eight hexadecimal characters that tell a text from others."""
+    from hashlib import sha256  # here: ``check`` never comes by, and it is slow to import
+
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
+
+
+def _describe(node: Node) -> str:
+    parts = []
+    for f in fields(node):
+        value = getattr(node, f.name)
+        if f.name in _CHILDREN:
+            continue
+        if isinstance(node, LookupJoin) and f.name == "table":
+            value = _describe(value)  # it holds the scan of its table
+        elif f.name == "table":
+            value = _table(value) if value is not None else None
+        elif f.name == "fields" and not isinstance(node, (Scan, Sink)):
+            value = [(x.name, str(x.type)) for x in value]
+        parts.append(f"{f.name}={_text(value)}")
+    return ", ".join(parts)
+
+
+def _text(value: object) -> str:
+    """Return a value as text without places in the script."""
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_text, value))}]"
+    if is_dataclass(value) and not isinstance(value, DataType):
+        items = (f"{f.name}={_text(getattr(value, f.name))}" for f in fields(value) if f.name != "span")
+        return f"{type(value).__name__}({', '.join(items)})"
+    return str(value) if isinstance(value, DataType) else repr(value)
+
+
+def _table(table: Table) -> str:
+    options = {k: o.value for k, o in sorted(table.options.items()) if not k.startswith(_FREE)}
+    columns = [(c.name, c.kind, str(c.type)) for c in table.columns]
+    return f"{table.path} {columns} {options}"
+
+
+def _state(step: Step) -> str:
+    """Return what the state of a Spark operator holds; "" for one without state."""
+    match step:
+        case GroupBy():
+            calls = tuple((n, a if isinstance(a, str) else replace(a, ttl=()).sql) for n, a in step.aggs)
+            what = f"{step.keys} {calls}"
+        case JoinStep():
+            what = f"{step.on} {step.how}"
+        case DropDuplicates():
+            what = f"{step.columns}"
+        case WithWatermark(partitions=several) if several:
+            # which sources there are; how many partitions there may be is free
+            return f"{step.name}: one a partition{', idle ones left out' if step.idle_ms else ''}"
+        case _:
+            return ""
+    return f"{step.note or step.name} #{digest(what)}"

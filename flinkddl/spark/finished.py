@@ -1,0 +1,75 @@
+"""Finished relations of a streaming job, VALUES and jdbc tables: beside the streams, or as streams that end.
+
+Spark joins a stream with a relation that is there as a whole, by an inner join, or where the stream is the side that is
+kept. Everywhere else (UNION, other joins, a write) it wants streams on all sides: there the rows are written down once
+below the checkpoint and read as a stream, which is what Flink does with them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from flinkddl.spark import job as J
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+# the sides of a join that must stream where the other one does not
+_LEFT, _RIGHT = 0, 1
+_NEEDS: Mapping[str, tuple[int, ...]] = {
+    "inner": (),
+    "cross": (),
+    "left": (_LEFT,),
+    "left_semi": (_LEFT,),
+    "left_anti": (_LEFT,),
+    "right": (_RIGHT,),
+    "full": (_LEFT, _RIGHT),
+}
+
+
+def as_streams(
+    steps: Sequence[J.Step], inputs: Iterable[str], formats: Collection[str] = (J.ROWS, "jdbc")
+) -> list[J.Step]:
+    """Return the steps with each finished relation as a stream where it must be one.
+
+    ``inputs`` are the steps that are written. ``formats`` are those that may become streams; others stay as they are.
+    """
+    out = list(steps)
+    written = tuple(inputs)
+    while leaves := _to_stream(out, written, formats):
+        out = [_streamed(s) if s.name in leaves else s for s in out]
+    return out
+
+
+def _to_stream(steps: Sequence[J.Step], written: Iterable[str], formats: Collection[str]) -> set[str]:
+    """Return the leaves that have to become streams; those above them may ask for more then."""
+    known = {s.name: s for s in steps}
+    flows: dict[str, bool] = {}
+    wanted = set(written)
+    for step in steps:
+        flows[step.name] = step.streaming if isinstance(step, J.Read) else any(flows[r] for r in step.reads)
+        if flows[step.name] and isinstance(step, J.UnionAll):
+            wanted |= set(step.parts)
+        elif flows[step.name] and isinstance(step, J.JoinStep):
+            wanted |= {step.reads[side] for side in _NEEDS[step.how]}
+    return {leaf for name in wanted if not flows[name] for leaf in _leaves(name, known, formats)}
+
+
+def _leaves(name: str, steps: Mapping[str, J.Step], formats: Collection[str]) -> set[str]:
+    step = steps[name]
+    if isinstance(step, J.JoinStep):  # the other side may stay
+        sides = [step.reads[side] for side in _NEEDS[step.how] or (_LEFT,)]
+        return {leaf for side in sides for leaf in _leaves(side, steps, formats)}
+    if not step.reads:
+        kind = J.ROWS if isinstance(step, J.Rows) else step.format if isinstance(step, J.Read) else ""
+        return {name} if kind in formats else set()
+    return {leaf for below in step.reads for leaf in _leaves(below, steps, formats)}
+
+
+def _streamed(step: J.Step) -> J.Step:
+    note = f"{step.note}, written down once and read as a stream"
+    if isinstance(step, J.Read):
+        return replace(step, streaming=True, note=note)
+    assert isinstance(step, J.Rows)
+    return J.Read(name=step.name, format=J.ROWS, options={"query": step.query}, streaming=True, note=note)

@@ -1,0 +1,328 @@
+"""SparkJob: what Spark shall do, as plain frozen data. One interpreter runs it, one printer writes it as PySpark.
+
+A step names its result and the steps it reads; expressions are Spark SQL text over the columns of those inputs. The
+closed set of step kinds is the DataFrame API's own vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from flinkddl.plan.physical import PhysicalSink
+    from flinkddl.spark.restarts import RestartStrategy
+
+OutputMode = Literal["append", "update", "complete"]
+Family = Literal["retract", "final"]
+Named = tuple[str, str]  # (column name, Spark SQL expression)
+
+KAFKA_SINK = "flinkddl.KafkaSink"
+"""Our Kafka sink in flinkddl/jvm: transactions, a timestamp column, the partitioner ``fixed``, a number of writers."""
+KAFKA_SOURCE = "flinkddl.KafkaSource"
+"""Spark's Kafka source with positions that are looked up when it is read (flinkddl/jvm), not when it is opened."""
+LEADER_EPOCH = "flinkddl.leader-epoch"
+"""Its option that adds the leader epoch of a record as one more header (LeaderEpochs.java)."""
+FRAME = "flinkddl.frame"
+"""A DataFrame of the user's own, by the name in ``options["frame"]``."""
+ROWS = "flinkddl.rows"
+"""A constant relation as a stream that ends: the Spark SQL text in ``options["query"]``."""
+WRITTEN = frozenset({ROWS, "jdbc"})
+"""Formats of which a streaming read is what was written down once when the job began (``spark/finished.py``)."""
+WATERMARKED: Mapping[str, int] = {"spark.watermarkDelayMs": 0}
+"""Column metadata by which Spark's stateful operators know event time: a cast loses what ``withWatermark`` noted.
+
+They ask only whether it is there; the delay is kept by the operator ``withWatermark`` itself.
+"""
+JDBC_SINK = "flinkddl.JdbcSink"
+"""Our JDBC sink in flinkddl/jvm: rows put and deleted by key."""
+DRIVER_SINKS = frozenset({"flinkddl.print", "flinkddl.collect"})
+"""Formats of the runtime's own writers, on the driver."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """Base: ``name`` is unique in the job; ``note`` says which plan node it serves and why."""
+
+    name: str
+    note: str = ""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Names of the input steps."""
+        return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Read(Step):
+    """``spark.read`` or ``spark.readStream`` with a format and options; ``schema`` as DDL text where it is needed.
+
+    Options whose value the runtime must look up (start offsets of a group, offsets of a timestamp) are in ``start``
+    and ``stop``: plain descriptions that only the runtime turns into Spark options. ``start``: ``mode`` as in
+    ``scan.startup.mode``; with it ``group`` and ``reset`` (group-offsets), ``timestamp`` (epoch milliseconds),
+    ``offsets`` (``partition:0,offset:5;...``) and ``group``; ``commit-group`` names a group that is told of each
+    finished batch. ``stop``: the same words, ``mode`` as in ``scan.bounded.mode``.
+
+    ``source`` names the read of which this one takes a single partition (``spark/partitions.py``). ``discovery_ms`` is
+    the longest time until a new partition is seen: a read that is split looks that often, Spark itself with each batch;
+    at 0 the partitions are those at the start of a run, as in Flink (KafkaSourceEnumerator.start).
+    The format ``flinkddl.control`` is the control stream that ends the input (changelog.md): ``schema`` is that of the
+    relation it is UNIONed to, ``options["rowtime"]`` names its event-time columns (``a;b``), which hold the year 2200
+    in its only row.
+    """
+
+    format: str
+    options: Mapping[str, str] = field(repr=False)
+    streaming: bool
+    schema: str | None = None
+    table: str = ""
+    source: str = ""
+    discovery_ms: int = 300_000
+    start: Mapping[str, str] = field(default_factory=dict)
+    stop: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def opened(self) -> str:
+        """The format by which Spark opens it: ours where its own Kafka source does not tell a leader epoch."""
+        return KAFKA_SOURCE if self.format == "kafka" and LEADER_EPOCH in self.options else self.format
+
+    @property
+    def fixed(self) -> bool:
+        """Whether an endless stream keeps to the partitions that are there when a run starts."""
+        return self.streaming and not self.discovery_ms and self.stop.get("mode", "unbounded") == "unbounded"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows(Step):
+    """A constant relation: ``query`` is Spark SQL text (``SELECT ... UNION ALL ...`` or ``VALUES``)."""
+
+    query: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _One(Step):
+    input: str
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Select(_One):
+    """``df.selectExpr``: generators (``inline(..)``) are allowed, with their output names in ``as_names``."""
+
+    columns: tuple[Named, ...]
+    generator: tuple[str, tuple[str, ...]] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where(_One):
+    """``df.where``."""
+
+    condition: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithWatermark(_One):
+    """``df.withWatermark``; ``delay`` as Spark's interval text (``5000 milliseconds``).
+
+    ``partitions`` above 0: each Kafka partition has a watermark of its own, of so many at most (the runtime, which
+    knows how many there are, splits the job: ``spark/partitions.py``). ``idle_ms``: after this silence a partition no
+    longer holds the others back; 0 is never. ``observed``: report the latest time under this name with each batch.
+    """
+
+    column: str
+    delay: str
+    partitions: int = 0
+    idle_ms: int = 0
+    observed: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coalesce(_One):
+    """``df.coalesce``: at most so many tasks; each takes its partitions one after the other, in their order."""
+
+    tasks: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithMetadata(_One):
+    """``df.withMetadata``: each column with what Spark is to know of it (``WATERMARKED``)."""
+
+    columns: Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True)
+class StateCall:
+    """A call of one of our aggregate functions in flinkddl/jvm, which keep a group's rows or accumulators.
+
+    ``family``: retract gives the changes of each batch, final a group once, when the watermark passes its window.
+    ``kind`` is what it keeps: "aggregate", "latest", "top", "over", or the kind of a join. ``ttl``: after how many ms
+    without a change state is taken for empty, one a side of a join, 0 is never; () where nobody has said.
+    """
+
+    family: Family
+    kind: str
+    args: tuple[str, ...]
+    ttl: tuple[int, ...] = ()
+
+    @property
+    def function(self) -> str:
+        """The function's name, which holds its TTL (Functions.java)."""
+        return f"flinkddl.{self.family}_{self.kind}{(self.ttl and '_ttl_' + '_'.join(map(str, self.ttl))) or ''}"
+
+    @property
+    def sql(self) -> str:
+        """The call as Spark SQL."""
+        return f"{self.function}({', '.join(self.args)})"
+
+
+Agg = tuple[str, str | StateCall]  # (column name, Spark SQL of aggregates of its own or a call of ours)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupBy(_One):
+    """``df.groupBy(keys).agg(...)``."""
+
+    keys: tuple[Named, ...]
+    aggs: tuple[Agg, ...]
+
+    @property
+    def state_calls(self) -> tuple[StateCall, ...]:
+        """The calls of our own functions."""
+        return tuple(agg for _, agg in self.aggs if isinstance(agg, StateCall))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropDuplicates(_One):
+    """``df.dropDuplicates(columns)``."""
+
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """One key of an ORDER BY; without a place of its NULLs they are where Spark has them, the least."""
+
+    sql: str
+    descending: bool = False
+    nulls_first: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderBy(_One):
+    """``df.orderBy`` (batch mode only)."""
+
+    keys: tuple[SortKey, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit(_One):
+    """``df.offset(offset).limit(fetch)`` (batch mode only)."""
+
+    fetch: int | None
+    offset: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinStep(Step):
+    """``left.join(right, expr(on), how)``: the two sides have no column name in common.
+
+    ``keeps`` says of two streams how long Spark keeps their rows; of others there is nothing to keep.
+    """
+
+    left: str
+    right: str
+    on: str
+    how: Literal["inner", "left", "right", "full", "left_semi", "left_anti", "cross"]
+    keeps: Literal["nothing", "until the watermark", "for ever"] = "nothing"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Left, right."""
+        return (self.left, self.right)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnionAll(Step):
+    """``a.union(b)...``, by position."""
+
+    parts: tuple[str, ...]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The parts."""
+        return self.parts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Write:
+    """One query of the job: where the result of a step goes.
+
+    ``format``: a Spark sink ("kafka", "console", "noop", ...; KAFKA_SINK and JDBC_SINK are our own), or a name of the
+    runtime's own writers on the driver: "flinkddl.print", "flinkddl.collect". Print and collect take the reserved
+    columns off and make row kinds of them; an updating relation names its key in ``options["key-columns"]`` (``a;b``).
+    Print also knows ``print-identifier`` and ``standard-error``. ``partitions`` are columns that become folders;
+    ``overwrite`` replaces what is there, with partitions those alone that are written. ``writer`` (``module:name``)
+    is a function of options and rows that Spark's Python workers call for each task; ``format`` is its name then.
+    """
+
+    name: str
+    input: str
+    format: str
+    options: Mapping[str, str] = field(repr=False)
+    mode: OutputMode
+    table: str = ""
+    note: str = ""
+    partitions: tuple[str, ...] = ()
+    overwrite: bool = False
+    writer: str = ""
+
+    @property
+    def on_driver(self) -> bool:
+        """Whether the runtime itself writes the rows, on the driver."""
+        return self.format in DRIVER_SINKS
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkJob:
+    """A whole job: steps in an order in which each reads only earlier ones, its writes, its session settings.
+
+    ``streaming`` False means one bounded batch run. ``settings`` go to ``spark.newSession().conf``; ``trigger`` is
+    Spark's trigger as keyword and value (``("processingTime", "0 seconds")``, ``("availableNow", "true")``,
+    ``("realTime", "10 seconds")``). ``identity`` makes ``fingerprint`` when that is asked for: only a checkpoint does.
+    ``queries`` makes one (sink table, digest of sources and query) pair a sink, by which a job is known under any name.
+    ``restart`` is what follows a failed query; None: as Flink decides, by whether the run has a checkpoint folder.
+    ``plan`` is the physical plan, a tree a sink.
+    ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    writes: tuple[Write, ...]
+    settings: Mapping[str, str] = field(repr=False)
+    streaming: bool
+    trigger: tuple[str, str] = ("processingTime", "0 seconds")
+    udfs: Mapping[str, str] = field(default_factory=dict)
+    restart: RestartStrategy | None = None
+    identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
+    owners: Mapping[str, str] = field(default_factory=dict, compare=False)
+    queries: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
+    plan: tuple[PhysicalSink, ...] = field(default=(), compare=False, repr=False)
+
+    @cached_property
+    def fingerprint(self) -> tuple[tuple[str, str], ...]:
+        """(operator, description) pairs that a checkpoint must match."""
+        return self.identity()
+
+
+def below(step: Step, steps: Mapping[str, Step]) -> list[Step]:
+    """Return a step and all below it, inputs first."""
+    found: dict[str, Step] = {}
+    for name in step.reads:
+        found |= {s.name: s for s in below(steps[name], steps)}
+    return [*found.values(), step]

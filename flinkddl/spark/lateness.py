@@ -1,0 +1,38 @@
+"""Late rows: which relations may hold rows behind the watermark, and the filters that drop them.
+
+With the default ``scan.watermark.emit.strategy`` (every 200 ms) a bounded topic is read before the first watermark, so
+nothing is late. With ``on-event`` the watermark moves after every record, and event-time operators drop rows behind
+it: then each row carries the watermark it met (``__wm``), and operators drop by it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.spark.context import WATERMARK
+from flinkddl.spark.job import Where
+
+if TYPE_CHECKING:
+    from flinkddl.plan.nodes import Node
+    from flinkddl.spark.context import Lowering, Rel
+
+
+def late_possible(node: Node) -> bool:
+    """Whether rows of this relation may be behind the watermark when they arrive."""
+    return node.late
+
+
+def drop_late(rel: Rel, time: int, ctx: Lowering) -> Rel:
+    """Drop rows whose time is not beyond the watermark they met."""
+    return _dropped(rel, f"unix_millis(CAST({rel.sql(time)} AS TIMESTAMP)) > {WATERMARK}", ctx)
+
+
+def drop_late_windows(rel: Rel, end: str, ctx: Lowering) -> Rel:
+    """Drop rows whose window (``end``: text of its end) was closed by the watermark they met."""
+    return _dropped(rel, f"unix_millis(CAST({end} AS TIMESTAMP)) - 1 > {WATERMARK}", ctx)
+
+
+def _dropped(rel: Rel, on_time: str, ctx: Lowering) -> Rel:
+    condition = f"{WATERMARK} IS NULL OR {on_time}"
+    step = ctx.add(Where(name=ctx.fresh("on_time"), input=rel.step, condition=condition, note="late rows are dropped"))
+    return rel.with_(step=step.name, watermark=False)

@@ -1,0 +1,158 @@
+"""What becomes of each plan node on Spark: its operators, its state, and whether real-time mode takes it.
+
+The lowering notes which node each step was made for (``Lowering.owners``); a conversion belongs to the node that needs
+it. EXPLAIN prints one block a node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from flinkddl.plan.physical import identities
+from flinkddl.spark import realtime
+from flinkddl.spark.job import (
+    Coalesce,
+    DropDuplicates,
+    GroupBy,
+    JoinStep,
+    Read,
+    Rows,
+    Select,
+    UnionAll,
+    Where,
+    WithWatermark,
+)
+from flinkddl.spark.stream.ttl import forgets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from flinkddl.plan.identity import Identity
+    from flinkddl.plan.nodes import Node
+    from flinkddl.plan.nodes.base import Mode
+    from flinkddl.plan.physical import Physical
+    from flinkddl.spark.job import SparkJob, Step
+
+
+@dataclass(frozen=True)
+class OnSpark:
+    """One plan node: Flink's mode and our kind, Spark's operators, what they keep, what keeps real-time mode out.
+
+    ``keys`` are its upsert keys; ``asked`` the traits that the operator above requires; ``identity``
+    is that of an operator with state.
+    """
+
+    depth: int
+    text: str
+    words: str
+    kind: str
+    operators: tuple[str, ...]
+    state: str
+    blocked: str
+    keys: tuple[tuple[str, ...], ...] = ()
+    asked: tuple[str, ...] = ()
+    identity: str = ""
+
+
+def paths(sinks: Iterable[Node]) -> dict[int, str]:
+    """Return the path of every node by its identity: ``0.1`` is the second input of the first sink."""
+    return {id(node): path for n, sink in enumerate(sinks) for node, path in _walk(sink, f"{n}")}
+
+
+def _walk(node: Node, path: str) -> Iterator[tuple[Node, str]]:
+    yield node, path
+    for i, child in enumerate(node.inputs):
+        yield from _walk(child, f"{path}.{i}")
+
+
+def operators(job: SparkJob) -> list[OnSpark]:
+    """Return the nodes of a job, roots first."""
+    owned: dict[str, list[Step]] = {}
+    for step in job.steps:
+        owned.setdefault(job.owners.get(step.name, "0"), []).append(step)
+    blocked = {step.name: why for step, why in realtime.blockers(job)}
+    sink = next((f"writes through '{w.format}'" for w in job.writes if w.format not in realtime.SINKS), "")
+    walk = _Walk(owned, blocked | {"": sink}, identities(job.plan))
+    return [o for n, p in enumerate(job.plan) for o in walk.nodes(p.root, p.modes, f"{n}")]
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """Steps by the path of the node that they serve; why a step, or as "" the sink, keeps real-time mode out."""
+
+    owned: Mapping[str, list[Step]]
+    blocked: Mapping[str, str]
+    identities: Mapping[int, Identity]
+
+    def nodes(self, found: Physical, mode: Mode, path: str, depth: int = 0) -> Iterator[OnSpark]:
+        steps = self.owned.get(path, [])
+        names = tuple(dict.fromkeys(filter(None, map(spark_operator, steps))))
+        state = _state(mode, [s for s in steps if _keeps(s)])
+        why = next((self.blocked[s.name] for s in steps if s.name in self.blocked), "")
+        why = why or ("" if depth else self.blocked[""])
+        identity = str(self.identities.get(id(found), "")) if state else ""
+        keys = key_names(mode)
+        text, kind, asked = found.node.describe(), found.form.kind, found.asked.words
+        yield OnSpark(depth, text, mode.words, kind, names, state, why, keys, asked, identity)
+        for i, (child, below) in enumerate(zip(found.inputs, mode.inputs, strict=True)):
+            yield from self.nodes(child, below, f"{path}.{i}", depth + 1)
+
+
+def key_names(mode: Mode) -> tuple[tuple[str, ...], ...]:
+    """Return the upsert keys of a node by the names of their columns."""
+    names = [f.name for f in mode.node.fields]
+    return tuple(tuple(names[k] for k in sorted(key)) for key in mode.keys)
+
+
+def _state(mode: Mode, keeping: list[Step]) -> str:
+    if not keeping:
+        return ""
+    words = mode.node.state(mode) or ", ".join(s.note for s in keeping)
+    return f"{words}; idle rows are forgotten" if all(map(forgets, keeping)) else words
+
+
+def _keeps(step: Step) -> bool:
+    return step.keeps != "nothing" if isinstance(step, JoinStep) else isinstance(step, GroupBy | DropDuplicates)
+
+
+def spark_operator(step: Step) -> str:
+    """Return a step in the words of Spark's API; "" for a mere projection."""
+    match step:
+        case Read():
+            return f"readStream {step.format}" if step.streaming else f"read {step.format}"
+        case GroupBy():
+            ours = [call.function for call in step.state_calls]
+            return f"groupBy.agg {', '.join(ours)}" if ours else "groupBy.agg, Spark's own functions"
+        case JoinStep():
+            return f"join {step.how}"
+        case DropDuplicates():
+            return "dropDuplicates"
+        case UnionAll():
+            return "union"
+        case WithWatermark():
+            return "withWatermark"
+        case Coalesce():
+            return f"coalesce {step.tasks}"
+        case Rows():
+            return "constant rows"
+        case Where() | Select():
+            return ""
+    return type(step).__name__
+
+
+def lines(found: Iterable[OnSpark]) -> list[str]:
+    """Return the text of EXPLAIN."""
+    out = []
+    for o in found:
+        pad = "   " * o.depth
+        out.append(f"{pad}{o.text}")
+        out.append(f"{pad}   Flink [{o.words}], here {o.kind}; Spark: {', '.join(o.operators) or 'select, where'}")
+        if o.keys and o.words != "I":
+            out.append(f"{pad}   upsert keys: {', '.join('(' + ', '.join(key) + ')' for key in o.keys)}")
+        if o.asked:
+            out.append(f"{pad}   required traits: {', '.join(o.asked)}")
+        if o.state:
+            out.append(f"{pad}   state: {o.state}{f'; {o.identity}' if o.identity else ''}")
+        out.append(f"{pad}   real-time mode: {'no, ' + o.blocked if o.blocked else 'yes'}")
+    return out

@@ -1,0 +1,121 @@
+"""Spark's real-time mode (``SET 'flinkddl.execution.mode' = 'realtime'``): which jobs it takes, and the tasks it needs.
+
+What it takes is Spark's own list (RealTimeModeAllowlist of Spark 4.3: Kafka in, Kafka or console out, projections,
+filters, unions of different topics, GROUP BY, dropDuplicates; no stream-stream join, no operator with state below a
+union, update mode only). On our side: an operator that compares a group with what it was before the batch has no
+place there, because a batch lasts as long as its trigger says and gives out every single change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.spark.context import WINDOW
+from flinkddl.spark.job import Coalesce, DropDuplicates, GroupBy, JoinStep, Limit, OrderBy, Read, SparkJob, UnionAll
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from flinkddl.catalog.settings import Settings
+    from flinkddl.diagnostics import Span
+    from flinkddl.spark.job import Step, Write
+
+MODE = "flinkddl.execution.mode"
+SINKS = ("kafka", "console")
+SHORTEST_MS = 5000  # spark.sql.streaming.realTimeMode.minBatchDuration
+USUAL_MS = 300_000  # Spark's own Trigger.RealTime: each boundary holds records up for most of a second
+SETTINGS = {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
+
+
+def wanted(config: Settings) -> bool:
+    """Whether the session asks for real-time mode."""
+    return config.flinkddl_execution_mode == "REALTIME"
+
+
+def batch_ms(config: Settings) -> int:
+    """Return how long a real-time batch lasts: ``execution.checkpointing.interval``, within what Spark allows."""
+    return max(config.execution_checkpointing_interval or USUAL_MS, SHORTEST_MS)
+
+
+def blocker(step: Step) -> str | None:
+    """Return why real-time mode does not take a step by itself; None where it does."""
+    match step:
+        case Read() if step.format != "kafka":
+            return f"reads from '{step.format}', real-time mode from Kafka only"
+        case GroupBy() if any(name == WINDOW for name, _ in step.keys):
+            return "gives a window out once, when the watermark closes it; real-time mode gives out every change"
+        case GroupBy() if step.state_calls:
+            return "compares each group with what it was before the batch, and real-time mode has no such batches"
+        case JoinStep():
+            return "joins two streams, which real-time mode does not"
+        case Coalesce():
+            return (
+                "reads a topic's partitions one after the other ('scan.parallelism'); real-time mode reads all at once"
+            )
+        case OrderBy() | Limit():
+            return "sorts, which real-time mode does not"
+    return None
+
+
+def check(job: SparkJob, span: Span | None) -> None:
+    """Raise FD662 with the operator that keeps a job out of real-time mode."""
+    for step, why in blockers(job):
+        what = f"the operator '{step.name}'" + (f" ({step.note})" if step.note else "")
+        _refuse(f"{what} {why}", span)
+    for write in job.writes:
+        if write.format not in SINKS:
+            _refuse(f"the sink '{write.name}' writes through '{write.format}', real-time mode into Kafka only", span)
+    if job.udfs:
+        _refuse(f"the function '{next(iter(job.udfs))}' is Python, which real-time mode does not run", span)
+
+
+def _refuse(reason: str, span: Span | None) -> None:
+    help = f"take \"SET '{MODE}' = 'realtime'\" out: the job runs in micro-batches"
+    raise FlinkDdlError.of("FD662", f"the job cannot run in real-time mode: {reason}", span, help)
+
+
+def blockers(job: SparkJob) -> Iterator[tuple[Step, str]]:
+    """Yield each step that real-time mode does not take, and why."""
+    steps = {s.name: s for s in job.steps}
+    for step in job.steps:
+        why = blocker(step)
+        if why is None and isinstance(step, UnionAll):
+            why = _union(step, steps)
+        if why is not None:
+            yield step, why
+
+
+def _union(step: UnionAll, steps: Mapping[str, Step]) -> str | None:
+    below = [_runs(part, steps) for part in step.parts]
+    if any(isinstance(s, GroupBy | DropDuplicates) for part in below for s in part):
+        return "unites what an operator with state gives, which real-time mode does not"
+    topics = [tuple(sorted(s.options.items())) for part in below for s in part if isinstance(s, Read)]
+    if len(set(topics)) < len(topics):
+        return "unites two readings of one topic, which real-time mode does not"
+    return None
+
+
+def _runs(name: str, steps: Mapping[str, Step]) -> list[Step]:
+    """Return what runs for a step: what two ways lead to runs twice, unlike in ``job.below``."""
+    step = steps[name]
+    return [step, *(s for r in step.reads for s in _runs(r, steps))]
+
+
+def tasks(job: SparkJob, partitions: Callable[[Read], int], shuffles: int) -> int:
+    """Return how many tasks run at once: a core each. Every write is a query of its own and runs all that it reads."""
+    steps = {s.name: s for s in job.steps}
+    total = 0
+    for write in job.writes:
+        for step in _runs(write.input, steps):
+            if isinstance(step, Read):
+                total += partitions(step)
+            elif isinstance(step, GroupBy | DropDuplicates):
+                total += shuffles
+    return total
+
+
+def writes(given: Sequence[Write]) -> tuple[Write, ...]:
+    """Return the writes in the only output mode there is."""
+    return tuple(replace(w, mode="update") for w in given)

@@ -1,0 +1,162 @@
+"""Unwindowed GROUP BY and SELECT DISTINCT.
+
+One state operator a GROUP BY: ``flinkddl.retract_aggregate`` holds every accumulator of a group, whatever mixture of
+DISTINCT, FILTER and retraction the query asks for, and gives the group before and after the batch. Where the operator
+above only wants the newest row and every touched group is sure to change (COUNT(*) over append rows), Spark's own
+aggregates do it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from flinkddl.plan.nodes import Aggregate
+from flinkddl.plan.nodes.forms import needs_order
+from flinkddl.spark.base import Want, names_of, select, where
+from flinkddl.spark.context import DELETED, VERSION, Rel
+from flinkddl.spark.job import StateCall
+from flinkddl.spark.rowtime import untimed
+from flinkddl.spark.stream.base import group, lower_node, lowers
+from flinkddl.spark.stream.calls import Registry, narrow, plan_call
+from flinkddl.spark.stream.kinds import KEY, PAIR, arrival, drop_unchanged, family, to_delta, unpack, weight
+from flinkddl.spark.stream.ttl import hinted_ttl, must_forget
+from flinkddl.sqltypes import Root, quote, spark_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flinkddl.plan.nodes import Field
+    from flinkddl.plan.rex import AggCall
+    from flinkddl.spark.context import Lowering
+    from flinkddl.spark.job import Named
+    from flinkddl.spark.stream.calls import Finish
+
+
+@lowers(Aggregate)
+def lower_aggregate(node: Aggregate, ctx: Lowering, want: Want) -> Rel:
+    """Lower a GROUP BY: keys, then aggregates; a global aggregate over no rows has no row, as in Flink."""
+    ordered = want.sequence or any(needs_order(c) for c in node.aggs)
+    rel = to_delta(lower_node(node.input, ctx, Want(sequence=ordered)), ctx)
+    native = want.latest and rel.kind == "append" and not want.sequence and node.always_changes
+    if native and not must_forget(ctx, node.ttl, span=node.span):
+        return _native(node, rel, ctx)
+    keys = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.keys)]
+    return grouped(rel, keys, node.aggs, node.fields, ctx, want.sequence, "aggregate", "GroupAggregate", node.ttl)
+
+
+def key_text(rel: Rel, index: int) -> str:
+    """Return the text of a grouping key; a rowtime column loses its watermark, which would drop state."""
+    return untimed(rel.sql(index), rel.fields[index].type)
+
+
+def grouped(
+    rel: Rel,
+    keys: Sequence[Named],
+    aggs: Sequence[AggCall],
+    fields: tuple[Field, ...],
+    ctx: Lowering,
+    sequence: bool,
+    prefix: str,
+    note: str,
+    ttl: int | None = None,
+) -> Rel:
+    """Group an ``append`` or ``delta`` relation; the result is a ``pair`` of keys, then calls."""
+    step, finishes = accumulate(rel, keys, aggs, ctx, prefix, note, ttl)
+    names = [name for name, _ in keys]
+
+    def row(side: str) -> str:
+        values = [*map(quote, names), *(f(f"{PAIR}.{side}") for f in finishes)]
+        items = ", ".join(f"'c{i}', {v}" for i, v in enumerate(values))
+        body = f"named_struct({items})" if items else "named_struct('none', true)"
+        return f"IF({PAIR}.{side} IS NULL, NULL, {body})"
+
+    step = where(step, f"{PAIR} IS NOT NULL", ctx, "touched")
+    both = f"named_struct('o', {row('o')}, 'n', {row('n')}, 's', {PAIR}.s)"
+    step = select(step, [(PAIR, both)], ctx, "finish", "from accumulators to Flink's results")
+    plain = tuple(_plain(f) for f in fields)
+    rel = unpack(step, plain, ctx, tuple(range(len(keys))), f"{PAIR}.s" if sequence else None)
+    if all(c.function in _DIRECT for c in aggs):
+        return rel
+    return drop_unchanged(rel, ctx, "accumulators moved, the result did not")
+
+
+def accumulate(
+    rel: Rel,
+    keys: Sequence[Named],
+    aggs: Sequence[AggCall],
+    ctx: Lowering,
+    prefix: str,
+    note: str,
+    ttl: int | None = None,
+) -> tuple[str, list[Finish]]:
+    """Add the GROUP BY whose column ``__pair`` holds the accumulators; returns its step and how to finish each call."""
+    registry = Registry()
+    finishes = [plan_call(c, rel, registry) for c in aggs]
+    args = (weight(rel), arrival(rel), registry.struct())
+    call = StateCall(family(ctx), "aggregate", args, hinted_ttl(ctx, ttl))
+    # a GROUP BY without keys has one group: a constant key keeps it out of Spark's global aggregate, which
+    # gives a row for no input
+    named = list(keys) or [(f"{KEY}0", "0")]
+    return group(rel.step, named, [(PAIR, call)], ctx, prefix, note), finishes
+
+
+_DIRECT = frozenset({"COUNT", "SUM", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "ARRAY_AGG"})
+
+
+def _plain(f: Field) -> Field:
+    return replace(f, type=f.type.as_attribute(None))
+
+
+def _native(node: Aggregate, rel: Rel, ctx: Lowering) -> Rel:
+    keys = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.keys)]
+    aggs, finished = native_calls(rel, node.aggs)
+    step = group(
+        rel.step,
+        keys or [(f"{KEY}0", "0")],
+        [*aggs, (VERSION, "count(1)")],
+        ctx,
+        "aggregate",
+        "GroupAggregate, Spark's own: append rows only",
+    )
+    columns = names_of(node.fields)
+    values = [*(quote(k) for k, _ in keys), *finished]
+    out: list[Named] = [*zip(columns, values, strict=True), (VERSION, VERSION), (DELETED, "false")]
+    fields = tuple(_plain(f) for f in node.fields)
+    return Rel(select(step, out, ctx, "upsert"), columns, fields, "upsert", tuple(range(len(keys))))
+
+
+def native_calls(rel: Rel, calls: Sequence[AggCall]) -> tuple[list[Named], list[str]]:
+    """Return Spark's own aggregates for calls over append rows, and the texts that finish them."""
+    aggs: list[Named] = []
+    values: list[str] = []
+    for i, c in enumerate(calls):
+        name = f"__a{i}"
+        value = key_text(rel, c.args[0]) if c.args else "1"
+        value = value if c.filter is None else f"IF({rel.sql(c.filter)}, {value}, NULL)"
+        if c.function != "SUM":
+            aggs.append((name, f"{c.function.lower()}({value})"))
+            values.append(name)
+            continue
+        t = rel.fields[c.args[0]].type
+        wide = _SUMMED.get(t.root, spark_type(t))
+        aggs.append((name, f"sum(CAST({value} AS {wide}))"))
+        values.append(narrow(_mod64(name) if t.root is Root.BIGINT else name, c.type))
+    return aggs, values
+
+
+# BIGINT is summed exactly and wrapped at the end, as Flink's sum wraps; Spark's would fail
+_SUMMED = {
+    Root.FLOAT: "DOUBLE",
+    Root.DOUBLE: "DOUBLE",
+    Root.TINYINT: "BIGINT",
+    Root.SMALLINT: "BIGINT",
+    Root.INT: "BIGINT",
+    Root.BIGINT: "DECIMAL(38,0)",
+}
+
+
+def _mod64(sql: str) -> str:
+    """Bring an exact sum of BIGINT values back to 64 bits, wrapping."""
+    half, full = 1 << 63, 1 << 64
+    return f"CAST(pmod({sql} + {half}BD, {full}BD) - {half}BD AS BIGINT)"

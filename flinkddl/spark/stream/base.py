@@ -1,0 +1,66 @@
+"""What the streaming lowerings share: the dispatch table and step builders, beside what the batch ones need too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.nodes.forms import PLAIN
+from flinkddl.spark.base import Handlers, Want, conform, extend, registrar
+from flinkddl.spark.job import GroupBy, Select
+from flinkddl.spark.stream.ttl import timed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from flinkddl.plan.nodes import Node
+    from flinkddl.spark.context import Lowering, Rel
+    from flinkddl.spark.job import Agg, Named
+
+
+ONE_KEY = "__one"
+HANDLERS: Handlers = {}
+lowers = registrar(HANDLERS)
+
+
+def lower_node(node: Node, ctx: Lowering, want: Want = PLAIN) -> Rel:
+    """Lower a node and all below it; the fields are the node's. Raises FD649 for a node type without a lowering."""
+    handler = HANDLERS.get(type(node))
+    if handler is None:
+        raise FlinkDdlError.of("FD649", f"{node.name} is not available in a streaming run", node.span)
+    first = len(ctx.steps)
+    rel = conform(handler(node, ctx, want), node.fields, ctx)
+    ctx.obeyed(node, rel, want)
+    for step in ctx.steps[first:]:
+        ctx.owners.setdefault(step.name, id(node))  # its inputs have noted theirs
+    return rel
+
+
+def explode(
+    step: str, keep: Sequence[Named], array: str, names: Sequence[str], ctx: Lowering, prefix: str, note: str = ""
+) -> str:
+    """Add a Select that makes a row of each struct in an array; returns the step's name."""
+    generator = (f"inline({array})", tuple(names))
+    return ctx.add(Select(name=ctx.fresh(prefix), input=step, columns=tuple(keep), generator=generator, note=note)).name
+
+
+def group(step: str, keys: Sequence[Named], aggs: Sequence[Agg], ctx: Lowering, prefix: str, note: str) -> str:
+    """Add a GroupBy, with the state TTL of the session; returns the step's name."""
+    calls = timed(aggs, keys, ctx)
+    return ctx.add(GroupBy(name=ctx.fresh(prefix), input=step, keys=tuple(keys), aggs=calls, note=note)).name
+
+
+def with_one_key(rel: Rel, ctx: Lowering, name: str = ONE_KEY) -> Rel:
+    """Add a column that is 0 in every row, as the key of what has none: Spark takes a literal out of its keys."""
+    return rel.with_(step=extend(rel, [(name, "CAST(rand() < 0 AS INT)")], ctx, "one_key"))
+
+
+def struct(columns: Iterable[str], prefix: str = "c") -> str:
+    """Return a struct of columns under neutral names (names clash across sides, positions do not)."""
+    items = ", ".join(f"'{prefix}{i}', {sql}" for i, sql in enumerate(columns))
+    return f"named_struct({items})" if items else "named_struct('none', CAST(NULL AS BOOLEAN))"
+
+
+def members(value: str, count: int, prefix: str = "c") -> list[str]:
+    """Return the fields of a struct made by ``struct``."""
+    return [f"{value}.`{prefix}{i}`" for i in range(count)]

@@ -1,0 +1,206 @@
+"""Conversions between the kinds of relations, as the planner places them.
+
+- ``append`` to ``delta``: weight 1.
+- ``upsert`` to ``pair`` (Flink's ChangelogNormalize): ``flinkddl.retract_latest`` keeps the newest row per key and
+  knows the one it gave out before; an update that changes nothing gives nothing.
+- ``pair`` to ``delta``: the old row with weight -1, the new one with 1.
+- ``pair`` to ``upsert``: the new row, or a deletion where there is none. No state.
+- ``delta`` to ``pair`` by a sink's key (Flink's SinkUpsertMaterializer): the row that came last of those with that key.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.spark.base import comparable, extend, names_of, same, select, where
+from flinkddl.spark.context import DELETED, NEW, OLD, SEQUENCE, VERSION, WEIGHT, Rel
+from flinkddl.spark.job import StateCall
+from flinkddl.spark.stream.base import explode, group, members, struct
+from flinkddl.sqltypes import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flinkddl.plan.nodes import Field
+    from flinkddl.spark.context import Lowering
+    from flinkddl.spark.job import Family, Named
+
+PAIR = "__pair"
+KEY = "__key"
+TURN = "__turn"
+
+
+def weight(rel: Rel) -> str:
+    """Return the weight of a row as BIGINT text, for ``append`` and ``delta``."""
+    return f"CAST({WEIGHT} AS BIGINT)" if rel.kind == "delta" else "1L"
+
+
+def arrival(rel: Rel) -> str:
+    """Return the arrival order of a row as BIGINT text; 0 where the relation has none."""
+    return SEQUENCE if rel.sequence else "0L"
+
+
+def in_turn(rel: Rel, ctx: Lowering) -> tuple[Rel, str]:
+    """Give each change when it came, as BIGINT text: its arrival order, or its micro-batch's time, which replays keep.
+
+    The time stands in a column of its own: Spark takes a micro-batch's time for non-deterministic, and nothing that is
+    may be an argument of an aggregate function.
+    """
+    if rel.sequence:
+        return rel, SEQUENCE
+    return rel.with_(step=extend(rel, [(TURN, "unix_millis(current_timestamp())")], ctx, "in_turn")), TURN
+
+
+def family(ctx: Lowering) -> Family:
+    """Return which of our functions fit the output mode: changes, or all at once when a window fires."""
+    return "final" if ctx.output_mode == "append" else "retract"
+
+
+def to_delta(rel: Rel, ctx: Lowering) -> Rel:
+    """Bring a relation to ``append`` or ``delta``: rows that operators with weights can read."""
+    match rel.kind:
+        case "append" | "delta":
+            return rel
+        case "upsert":
+            return to_delta(normalise(rel, ctx), ctx)
+    old = struct(map(quote, rel.old_columns))
+    new = struct(map(quote, rel.columns))
+    n = len(rel.fields)
+    both = (
+        f"array_compact(array(IF({OLD}, named_struct('w', -1, 'r', {old}), NULL), "
+        f"IF({NEW}, named_struct('w', 1, 'r', {new}), NULL)))"
+    )
+    keep = [(c, quote(c)) for c in rel.reserved if c not in (OLD, NEW)]
+    rows = explode(rel.step, keep, both, (WEIGHT, "__row"), ctx, "changes", "old row taken back, new row given")
+    columns = (*zip(rel.columns, members("__row", n), strict=True), (WEIGHT, WEIGHT), *keep)
+    return rel.with_(step=select(rows, columns, ctx, "delta"), kind="delta")
+
+
+def normalise(rel: Rel, ctx: Lowering) -> Rel:
+    """Bring an ``upsert`` relation to ``pair``."""
+    keys = [(f"{KEY}{i}", rel.sql(k)) for i, k in enumerate(rel.key)]
+    row = struct(map(quote, rel.columns))
+    entry = f"named_struct('o', named_struct('a', {VERSION}), 'r', {row})"
+    latest = StateCall("retract", "latest", (DELETED, entry))
+    step = group(rel.step, keys, [(PAIR, latest)], ctx, "normalise", "ChangelogNormalize: newest row per key")
+    return unpack(step, rel.fields, ctx, rel.key, f"{PAIR}.s.a" if rel.sequence else None)
+
+
+def unpack(
+    step: str,
+    fields: tuple[Field, ...],
+    ctx: Lowering,
+    key: tuple[int, ...],
+    sequence: str | None = None,
+    extra: Sequence[Named] = (),
+) -> Rel:
+    """Turn a ``PAIR`` column STRUCT<o: row, n: row> into a ``pair`` relation; drops keys without a change."""
+    step = where(step, f"{PAIR} IS NOT NULL", ctx, "changed")
+    columns = names_of(fields)
+    rel = Rel(step, columns, fields, "pair", key, sequence is not None)
+    named: list[Named] = list(zip(columns, members(f"{PAIR}.n", len(fields)), strict=True))
+    named += zip(rel.old_columns, members(f"{PAIR}.o", len(fields)), strict=True)
+    named += [(OLD, f"{PAIR}.o IS NOT NULL"), (NEW, f"{PAIR}.n IS NOT NULL")]
+    named += [(SEQUENCE, sequence)] if sequence else []
+    return rel.with_(step=select(step, (*named, *extra), ctx, "pair"))
+
+
+def drop_unchanged(rel: Rel, ctx: Lowering, note: str = "") -> Rel:
+    """Drop pairs whose old and new row are equal, or where neither is there."""
+    if not all(comparable(f.type) for f in rel.fields):
+        return rel.with_(step=where(rel.step, f"{OLD} OR {NEW}", ctx, "changed", note))
+    equal = (
+        " AND ".join(f"{quote(o)} <=> {quote(n)}" for o, n in zip(rel.old_columns, rel.columns, strict=True)) or "true"
+    )
+    condition = f"({OLD} OR {NEW}) AND NOT ({OLD} AND {NEW} AND {equal})"
+    return rel.with_(step=where(rel.step, condition, ctx, "changed", note))
+
+
+def to_upsert(rel: Rel, ctx: Lowering) -> Rel:
+    """Bring a ``pair`` relation to ``upsert``: one record per change, and no more than one per key and batch."""
+    n = len(rel.fields)
+    row = f"IF({NEW}, {struct(map(quote, rel.columns))}, {struct(map(quote, rel.old_columns))})"
+    step = select(rel.step, [("__row", row), (DELETED, f"NOT {NEW}"), *_tail(rel)], ctx, "record")
+    version = SEQUENCE if rel.sequence else "0L"
+    columns = (
+        *zip(rel.columns, members("__row", n), strict=True),
+        (VERSION, version),
+        (DELETED, DELETED),
+        *_tail(rel),
+    )
+    return rel.with_(step=select(step, columns, ctx, "upsert"), kind="upsert")
+
+
+def _tail(rel: Rel) -> list[Named]:
+    return list(same(c for c in rel.reserved if c not in (OLD, NEW)))
+
+
+def to_pair(rel: Rel, key: tuple[int, ...], ctx: Lowering) -> Rel:
+    """Bring any relation to ``pair`` by a key: the row that came last among the live ones of that key.
+
+    Changes without an order of arrival are told apart by their micro-batch only.
+    """
+    if rel.kind == "upsert" and set(rel.key) == set(key):
+        return normalise(rel, ctx)
+    rel, order = in_turn(to_delta(rel, ctx), ctx)
+    keys = [(f"{KEY}{i}", rel.sql(k)) for i, k in enumerate(key)]
+    row = struct(map(quote, rel.columns))
+    calls = f"named_struct('last:0', named_struct('v', {row}))"
+    latest = StateCall("retract", "aggregate", (weight(rel), order, calls))
+    step = group(rel.step, keys, [(PAIR, latest)], ctx, "materialise", "SinkUpsertMaterializer: last row per key")
+    step = where(step, f"{PAIR} IS NOT NULL", ctx, "changed")
+    bare = f"named_struct('o', {PAIR}.o.`last:0`, 'n', {PAIR}.n.`last:0`, 's', {PAIR}.s)"
+    step = select(step, [(PAIR, bare)], ctx, "last")
+    return unpack(step, rel.fields, ctx, key, f"{PAIR}.s" if rel.sequence else None)
+
+
+def last_changes(rel: Rel, key: tuple[int, ...], ctx: Lowering) -> Rel:
+    """Bring any relation to ``pair`` by a key on which its rows race: the last change of a key says what it is.
+
+    Flink without SinkUpsertMaterializer: a row that leaves a key deletes it, even where another row has it too.
+    """
+    rel = weighted(to_delta(rel, ctx), ctx)
+    keys = [(f"{KEY}{i}", rel.sql(k)) for i, k in enumerate(key)]
+    version = f"named_struct('a0', {arrival(rel)}, 'a1', {weight(rel)})"
+    row = struct(map(quote, rel.columns))
+    call = StateCall("retract", "latest", (f"{WEIGHT} < 0", f"named_struct('o', {version}, 'r', {row})"))
+    step = group(rel.step, keys, [(PAIR, call)], ctx, "last_change", "sink without materializer: last change per key")
+    return unpack(step, rel.fields, ctx, key)
+
+
+def first_rows(rel: Rel, key: tuple[int, ...], ctx: Lowering, *, unequal_fails: bool) -> Rel:
+    """Bring append rows to ``pair`` by a sink's key: the row that came first stays (ON CONFLICT DO NOTHING).
+
+    ``unequal_fails`` (DO ERROR): another row of the same key fails the job.
+    """
+    keys = [(f"{KEY}{i}", rel.sql(k)) for i, k in enumerate(key)]
+    row = struct(map(quote, rel.columns))
+    note = f"sink: ON CONFLICT DO {'ERROR' if unequal_fails else 'NOTHING'}"
+    if not unequal_fails:
+        entry = f"named_struct('o', named_struct('d0', {arrival(rel)}), 'r', {row})"
+        call = StateCall("retract", "latest", ("false", entry))
+        return unpack(group(rel.step, keys, [(PAIR, call)], ctx, "first", note), rel.fields, ctx, key)
+    rows = f"named_struct('darray:0', named_struct('v', {row}))"
+    call = StateCall("retract", "aggregate", ("1L", arrival(rel), rows))
+    step = where(group(rel.step, keys, [(PAIR, call)], ctx, "first", note), f"{PAIR} IS NOT NULL", ctx, "changed")
+    text = "Primary key constraint violation: multiple distinct records with the same primary key detected"
+    one = f"IF(size({PAIR}.n.`darray:0`) > 1, raise_error('{text}'), get({PAIR}.n.`darray:0`, 0))"
+    bare = f"named_struct('o', get({PAIR}.o.`darray:0`, 0), 'n', {one})"
+    return unpack(select(step, [(PAIR, bare)], ctx, "only"), rel.fields, ctx, key)
+
+
+def weighted(rel: Rel, ctx: Lowering) -> Rel:
+    """Bring an ``append`` or ``delta`` relation to ``delta``."""
+    if rel.kind == "delta":
+        return rel
+    return rel.with_(step=extend(rel, [(WEIGHT, "1")], ctx, "weighted"), kind="delta")
+
+
+def single(rel: Rel, ctx: Lowering) -> Rel:
+    """Bring a relation whose weights are all positive, as in append mode, to ``append``: a row per unit of weight."""
+    if rel.kind != "delta":
+        return rel
+    keep = [(c, quote(c)) for c in rel.reserved if c != WEIGHT]
+    copies = f"array_repeat({struct(map(quote, rel.columns))}, CAST({WEIGHT} AS INT))"
+    out = rel.with_(kind="append")
+    return out.with_(step=explode(rel.step, keep, copies, rel.columns, ctx, "copies"))

@@ -1,0 +1,119 @@
+"""OVER aggregates: each row with an aggregate of the rows up to it.
+
+Rows of a partition are kept in order; when one comes late or is taken back, the rows behind it change: the result is a
+delta. (Flink holds rows back until the watermark passes them; the final table is the same where nothing is late.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from flinkddl.plan.nodes import Over
+from flinkddl.spark.base import Want, names_of, select
+from flinkddl.spark.context import WATERMARK, WEIGHT, Rel
+from flinkddl.spark.job import StateCall
+from flinkddl.spark.lateness import drop_late, late_possible
+from flinkddl.spark.rowtime import without_null
+from flinkddl.spark.stream.aggregate import key_text
+from flinkddl.spark.stream.base import explode, group, lower_node, lowers, members, struct
+from flinkddl.spark.stream.calls import Registry, plan_call
+from flinkddl.spark.stream.kinds import KEY, arrival, single, to_delta, weight
+from flinkddl.spark.stream.ranking import order_struct
+from flinkddl.sqltypes import TIMESTAMPS, quote
+
+if TYPE_CHECKING:
+    from flinkddl.plan.rex import AggCall
+    from flinkddl.spark.context import Lowering
+    from flinkddl.spark.stream.calls import Finish
+
+RANKING = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
+
+
+@lowers(Over)
+def lower_over(node: Over, ctx: Lowering, want: Want) -> Rel:
+    """Lower OVER windows that end at the current row."""
+    rel = to_delta(lower_node(node.input, ctx, Want(sequence=True, watermark=_late(node))), ctx)
+    if node.preceding is not None and _by(node) == "ROWTIME":
+        rel = without_null(rel, node.order[0].index, ctx)
+    rel = _on_time(node, rel, ctx)
+    registry = Registry()
+    proctime = rel.fields[node.order[0].index].type.time_attribute == "PROCTIME" if node.order else False
+    finishes = [_call(c, rel, registry, proctime) for c in node.calls]
+    keys = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.partition)] or [(f"{KEY}0", "0")]
+    met = f", 'w', named_struct('m', {WATERMARK} * 1000)" if rel.watermark else ""
+    parts = f"'r', {struct(map(quote, rel.columns))}, 'a', {registry.struct()}{met}"
+    row = f"named_struct('o', {_order(node, rel)}, {parts})"
+    by_rows = str(proctime or _by_rows(node, rel)).lower()
+    preceding = "CAST(NULL AS BIGINT)" if node.preceding is None else f"{_preceding(node, rel)}L"
+    call = StateCall("retract", "over", (weight(rel), arrival(rel), by_rows, preceding, row))
+    step = group(rel.step, keys, [("__rows", call)], ctx, "over", "OverAggregate: rows of a partition in order")
+    step = explode(step, [], "__rows", ("__r", "__v", WEIGHT), ctx, "changes")
+    n = len(rel.fields)
+    values = [*members("__r", n), *(f("__v") for f in finishes)]
+    columns = names_of(node.fields)
+    step = select(step, [*zip(columns, values, strict=True), (WEIGHT, WEIGHT)], ctx, "over_rows")
+    typed = tuple(replace(f, type=rel.fields[i].type) if i < n else f for i, f in enumerate(node.fields))
+    out = Rel(step, columns, typed, "delta")
+    # in order of arrival no later row changes an earlier one
+    return single(out, ctx) if proctime and rel.kind == "append" else out
+
+
+def _by_rows(node: Over, rel: Rel) -> bool:
+    """Whether each row stands alone: ranks look at peers whatever the frame, and so does LAG on event time."""
+    timed = rel.fields[node.order[0].index].type.time_attribute == "ROWTIME" if node.order else False
+    functions = {c.function for c in node.calls}
+    if functions <= RANKING:
+        return False
+    if functions <= RANKING | {"LAG"}:
+        return not timed
+    return node.rows
+
+
+def _late(node: Over) -> bool:
+    return _by(node) == "ROWTIME" and late_possible(node.input)
+
+
+def _by(node: Over) -> str | None:
+    """What kind of time the rows are ordered by, if any."""
+    return node.input.fields[node.order[0].index].type.time_attribute if node.order else None
+
+
+def _on_time(node: Over, rel: Rel, ctx: Lowering) -> Rel:
+    """Drop late rows. Frames with a lower bound keep one until their key saw a later time that the watermark passed.
+
+    That is for ``retract_over`` to know, which gets the watermark with each row.
+    """
+    return drop_late(rel, node.order[0].index, ctx) if rel.watermark and node.preceding is None else rel
+
+
+def _order(node: Over, rel: Rel) -> str:
+    """A time column as microseconds, so that a RANGE frame can subtract; others as they are."""
+    first = node.order[0]
+    t = rel.fields[first.index].type
+    if t.time_attribute == "PROCTIME":
+        return "named_struct('a0f', 0L)"  # arrival decides
+    if t.root in TIMESTAMPS:
+        return f"named_struct('a0f', unix_micros(CAST({rel.sql(first.index)} AS TIMESTAMP)))"
+    return order_struct(rel, node.order)
+
+
+def _preceding(node: Over, rel: Rel) -> int:
+    return int(node.preceding) if node.rows else int(node.preceding) * 1000
+
+
+def _call(call: AggCall, rel: Rel, registry: Registry, proctime: bool) -> Finish:
+    if call.function in RANKING:
+        # on a stream RANK and DENSE_RANK are the number of rows up to the last peer; by arrival nobody has one
+        kind = "rank" if call.function != "ROW_NUMBER" and not proctime else "row_number"
+        position = registry.use(kind, "1")
+    elif call.function == "LAG":
+        value = rel.sql(call.args[0])
+        offset = rel.sql(call.args[1]) if len(call.args) > 1 else "1"
+        default = rel.sql(call.args[2]) if len(call.args) > 2 else "NULL"
+        typed = f"named_struct('v', {value}, 'n', CAST({offset} AS INT), 'd', IF(false, {value}, {default}))"
+        position = registry.use("lag", typed)
+    else:
+        return plan_call(call, rel, registry)
+    name = registry.read(position)
+    return lambda result: f"{result}.{name}"

@@ -1,0 +1,215 @@
+"""Top-N, deduplication, LIMIT: the rows of a partition in order.
+
+Equal order keys: the row that came first keeps the better place, so these operators ask for arrival order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.nodes import Deduplicate, Rank, Sort
+from flinkddl.plan.rex import SortKey
+from flinkddl.spark.base import Want, extend, select
+from flinkddl.spark.context import SEQUENCE
+from flinkddl.spark.job import DropDuplicates, StateCall
+from flinkddl.spark.lateness import drop_late, late_possible
+from flinkddl.spark.partitions import above_timed
+from flinkddl.spark.rowtime import is_rowtime
+from flinkddl.spark.stream.aggregate import key_text
+from flinkddl.spark.stream.base import explode, group, lower_node, lowers, members, struct
+from flinkddl.spark.stream.kinds import KEY, PAIR, arrival, family, single, to_delta, unpack, weight
+from flinkddl.spark.stream.ttl import must_forget
+from flinkddl.sqltypes import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flinkddl.plan.nodes import Field
+    from flinkddl.spark.context import Lowering, Rel
+    from flinkddl.spark.job import Named
+
+NO_LIMIT = 2_000_000_000
+
+
+def order_struct(rel: Rel, order: Sequence[SortKey]) -> str:
+    """Return the order fields; names say direction and place of NULLs (see RetractOrder.java)."""
+    items = []
+    for i, k in enumerate(order):
+        name = f"{'d' if k.descending else 'a'}{i}{'f' if k.nulls_first else 'l'}"
+        items.append(f"'{name}', {key_text(rel, k.index)}")
+    return f"named_struct({', '.join(items)})" if items else "named_struct('a', 0)"
+
+
+def lower_rank(node: Rank, ctx: Lowering, want: Want) -> Rel:
+    """Lower a Top-N. With the rank in the output the key is (partition, rank); Top-1 has the partition as its key."""
+    if node.function != "ROW_NUMBER":
+        raise FlinkDdlError.of("FD643", f"{node.function}() as a Top-N is not available on a stream", node.span)
+    rel = to_delta(lower_node(node.input, ctx, Want(sequence=True)), ctx)
+    return top(rel, node, ctx, want.sequence and rel.kind == "append")
+
+
+def top(rel: Rel, node: Rank, ctx: Lowering, sequence: bool = False) -> Rel:
+    """Keep places start..end of each partition of an ``append`` or ``delta`` relation.
+
+    ``sequence``: pass the arrival order on; append rows only, since a row that is taken back does not know its own.
+    """
+    keys: list[Named] = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.partition)]
+    note = f"Rank {node.start}..{node.end}"
+    step = places(rel, keys or [(f"{KEY}0", "0")], node, ctx, "top", note, sequence)
+    return ranked(step, rel, node, ctx, sequence)
+
+
+def places(
+    rel: Rel, keys: Sequence[Named], node: Rank, ctx: Lowering, prefix: str, note: str, sequence: bool = False
+) -> str:
+    """Add the GROUP BY whose column ``__rows`` holds the changes of the places."""
+    columns = (*rel.columns, *([SEQUENCE] * sequence))
+    row = f"named_struct('o', {order_struct(rel, node.order)}, 'r', {struct(map(quote, columns))})"
+    grows = str(rel.kind == "append").lower()
+    ends = (f"{node.start}L", last_place(rel, node))
+    args = (weight(rel), arrival(rel), *ends, str(node.with_rank).lower(), grows, row)
+    return group(rel.step, keys, [("__rows", StateCall(family(ctx), "top", args))], ctx, prefix, note)
+
+
+def last_place(rel: Rel, node: Rank) -> str:
+    """Return the last rank as BIGINT text: a constant, or a column of the partition, where NULL keeps nothing.
+
+    Raises FD643 for another column: Flink takes the value that the partition's first row had, for good.
+    """
+    if node.end_field is None:
+        return f"{min(node.end, NO_LIMIT)}L"
+    if node.end_field not in node.partition:
+        message = "the last rank of a Top-N must be a constant or a column of its PARTITION BY"
+        raise FlinkDdlError.of("FD643", message, node.span, "add the column to PARTITION BY")
+    return f"least(coalesce(CAST({rel.sql(node.end_field)} AS BIGINT), 0L), {NO_LIMIT}L)"
+
+
+def ranked(step: str, rel: Rel, node: Rank, ctx: Lowering, sequence: bool = False) -> Rel:
+    """Turn the array of changed places into a ``pair`` relation with the rank as last field where asked for."""
+    step = explode(step, [], "__rows", ("__k", "__o", "__n"), ctx, "places")
+    n = len(rel.fields)
+    rank = ["__k"] if node.with_rank else []
+
+    def side(which: str) -> str:
+        return f"IF({which} IS NULL, NULL, {struct([*members(which, n), *rank])})"
+
+    came = f", 's', coalesce({members('__n', n + 1)[n]}, {members('__o', n + 1)[n]})" if sequence else ""
+    step = select(step, [(PAIR, f"named_struct('o', {side('__o')}, 'n', {side('__n')}{came})")], ctx, "place")
+    fields = node.fields[:n] if not rank else node.fields
+    typed = tuple(_as(f, rel.fields[i]) if i < n else f for i, f in enumerate(fields))
+    unique = node.with_rank or node.start == node.end == 1
+    key = (*node.partition, *((n,) if node.with_rank else ())) if unique else ()
+    return unpack(step, typed, ctx, key, f"{PAIR}.s" if sequence else None)
+
+
+def _as(name: Field, typed: Field) -> Field:
+    return type(name)(name.name, typed.type)
+
+
+def lower_deduplicate(node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
+    """Lower keep-first and keep-last."""
+    first = not node.keep_last
+    late = first and not node.proctime and late_possible(node.input)
+    rel = lower_node(node.input, ctx, Want(sequence=True, watermark=late))
+    rel = drop_late(rel, node.order, ctx) if rel.watermark else rel
+    if rel.kind == "append" and first and node.proctime and not must_forget(ctx, span=node.span):
+        return _first_arrived(rel, node, ctx, want)
+    if rel.kind == "append":
+        return _latest(rel, node, ctx, want)
+    # rows may be taken back: the next best one has to come forward
+    rel = to_delta(rel, ctx)
+    order = (SortKey(node.order, descending=node.keep_last, nulls_first=first),)
+    rank = Rank(
+        fields=node.fields,
+        input=node.input,
+        partition=node.keys,
+        order=order,
+        start=1,
+        end=1,
+        with_rank=False,
+    )
+    return top(rel, rank, ctx)
+
+
+def _first_arrived(rel: Rel, node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
+    rel = _without_watermark(rel, node, ctx)
+    step = ctx.add(
+        DropDuplicates(
+            name=ctx.fresh("first"),
+            input=rel.step,
+            columns=tuple(rel.columns[k] for k in node.keys),
+            note="Deduplicate: first row per key",
+        )
+    )
+    return rel.with_(step=step.name, key=node.keys)
+
+
+def _without_watermark(rel: Rel, node: Deduplicate, ctx: Lowering) -> Rel:
+    """Take the watermark off the rowtime where nothing above reads it: Spark's deduplication drops rows behind it.
+
+    Flink's, by processing time, takes each row. An expression that gives the same value carries no watermark.
+    """
+    if above_timed(node, ctx):
+        return rel
+    named = zip(rel.columns, rel.fields, strict=True)
+    bare = [(c, f"timestamp_micros(unix_micros({quote(c)}))") for c, f in named if is_rowtime(f.type)]
+    return rel.with_(step=extend(rel, bare, ctx, "timeless")) if bare else rel
+
+
+def struct_of(*items: str) -> str:
+    """Return a struct of ``'name', value`` items."""
+    return f"named_struct({', '.join(items)})"
+
+
+def _latest(rel: Rel, node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
+    """Append rows: only the best row so far is kept; on equal time the later wins keep-last."""
+    keys = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.keys)]
+    letter = "a" if node.keep_last else "d"
+    time = [] if node.proctime else [f"'{letter}0', {key_text(rel, node.order)}"]
+    version = struct_of(*time, f"'{letter}1', {arrival(rel)}")
+    row = struct(map(quote, rel.columns))
+    call = StateCall("retract", "latest", ("false", f"named_struct('o', {version}, 'r', {row})"))
+    note = f"Deduplicate: {'last' if node.keep_last else 'first'} row per key"
+    step = group(rel.step, keys, [(PAIR, call)], ctx, "latest", note)
+    return unpack(step, rel.fields, ctx, node.keys, f"{PAIR}.s.`{letter}1`" if want.sequence else None)
+
+
+@lowers(Sort)
+def lower_sort(node: Sort, ctx: Lowering, want: Want) -> Rel:
+    """Lower ORDER BY .. LIMIT as a Top-N over all rows, and LIMIT alone by arrival.
+
+    ORDER BY a time attribute without LIMIT is the arrival order of a changelog: the rows pass unchanged.
+    """
+    if node.fetch is None and not node.offset:
+        return _ordered_by_time(node, ctx, want)
+    rel = to_delta(lower_node(node.input, ctx, Want(sequence=True)), ctx)
+    end = NO_LIMIT if node.fetch is None else node.offset + node.fetch
+    rank = Rank(
+        fields=node.fields,
+        input=node.input,
+        partition=(),
+        order=node.order,
+        start=node.offset + 1,
+        end=end,
+        with_rank=False,
+    )
+    out = top(rel, rank, ctx)
+    # LIMIT alone keeps the rows that came first: none of them ever leaves
+    return single(to_delta(out, ctx), ctx) if rel.kind == "append" and not node.order else out
+
+
+def _ordered_by_time(node: Sort, ctx: Lowering, want: Want) -> Rel:
+    first = node.order[0]
+    t = node.input.fields[first.index].type
+    if first.descending or t.time_attribute is None:
+        raise FlinkDdlError.of(
+            "FD644",
+            "a stream can be sorted by an ascending time attribute only",
+            node.span,
+            help="add a LIMIT, or leave ORDER BY to whoever reads the result",
+        )
+    late = late_possible(node.input)
+    rel = lower_node(node.input, ctx, replace(want, watermark=late))
+    return drop_late(rel, first.index, ctx) if rel.watermark else rel

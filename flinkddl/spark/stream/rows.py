@@ -1,0 +1,196 @@
+"""Row by row: scans, constants, WHERE, projections, UNION ALL, UNNEST, GROUPING SETS. Weights ride along."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from flinkddl.plan.nodes import Aggregate, Expand, Filter, Project, Scan, Union, Unnest, Values
+from flinkddl.plan.rex import InputRef
+from flinkddl.spark.base import Want, extend, names_of, project, same, select
+from flinkddl.spark.context import NEW, NOTHING, OLD, SEQUENCE, SEQUENCE_STEP, WATERMARK, WEIGHT, Rel
+from flinkddl.spark.expressions import condition_to_spark, to_spark
+from flinkddl.spark.job import Read, Rows, Select, UnionAll, Where
+from flinkddl.spark.lateness import late_possible
+from flinkddl.spark.stream.base import explode, lower_node, lowers
+from flinkddl.spark.stream.kinds import arrival, drop_unchanged, normalise, to_delta, weight
+from flinkddl.spark.unnest import elements, generator
+from flinkddl.sqltypes import quote, spark_type
+
+if TYPE_CHECKING:
+    from flinkddl.plan.nodes import Field
+    from flinkddl.plan.rex import Rex
+    from flinkddl.spark.context import Lowering
+    from flinkddl.spark.job import Named
+    from flinkddl.sqltypes import DataType
+
+
+NO_WATERMARK = -(2**62)  # of a row without a time: earlier than any
+
+
+@lowers(Scan)
+def lower_scan(node: Scan, ctx: Lowering, want: Want) -> Rel:
+    """Lower a table through the scan that batch and streaming share."""
+
+    late = want.watermark and late_possible(node)
+    rel: Rel = import_module("flinkddl.spark.scan").lower_scan(node, ctx, sequence=want.sequence or late)
+    return _stamped(node, rel, ctx, want.sequence) if late and rel.kind == "append" else rel
+
+
+def _stamped(node: Scan, rel: Rel, ctx: Lowering, sequence: bool) -> Rel:
+    """Add ``__wm``: the watermark after every record, which a task keeps while it reads a partition in order."""
+    assert node.watermark is not None
+    watermark = to_spark(node.watermark.expression, rel.columns, ctx.zone)
+    source = [s.name for s in ctx.steps if isinstance(s, Read) and s.table == str(node.table.path)][-1]
+    call = (
+        f"flinkddl.met_watermark('{source}', CAST({SEQUENCE} % {SEQUENCE_STEP} AS INT), "
+        f"coalesce(unix_millis(CAST({watermark} AS TIMESTAMP)), {NO_WATERMARK}L))"
+    )
+    named = [*same((*rel.columns, *rel.reserved)), (WATERMARK, call)]
+    step = select(rel.step, named, ctx, "stamped", "emit strategy on-event: the watermark each row met")
+    return rel.with_(step=step, sequence=sequence, watermark=True)
+
+
+@lowers(Values)
+def lower_values(node: Values, ctx: Lowering, want: Want) -> Rel:
+    """Lower constant rows: a finished relation beside the streams."""
+    columns = names_of(node.fields)
+    queries = []
+    for n, row in enumerate(node.rows):
+        items = [
+            f"CAST({to_spark(rex, (), ctx.zone)} AS {spark_type(f.type)}) AS {quote(c)}"
+            for rex, c, f in zip(row, columns, node.fields, strict=True)
+        ]
+        items += [f"CAST({n} AS BIGINT) AS {SEQUENCE}"] * want.sequence
+        queries.append(f"SELECT {', '.join(items) or NOTHING}")
+    if not queries:
+        items = [f"CAST(NULL AS {spark_type(f.type)}) AS {quote(c)}" for f, c in zip(node.fields, columns, strict=True)]
+        items += [f"CAST(0 AS BIGINT) AS {SEQUENCE}"] * want.sequence
+        queries.append(f"SELECT {', '.join(items) or NOTHING} WHERE false")
+    step = ctx.add(Rows(name=ctx.fresh("values"), query=" UNION ALL ".join(queries), note="Values"))
+    return Rel(step.name, columns, node.fields, sequence=want.sequence)
+
+
+@lowers(Project)
+def lower_project(node: Project, ctx: Lowering, want: Want) -> Rel:
+    """Lower a projection. An upsert relation that loses its key, or a pair, keeps apart what was there before."""
+    rel = lower_node(node.input, ctx, replace(want, latest=want.latest and _keeps_key(node)))
+    if rel.kind == "upsert" and _new_key(rel.key, node.exprs) is None:
+        rel = normalise(rel, ctx)
+    exprs = [to_spark(e, rel.columns, ctx.zone) for e in node.exprs]
+    if rel.kind != "pair":
+        fields = _typed(node)
+        return project(rel, fields, exprs, ctx, "project").with_(key=_new_key(rel.key, node.exprs) or ())
+    old = [to_spark(e, rel.old_columns, ctx.zone) for e in node.exprs]
+    # evaluated only where the row is there: a NULL row must not raise
+    exprs = [e if _bare(x) else f"IF({NEW}, {e}, NULL)" for e, x in zip(exprs, node.exprs, strict=True)]
+    old = [e if _bare(x) else f"IF({OLD}, {e}, NULL)" for e, x in zip(old, node.exprs, strict=True)]
+    out = project(rel, _typed(node), exprs, ctx, "project", old=old).with_(key=_new_key(rel.key, node.exprs) or ())
+    return out if _injective(node.exprs, len(rel.fields)) else drop_unchanged(out, ctx, "same after projection")
+
+
+def _keeps_key(node: Project) -> bool:
+    """Whether the key of an aggregate right below survives: then its newest rows are enough."""
+    below = node.input
+    return isinstance(below, Aggregate) and _new_key(tuple(range(len(below.keys))), node.exprs) is not None
+
+
+def _bare(rex: Rex) -> bool:
+    return isinstance(rex, InputRef)
+
+
+def _typed(node: Project) -> tuple[Field, ...]:
+    """Fields with the time attribute that the text really has: only a bare reference stays a rowtime column."""
+    return tuple(
+        f if _bare(e) else replace(f, type=f.type.as_attribute(None))
+        for f, e in zip(node.fields, node.exprs, strict=True)
+    )
+
+
+def _new_key(key: tuple[int, ...], exprs: tuple[Rex, ...]) -> tuple[int, ...] | None:
+    """Return where the key's fields went; None when one of them is gone."""
+    places = {e.index: i for i, e in reversed(list(enumerate(exprs))) if isinstance(e, InputRef)}
+    return tuple(places[k] for k in key) if all(k in places for k in key) else None
+
+
+def _injective(exprs: tuple[Rex, ...], count: int) -> bool:
+    return {e.index for e in exprs if isinstance(e, InputRef)} == set(range(count))
+
+
+@lowers(Filter)
+def lower_filter(node: Filter, ctx: Lowering, want: Want) -> Rel:
+    """Lower a WHERE. For a pair, each of old and new row passes or fails by itself."""
+    rel = lower_node(node.input, ctx, replace(want, latest=False))
+    rel = normalise(rel, ctx) if rel.kind == "upsert" else rel
+    new = condition_to_spark(node.condition, rel.columns, ctx.zone)
+    if rel.kind != "pair":
+        return rel.with_(step=_where(rel.step, new, ctx))
+    old = condition_to_spark(node.condition, rel.old_columns, ctx.zone)
+    passed: list[Named] = [(NEW, f"IF({NEW}, {new}, false) <=> true"), (OLD, f"IF({OLD}, {old}, false) <=> true")]
+    step = extend(rel, passed, ctx, "passes", "Filter: a row that stops passing is a deletion")
+    return rel.with_(step=_where(step, f"{NEW} OR {OLD}", ctx))
+
+
+def _where(step: str, condition: str, ctx: Lowering) -> str:
+    return ctx.add(Where(name=ctx.fresh("filter"), input=step, condition=condition, note="Filter")).name
+
+
+@lowers(Union)
+def lower_union(node: Union, ctx: Lowering, want: Want) -> Rel:
+    """Lower UNION ALL: all parts as deltas as soon as one is updating."""
+    parts = [to_delta(lower_node(p, ctx, replace(want, latest=False)), ctx) for p in node.parts]
+    updating = any(p.kind == "delta" for p in parts)
+    sequence, watermark = want.sequence, any(p.watermark for p in parts)
+    columns = names_of(node.fields)
+    steps = []
+    for rel in parts:
+        named: list[Named] = [
+            (c, f"CAST({rel.sql(i)} AS {spark_type(f.type)})" if not _attribute(f.type) else rel.sql(i))
+            for i, (c, f) in enumerate(zip(columns, node.fields, strict=True))
+        ]
+        named += [(WEIGHT, weight(rel))] * updating + [(SEQUENCE, arrival(rel))] * sequence
+        named += [(WATERMARK, WATERMARK if rel.watermark else "CAST(NULL AS BIGINT)")] * watermark
+        steps.append(select(rel.step, named, ctx, "part"))
+    step = ctx.add(UnionAll(name=ctx.fresh("union"), parts=tuple(steps), note="Union"))
+    return Rel(
+        step.name, columns, node.fields, "delta" if updating else "append", sequence=sequence, watermark=watermark
+    )
+
+
+def _attribute(t: DataType) -> bool:
+    return t.time_attribute == "ROWTIME"
+
+
+@lowers(Expand)
+def lower_expand(node: Expand, ctx: Lowering, want: Want) -> Rel:
+    """Lower GROUPING SETS: a copy of each row per set, the keys outside of it NULL, and the set's mask."""
+    rel = to_delta(lower_node(node.input, ctx, replace(want, latest=False)), ctx)
+    copies = []
+    for kept, mask in zip(node.sets, node.masks, strict=True):
+        values = [
+            f"CAST(NULL AS {spark_type(f.type)})" if i in node.keys and i not in kept else rel.sql(i)
+            for i, f in enumerate(rel.fields)
+        ]
+        items = ", ".join(f"'c{i}', {v}" for i, v in enumerate(values))
+        copies.append(f"named_struct({items}, 'mask', {mask}L)")
+    columns = names_of(node.fields)
+    keep = same(rel.reserved)
+    step = explode(rel.step, keep, f"array({', '.join(copies)})", columns, ctx, "expand", "Expand: GROUPING SETS")
+    return rel.with_(step=step, columns=columns, fields=node.fields, key=())
+
+
+@lowers(Unnest)
+def lower_unnest(node: Unnest, ctx: Lowering, want: Want) -> Rel:
+    """Lower CROSS / LEFT JOIN UNNEST: the elements of one collection beside the row."""
+    rel = to_delta(lower_node(node.input, ctx, replace(want, latest=False)), ctx)
+    count = len(rel.fields)
+    columns = names_of(node.fields, rel.reserved)
+    keep = (*zip(columns[:count], map(quote, rel.columns), strict=True), *same(rel.reserved))
+    call = f"{generator(node)}({elements(node, rel.columns, ctx.zone)})"
+    unnest = Select(
+        name=ctx.fresh("unnest"), input=rel.step, columns=keep, generator=(call, columns[count:]), note="Unnest"
+    )
+    named = [*same(columns), *same(rel.reserved)]
+    step = select(ctx.add(unnest).name, named, ctx, "unnested")
+    return rel.with_(step=step, columns=columns, fields=node.fields, key=())

@@ -1,0 +1,289 @@
+"""Joins by time: interval joins, temporal joins on versioned tables, lookup joins.
+
+- Interval join: Spark's stream-stream join with the bounds on the two watermarked columns, so that state is dropped
+  once the watermark has passed it; in a query in update mode an ordinary join by the same condition.
+- Temporal join in append mode: each left row meets the versions that are not newer; the newest of these is taken when
+  the watermark passes the row's time, as in Flink. In update mode a row comes out at once with the newest version so
+  far and is corrected when a better one arrives late: both sides in one order per key, the last version carried down.
+- Lookup join: a join of the stream with the table as each batch finds it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.nodes import (
+    Deduplicate,
+    Filter,
+    IntervalJoin,
+    LookupJoin,
+    Node,
+    Project,
+    Rank,
+    Scan,
+    TemporalJoin,
+    regular,
+)
+from flinkddl.plan.nodes.forms import PLAIN
+from flinkddl.spark.base import Want, conform, extend, names_of, project, select, where
+from flinkddl.spark.context import DELETED, NEW, SEQUENCE, VERSION, WEIGHT, Rel
+from flinkddl.spark.expressions import condition_to_spark, to_spark
+from flinkddl.spark.job import JoinStep, StateCall, UnionAll
+from flinkddl.spark.stream.aggregate import key_text
+from flinkddl.spark.stream.base import explode, group, lower_node, lowers, members, struct, with_one_key
+from flinkddl.spark.stream.join import common, join, plain, sides, struct_type
+from flinkddl.spark.stream.kinds import KEY, arrival, to_delta, weight
+from flinkddl.spark.stream.ttl import must_forget
+from flinkddl.sqltypes import quote, spark_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from flinkddl.spark.context import Lowering
+    from flinkddl.spark.job import Named
+
+
+_HOW: Mapping[str, Literal["inner", "left", "right", "full", "left_semi", "left_anti"]] = {
+    "inner": "inner",
+    "left": "left",
+    "right": "right",
+    "full": "full",
+    "semi": "left_semi",
+    "anti": "left_anti",
+}
+
+
+def interval(milliseconds: int) -> str:
+    """Return a day-time interval literal, of which Spark can tell how far a state reaches back."""
+    sign = "-" if milliseconds < 0 else ""
+    whole, part = divmod(abs(milliseconds), 1000)
+    return f"INTERVAL '{sign}{whole}.{part:03d}' SECOND"
+
+
+@lowers(IntervalJoin)
+def lower_interval_join(node: IntervalJoin, ctx: Lowering, want: Want) -> Rel:
+    """Lower an interval join."""
+    left = to_delta(lower_node(node.left, ctx), ctx)
+    right = to_delta(lower_node(node.right, ctx), ctx)
+    appends = left.kind == right.kind == "append"
+    kept = node.proctime and must_forget(ctx, span=node.span)  # no watermark ever empties Spark's own
+    if not appends or kept or (ctx.output_mode == "update" and node.kind != "inner"):
+        return join(left, right, regular(node), ctx, want)
+    if node.proctime and node.kind != "inner":
+        message = f"a {node.kind.upper()} interval join over processing time is not available on a stream"
+        raise FlinkDdlError.of(
+            "FD475", message, node.span, "join on event time, or leave out the bounds: a regular join"
+        )
+    one, two = sides(left, right, ctx)
+    on = [
+        f"{common(one.sql(a), one.fields[a].type, two.fields[b].type)} = "
+        f"{common(two.sql(b), two.fields[b].type, one.fields[a].type)}"
+        for a, b in node.keys
+    ]
+    if not node.keys:  # Spark has no join of streams without an equality
+        one, two, on = with_one_key(one, ctx, "__onel"), with_one_key(two, ctx, "__oner"), ["__onel = __oner"]
+    columns = (*one.columns, *two.columns)
+    if not node.proctime:
+        a, b = one.sql(node.left_time), two.sql(node.right_time)
+        on += [f"{a} >= {b} + {interval(node.lower_ms)}", f"{a} <= {b} + {interval(node.upper_ms)}"]
+    on.append(condition_to_spark(node.condition, columns, ctx.zone))
+    step = ctx.add(
+        JoinStep(
+            name=ctx.fresh("interval_join"),
+            left=one.step,
+            right=two.step,
+            on=" AND ".join(on),
+            how=_HOW[node.kind],
+            keeps="for ever" if node.proctime else "until the watermark",
+            note="IntervalJoin, Spark's own",
+        )
+    )
+    return plain(Rel(step.name, columns, (*one.fields, *two.fields)), regular(node), ctx, want)
+
+
+# ---- versions ----------------------------------------------------------------------------------------------------
+
+
+def lower_versions(node: Node, ctx: Lowering) -> Rel:
+    """Lower a versioned table to all its versions: kind ``upsert``, a row per change, nothing folded."""
+    match node:
+        case Scan():
+            rel = lower_node(node, ctx, Want(sequence=True, versions=True))
+            rel = _as_versions(rel, ctx)
+        case Project():
+            below = lower_versions(node.input, ctx)
+            exprs = [to_spark(e, below.columns, ctx.zone) for e in node.exprs]
+            rel = project(below, node.fields, exprs, ctx, "project_versions")
+        case Filter():
+            below = lower_versions(node.input, ctx)
+            passes = condition_to_spark(node.condition, below.columns, ctx.zone)
+            gone = f"{DELETED} OR NOT coalesce({passes}, false)"
+            rel = below.with_(step=extend(below, [(DELETED, gone)], ctx, "filter_versions"))
+        case Deduplicate(keep_last=True, window=None) | Rank(start=1, end=1, window=None, with_rank=False):
+            rel = _as_versions(lower_node(node.inputs[0], ctx, Want(sequence=True)), ctx)
+        case _:
+            message = f"a {node.name} has no versions that a temporal join could read"
+            raise FlinkDdlError.of("FD641", message, node.span)
+    return conform(rel, node.fields, ctx)
+
+
+def _as_versions(rel: Rel, ctx: Lowering) -> Rel:
+    if rel.kind == "upsert":
+        return rel
+    gone = f"{WEIGHT} < 0" if rel.kind == "delta" else "false"
+    named: list[Named] = [(c, quote(c)) for c in rel.columns]
+    named += [(VERSION, arrival(rel)), (DELETED, gone), (SEQUENCE, arrival(rel))]
+    return rel.with_(step=select(rel.step, named, ctx, "versions"), kind="upsert", sequence=True)
+
+
+@lowers(TemporalJoin)
+def lower_temporal_join(node: TemporalJoin, ctx: Lowering, want: Want) -> Rel:
+    """Lower FOR SYSTEM_TIME AS OF."""
+    if node.right_time is None:
+        message = "a temporal join on processing time needs a table that can be looked up"
+        raise FlinkDdlError.of("FD649", message, node.span, "join a jdbc table, or use an event-time column")
+    left = to_delta(lower_node(node.left, ctx, Want(sequence=True)), ctx)
+    right = lower_versions(node.right, ctx)
+    if ctx.output_mode == "append":
+        return _final(node, left, right, node.right_time, ctx, want)
+    return _corrected(node, left, right, node.right_time, ctx, want)
+
+
+def _keys(node: TemporalJoin, rel: Rel, other: Rel, side: int) -> list[Named]:
+    out: list[Named] = []
+    for i, pair in enumerate(node.keys):
+        own, theirs = pair[side], pair[1 - side]
+        out.append((f"{KEY}{i}", common(rel.sql(own), rel.fields[own].type, other.fields[theirs].type)))
+    return out
+
+
+def _final(node: TemporalJoin, left: Rel, right: Rel, right_time: int, ctx: Lowering, want: Want) -> Rel:
+    """Append mode: (row, older version) pairs and each row alone, grouped by row; the newest version wins."""
+    n = len(left.fields)
+    rows: list[Named] = [(f"__l{i}", left.sql(i)) for i in range(n)] + [("__ls", arrival(left))]
+    rows += [(f"__k{k}", sql) for k, (_, sql) in enumerate(_keys(node, left, right, 0))]
+    row_step = select(left.step, rows, ctx, "rows")
+    version = f"named_struct('d', {DELETED}, 'r', {struct(map(quote, right.columns))})"
+    version_type = f"STRUCT<d: BOOLEAN, r: {struct_type(right.fields)}>"
+    stamp = f"named_struct('t', {right.sql(right_time)}, 's', {VERSION})"
+    versions = [("__at", right.sql(right_time)), ("__stamp", stamp), ("__version_row", version)]
+    versions += [(f"__m{k}", sql) for k, (_, sql) in enumerate(_keys(node, right, left, 1))]
+    version_step = select(right.step, versions, ctx, "versions")
+    on = [f"__k{k} = __m{k}" for k in range(len(node.keys))] + [f"__at <= __l{node.left_time}"]
+    met = JoinStep(
+        name=ctx.fresh("older_versions"),
+        left=row_step,
+        right=version_step,
+        on=" AND ".join(on),
+        how="inner",
+        keeps="until the watermark",
+        note="TemporalJoin: versions not newer than the row",
+    )
+    ctx.add(met)
+    keep = [(c, c) for c, _ in rows[: n + 1]]
+    hits = select(
+        met.name, [*keep, ("__stamp", "__stamp"), ("__v", f"CAST(__version_row AS {version_type})")], ctx, "hits"
+    )
+    stamp_type = f"STRUCT<t: {spark_type(right.fields[right_time].type)}, s: BIGINT>"
+    nothing = [("__stamp", f"CAST(NULL AS {stamp_type})"), ("__v", f"CAST(NULL AS {version_type})")]
+    alone = select(row_step, [*keep, *nothing], ctx, "alone")
+    both = ctx.add(UnionAll(name=ctx.fresh("rows_and_versions"), parts=(alone, hits), note="TemporalJoin")).name
+    newest = [("__best", "max_by(__v, __stamp)"), ("__copies", "count_if(__v IS NULL)")]
+    step = group(
+        both, keep, newest, ctx, "as_of", "TemporalJoin: the newest version, when the watermark passes the row"
+    )
+    return _picked(node, left, right, step, [f"__l{i}" for i in range(n)], "__best", None, ctx, want)
+
+
+def _corrected(node: TemporalJoin, left: Rel, right: Rel, right_time: int, ctx: Lowering, want: Want) -> Rel:
+    """Update mode: rows and versions of a key in order of time, the last version carried down to the rows."""
+    row_type, version_type = struct_type(left.fields), struct_type(right.fields)
+    parts = []
+    for side, (rel, other, at) in enumerate(((left, right, node.left_time), (right, left, right_time))):
+        own = struct(map(quote, rel.columns))
+        version = f"named_struct('v', named_struct('d', {DELETED}, 'r', CAST({own} AS {version_type})))"
+        row = f"CAST({own} AS {row_type})" if side == 0 else f"CAST(NULL AS {row_type})"
+        carried = f"CAST(NULL AS STRUCT<v: STRUCT<d: BOOLEAN, r: {version_type}>>)" if side == 0 else version
+        stamp = f"named_struct('a0', unix_micros(CAST({key_text(rel, at)} AS TIMESTAMP)), 'a1', {1 - side})"
+        entry = f"named_struct('o', {stamp}, 'r', named_struct('l', {row}), 'a', named_struct('last:0', {carried}))"
+        named = [*_keys(node, rel, other, side), ("__w", weight(left) if side == 0 else "1L")]
+        named += [("__s", VERSION if side else arrival(rel)), ("__entry", entry)]
+        parts.append(select(rel.step, named, ctx, ("rows", "versions")[side]))
+    both = ctx.add(UnionAll(name=ctx.fresh("timeline"), parts=tuple(parts), note="TemporalJoin")).name
+    keys = [(f"{KEY}{i}", f"{KEY}{i}") for i in range(len(node.keys))]
+    call = StateCall("retract", "over", ("__w", "__s", "true", "CAST(NULL AS BIGINT)", "__entry"))
+    step = group(both, keys, [("__rows", call)], ctx, "as_of", "TemporalJoin: last version carried down, corrected")
+    step = explode(step, [], "__rows", ("__r", "__x", WEIGHT), ctx, "changes")
+    step = where(step, "__r.l IS NOT NULL", ctx, "left_rows")
+    return _picked(node, left, right, step, members("__r.l", len(left.fields)), "__x.`last:0`", WEIGHT, ctx, want)
+
+
+def _picked(
+    node: TemporalJoin,
+    left: Rel,
+    right: Rel,
+    step: str,
+    rows: Sequence[str],
+    best: str,
+    weight_column: str | None,
+    ctx: Lowering,
+    want: Want,
+) -> Rel:
+    """Rows beside their version: dropped by an inner join, padded by a left join where nothing holds."""
+    n, m = len(left.fields), len(right.fields)
+    columns = (*(f"__a{i}" for i in range(n)), *(f"__b{i}" for i in range(m)))
+    values = [*rows, *members(f"{best}.r", m)]
+    tail: list[Named] = [("__gone", f"coalesce({best}.d, true)")]
+    tail += [(WEIGHT, weight_column)] if weight_column else [("__copies", "__copies")]
+    step = select(step, [*zip(columns, values, strict=True), *tail], ctx, "met")
+    holds = f"(NOT __gone AND coalesce({condition_to_spark(node.condition, columns, ctx.zone)}, false))"
+    if node.kind == "inner":
+        step = where(step, holds, ctx, "matched")
+    padded = [(c, c if i < n else f"IF({holds}, {c}, NULL)") for i, c in enumerate(columns)]
+    kind = "delta" if weight_column else "append"
+    if weight_column:
+        step = select(step, [*padded, (WEIGHT, WEIGHT)], ctx, "as_of_rows")
+    else:
+        copies = [("__copies", "array_repeat(named_struct('one', 1), CAST(__copies AS INT))")]
+        step = select(step, [*padded, *copies], ctx, "as_of_rows")
+        step = explode(step, [(c, c) for c in columns], "__copies", ("__one",), ctx, "copies")
+    rel = Rel(step, columns, (*left.fields, *right.fields), "delta" if kind == "delta" else "append")
+    return plain(rel, regular(node), ctx, want)
+
+
+@lowers(LookupJoin)
+def lower_lookup_join(node: LookupJoin, ctx: Lowering, want: Want) -> Rel:
+    """Lower a lookup join: the table is read anew with every batch, as a finished relation."""
+    left = to_delta(lower_node(node.input, ctx, want), ctx)
+    streaming, ctx.streaming = ctx.streaming, False
+    try:
+        right = lower_node(node.table, ctx, PLAIN)
+    finally:
+        ctx.streaming = streaming
+    n = len(left.fields)
+    names = names_of(node.fields)
+    one = select(left.step, [*((c, left.sql(i)) for i, c in enumerate(names[:n])), *_reserved(left)], ctx, "stream")
+    added = [(f"__t{i}", right.sql(i)) for i in range(len(right.fields))]
+    two = select(right.step, added, ctx, "looked_up")
+    columns = (*names[:n], *(c for c, _ in added))
+    on = condition_to_spark(node.condition, columns, ctx.zone)
+    step = ctx.add(
+        JoinStep(
+            name=ctx.fresh("lookup_join"),
+            left=one,
+            right=two,
+            on=on,
+            how="left" if node.kind == "left" else "inner",
+            note="LookupJoin: the table as this batch finds it",
+        )
+    ).name
+    named = [*zip(names, map(quote, columns), strict=True), *_reserved(left)]
+    fields = tuple(
+        type(f)(f.name, have.type) for f, have in zip(node.fields, (*left.fields, *right.fields), strict=True)
+    )
+    return left.with_(step=select(step, named, ctx, "with_lookup"), columns=names, fields=fields)
+
+
+def _reserved(rel: Rel) -> list[Named]:
+    return [(c, quote(c)) for c in rel.reserved if c != NEW]

@@ -1,0 +1,69 @@
+"""A checkpoint belongs to a plan: what may change over it, and which operator a refusal names."""
+
+from __future__ import annotations
+
+import pytest
+
+from flinkddl.diagnostics import SourceText
+from flinkddl.runtime.storage.checkpoint import Fingerprint, first_difference
+from flinkddl.script.compile import Start, compile_script
+
+TABLES = """
+CREATE TABLE o (id INT, k STRING, v INT) WITH
+  ('connector' = 'kafka', 'topic' = '{topic}', 'properties.bootstrap.servers' = '{servers}', 'format' = 'json',
+   'scan.startup.mode' = '{start}');
+CREATE TABLE s (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH
+  ('connector' = 'upsert-kafka', 'topic' = 's', 'properties.bootstrap.servers' = 'b:9092',
+   'key.format' = 'json', 'value.format' = 'json');
+"""
+COUNT = "INSERT INTO s SELECT k, COUNT(v) FROM o WHERE id > 1 GROUP BY k;"
+TOP = "SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS n FROM o) WHERE n <= {};"
+
+
+def fingerprint(sql: str, topic: str = "o", servers: str = "b:9092", start: str = "earliest-offset") -> Fingerprint:
+    text = TABLES.format(topic=topic, servers=servers, start=start) + sql
+    out = compile_script(SourceText("<t>", text))
+    assert not out.has_errors, out.diagnostics
+    return next(a.job.fingerprint for a in out.actions if isinstance(a, Start))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"servers": "c:9093"},
+        {"start": "latest-offset"},
+        {"sql": "\n-- a remark\n" + COUNT.replace(" ", "  ")},
+    ],
+)
+def test_what_does_not_touch_the_state_may_change(changes: dict[str, str]) -> None:
+    sql = changes.pop("sql", COUNT)
+    assert fingerprint(sql, **changes) == fingerprint(COUNT)
+
+
+def test_a_ttl_may_change() -> None:
+    ttl = "SET 'table.exec.state.ttl' = '{} h';"
+    assert fingerprint(ttl.format(1) + COUNT) == fingerprint(ttl.format(2) + COUNT) == fingerprint(COUNT)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (COUNT, COUNT.replace("COUNT(v)", "SUM(v)"), "operator 'Aggregate' was 'by=[k], COUNT(v) #"),
+        (COUNT, COUNT.replace("> 1", "> 2"), "operator 'Filter' was '(id > 1) #"),
+        (COUNT, COUNT.replace("WHERE id > 1", ""), "operator 'Filter' is now 'Scan'"),
+        (TOP.format(2), TOP.format(3), "operator 'Rank' was 'ROW_NUMBER 1..2, by=[k], order=[v] #"),
+        (COUNT, COUNT.replace("COUNT(v)", "COUNT(DISTINCT v)"), "and is 'by=[k], COUNT(DISTINCT v) #"),
+    ],
+)
+def test_a_changed_operator_is_named(before: str, after: str, words: str) -> None:
+    assert words in first_difference(fingerprint(before), fingerprint(after))
+
+
+def test_another_topic_is_another_state() -> None:
+    assert "operator 'Scan' was" in first_difference(fingerprint(COUNT), fingerprint(COUNT, topic="p"))
+
+
+def test_the_way_an_operator_keeps_its_rows_counts() -> None:
+    join = "SELECT a.id FROM (SELECT k, COUNT(*) AS id FROM o GROUP BY k) AS a JOIN o AS c ON a.k = c.k;"
+    other = fingerprint("SET 'flinkddl.join.strategy' = 'bilinear';" + join)
+    assert "operator 'state' was 'Join inner" in first_difference(fingerprint(join), other)
