@@ -49,7 +49,7 @@ def kafka_sources(job: J.SparkJob) -> list[tuple[str, str, str]]:
     """Return (table, topics, where reading starts) of each Kafka source; a source that is read twice comes once."""
     out = []
     for step in job.steps:
-        if isinstance(step, J.Read) and step.format == "kafka":
+        if isinstance(step, J.Read) and step.of_topics:
             topics = step.options.get("subscribe") or step.options.get("subscribePattern") or step.options.get("assign")
             start = step.start.get("mode", "earliest-offset").removesuffix("-offset")
             if start == "group-offsets" and "reset" in step.start:

@@ -118,13 +118,21 @@ def formats() -> str:
     """Return the formats: what they carry and where they can be used."""
     rows = []
     for d in _documents("format"):
-        where = ", ".join(d.connectors) or "kafka, upsert-kafka, filesystem"
-        if d.changelog != "insert-only":
-            where = ", ".join(d.connectors) or "kafka"
+        where = ", ".join(c.name for c in _documents("connector") if _takes(c, d))
         roles = " and ".join(w for r, w in (("source", "read"), ("sink", "written")) if r in d.roles)
         carries = "inserts" if d.changelog == "insert-only" else "all changes"
         rows.append((f"`{d.name}`", roles, carries, where, str(len(d.options))))
     return table(("format", "is", "carries", "with connector", "options"), rows)
+
+
+def _takes(taker: Document, format: Document) -> bool:
+    from flinkddl.connectors import connector
+
+    if taker.formats.get("value") not in ("any", format.changelog):
+        return False
+    return format.name in (connector(taker.name).formats or (format.name,)) and taker.name in (
+        format.connectors or (taker.name,)
+    )
 
 
 # ---- queries -----------------------------------------------------------------------------------------------------

@@ -61,6 +61,9 @@ def use_table(
     except FlinkDdlError as error:
         bag.extend(replace(d, span=named.value_span if named else None) for d in error.diagnostics)
         return None
+    if named is not None and (others := installed.passed_over(named.value)):
+        message = f"connector '{named.value}' is flinkddl's own; the one that package '{others}' brings is not used"
+        bag.warning("FD525", message, named.value_span, "uninstall the package, or give its connector another name")
     if found is not None:
         table = common.completed(found, table, role, bag, use)
     resolved = validate(table.options, role, bag, use.span or table.span)

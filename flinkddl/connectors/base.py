@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from flinkddl.catalog.model import Column, Table
     from flinkddl.diagnostics import Bag, Span
@@ -130,8 +130,9 @@ class Connector:
     keys. ``projection``: how the columns fill key and value. ``check_source`` and ``check_sink`` add to the bag what is
     wrong with using this very table so; None for the checks that all share (``common``). ``written``: the column
     without which no row can be written. ``partitions`` and ``overwrite``: it takes PARTITIONED BY, INSERT OVERWRITE.
-    ``instead`` is the help where it takes inserts only and a query changes its rows. ``generated``: options that are
-    added where a table lacks them.
+    ``formats``: the value formats that run, () where all do that its options take. ``local``: its tables are made by
+    the process that runs, no text can make one. ``instead`` is the help where it takes inserts only and a query changes
+    its rows. ``generated``: options that are added where a table lacks them.
     """
 
     name: str
@@ -148,6 +149,8 @@ class Connector:
     written: Callable[[Table, ResolvedOptions], Column | None] | None = None
     partitions: bool = False
     overwrite: bool = False
+    formats: Collection[str] = ()
+    local: bool = False
     instead: str = "write into a table with connector 'upsert-kafka' and a PRIMARY KEY"
     generated: tuple[Generated, ...] = ()
 

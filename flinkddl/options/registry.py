@@ -8,8 +8,8 @@ Those of formats lie under ``registry/``, a connector's in its own package (``in
 - on a rule, which is an entry of ``allOf``: ``rule`` (its number in the connector reference), ``roles``, ``code``,
   ``message``, ``help`` and ``at`` (the options it points at, first one that is set);
 - on a document: ``document`` (connector, format or shared), ``roles``, ``formats``, ``changelog`` and ``connectors``
-  (of a format that only some can use); of a connector ``keyed`` (it must have a key format) and ``client`` ("kafka":
-  its ``properties.*`` are for Kafka's clients, its rows are records of topics).
+  (of a format that only some can use); of a connector ``keyed`` (it must have a key format) and ``topics`` (its rows
+  are records of topics, its ``properties.*`` are for Kafka's clients).
 
 ``{"$ref": "shared.x.json"}`` in ``allOf`` takes over the options and rules of a shared document.
 """
@@ -100,7 +100,7 @@ class Document:
     changelog: str
     connectors: tuple[str, ...] = ()
     keyed: bool = False
-    client: str = ""
+    of_topics: bool = False
 
     def spec(self, key: str) -> OptionSpec | None:
         """Return what an option key means here: its own entry, an older name's, or a family's."""
@@ -177,7 +177,7 @@ def _document(own: Mapping[str, Any]) -> Document:
         changelog=own.get("changelog", "insert-only"),
         connectors=tuple(own.get("connectors", ())),
         keyed=own.get("keyed", False),
-        client=own.get("client", ""),
+        of_topics=own.get("topics", False),
     )
 
 

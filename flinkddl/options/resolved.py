@@ -45,8 +45,8 @@ class ResolvedOptions:
 
     ``values`` holds every declared option of the connector, typed, with defaults (None where there is none), and the
     keys of option families that were set; ``given`` the keys that were written; ``properties`` what goes to the
-    client under its own name, after Flink's rules; ``texts`` the options as written; ``client`` "kafka" where the rows
-    are records of Kafka topics.
+    client under its own name, after Flink's rules; ``texts`` the options as written; ``of_topics``: the rows are
+    records of Kafka topics.
     """
 
     connector: str
@@ -57,7 +57,7 @@ class ResolvedOptions:
     value_format: FormatOptions | None = None
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
     texts: Mapping[str, OptionText] = field(default_factory=dict, repr=False, compare=False)
-    client: str = ""
+    of_topics: bool = False
 
     def __getitem__(self, key: str) -> Any:
         return self.values.get(key)

@@ -60,10 +60,6 @@ def validate(
     own = typed[""]
     topics = own.get("topic", ())
     topic = topics[0] if role == "sink" and len(topics) == 1 else None
-    start = document.options.get("scan.startup.mode")
-    mode = own.get("scan.startup.mode", start.default if start else "earliest-offset")
-    kafka = document.client == "kafka"
-    properties = kafka_properties.resolve(options, role, mode, bag) if kafka else _plain(options)
     return ResolvedOptions(
         connector=document.name,
         role=role,
@@ -71,9 +67,9 @@ def validate(
         given=frozenset(own),
         key_format=_format_options(key_format, typed, topic),
         value_format=_format_options(value_format, typed, topic),
-        properties=properties,
+        properties=_properties(run, own),
         texts=options,
-        client=document.client,
+        of_topics=document.of_topics,
     )
 
 
@@ -240,6 +236,10 @@ def _format_options(
     )
 
 
-def _plain(options: Mapping[str, OptionText]) -> dict[str, str]:
+def _properties(run: _Run, own: Mapping[str, Any]) -> dict[str, str]:
+    if run.document.of_topics:
+        start = run.document.options.get("scan.startup.mode")
+        mode = own.get("scan.startup.mode", start.default if start else "earliest-offset")
+        return kafka_properties.resolve(run.options, run.role, mode, run.bag)
     prefix = kafka_properties.PREFIX
-    return {k[len(prefix) :]: t.value for k, t in options.items() if k.startswith(prefix)}
+    return {k[len(prefix) :]: t.value for k, t in run.options.items() if k.startswith(prefix)}

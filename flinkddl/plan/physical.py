@@ -85,7 +85,7 @@ class PhysicalSink:
     def _takes_weights(self) -> bool:
         """Whether the sink's format writes each row of a finished table as an insert among changes."""
         found = self.sink.options.value_format if self.sink.table is not None else None
-        return found is not None and self.sink.options.connector != "upsert-kafka" and not found.insert_only
+        return found is not None and self.plan.accepts == "changelog"
 
     @property
     def root(self) -> Physical:

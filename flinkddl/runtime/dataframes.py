@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.connectors.dataframe.facts import CONNECTOR
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, did_you_mean
 from flinkddl.sqltypes import DataType, Root, quote
 
@@ -154,7 +155,7 @@ def declaration(
         column_named(column, schema, "the primary key")
     if primary_key:
         lines.append(f"PRIMARY KEY ({', '.join(map(quote, primary_key))}) NOT ENFORCED")
-    options = {"connector": "dataframe", "frame": name, "bounded": str(bounded).lower()}
+    options = {"connector": CONNECTOR.name, "frame": name, "bounded": str(bounded).lower()}
     options |= {"changelog": changelog} if changelog is not None else {}
     columns = [f"{quote(c)} {t}" for c, t in types.items()]
     given = ", ".join(f"'{_escaped(k)}' = '{_escaped(v)}'" for k, v in options.items())

@@ -123,7 +123,7 @@ def _spark(subject: Subject) -> Finding:
     session = build_session(subject.spark)
     try:
         session.sql("SELECT flinkddl.decode(X'61', 'UTF-8')").collect()
-        session.read.format("kafka").options(**{"kafka.bootstrap.servers": "none:1", "subscribe": "none"}).load()
+        session.read.format(J.KAFKA).options(**{"kafka.bootstrap.servers": "none:1", "subscribe": "none"}).load()
     except Exception as error:  # noqa: BLE001 - whatever Spark says is the finding
         from flinkddl.runtime.session.errors import full_text, reason
 

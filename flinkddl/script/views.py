@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl.connectors import connector
 from flinkddl.deep import deep
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.script.compile import Start
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from flinkddl.script.compile import Compiled
 
 READ_ONLY_BY_SINKS = ("FD204", "FD651")
-_OWN = "dataframe"
 
 
 @deep
@@ -52,7 +52,7 @@ def views_of_jobs(compiled: Compiled) -> str:
 def _read_by(start: Start) -> Iterator[ObjectPath]:
     for sink in start.sinks:
         for scan in scans(sink):
-            if scan.options.connector != _OWN:
+            if not connector(scan.options.connector).local:
                 yield scan.table.path
 
 

@@ -160,7 +160,7 @@ def _print_step(step: J.Step, names: Mapping[str, str], named: bool) -> str:
         return chained(f"({opened})", [f".schema({_text(step.schema or '')})", f".json({folder})"])
     if step.format == J.FRAME:
         return _own_frame(step)
-    if step.streaming and step.format in J.WRITTEN:
+    if step.streaming and step.finished:
         finished = replace(step, streaming=False)
         query = Chain(Session(), (Call("sql", (step.options.get("query", ""),)),))
         text = written(query if step.format == J.ROWS else read_calls(finished, step.options), names)
@@ -169,14 +169,14 @@ def _print_step(step: J.Step, names: Mapping[str, str], named: bool) -> str:
 
 
 def _options(step: J.Read) -> Mapping[str, str] | Code:
-    if step.fixed and step.format == "kafka" and any(k in step.options for k in SUBSCRIPTION):
+    if step.fixed and step.of_topics and any(k in step.options for k in SUBSCRIPTION):
         # only the broker knows which partitions there are when the program starts
         return Code(f"{_OFFSETS}.assigned({mapping(step.options)})")
     return step.options
 
 
 def _positions(step: J.Read) -> Mapping[str, str] | Code | None:
-    if step.format != "kafka" or not (step.start or step.stop):
+    if not step.of_topics or not (step.start or step.stop):
         return None
     known = known_positions(step.start, step.stop, step.streaming)
     where = f"{mapping(step.options)}, {dict(step.start)!r}, {dict(step.stop)!r}, {step.streaming}"
@@ -185,7 +185,7 @@ def _positions(step: J.Read) -> Mapping[str, str] | Code | None:
 
 def _end(step: J.Read) -> str:
     """Return the text of the condition that ends a bounded streaming read of a topic, "" where it has no end."""
-    if not step.streaming or step.format != "kafka" or step.stop.get("mode", "unbounded") == "unbounded":
+    if not step.streaming or not step.of_topics or step.stop.get("mode", "unbounded") == "unbounded":
         return ""
     return f"{_OFFSETS}.until({mapping(step.options)}, {dict(step.stop)!r})"
 

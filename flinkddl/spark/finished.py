@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 # the sides of a join that must stream where the other one does not
 _LEFT, _RIGHT = 0, 1
@@ -28,21 +28,19 @@ _NEEDS: Mapping[str, tuple[int, ...]] = {
 }
 
 
-def as_streams(
-    steps: Sequence[J.Step], inputs: Iterable[str], formats: Collection[str] = (J.ROWS, "jdbc")
-) -> list[J.Step]:
+def as_streams(steps: Sequence[J.Step], inputs: Iterable[str], constants: bool = False) -> list[J.Step]:
     """Return the steps with each finished relation as a stream where it must be one.
 
-    ``inputs`` are the steps that are written. ``formats`` are those that may become streams; others stay as they are.
+    ``inputs`` are the steps that are written. ``constants``: only VALUES may become streams, reads stay as they are.
     """
     out = list(steps)
     written = tuple(inputs)
-    while leaves := _to_stream(out, written, formats):
+    while leaves := _to_stream(out, written, constants):
         out = [_streamed(s) if s.name in leaves else s for s in out]
     return out
 
 
-def _to_stream(steps: Sequence[J.Step], written: Iterable[str], formats: Collection[str]) -> set[str]:
+def _to_stream(steps: Sequence[J.Step], written: Iterable[str], constants: bool) -> set[str]:
     """Return the leaves that have to become streams; those above them may ask for more then."""
     known = {s.name: s for s in steps}
     flows: dict[str, bool] = {}
@@ -53,18 +51,18 @@ def _to_stream(steps: Sequence[J.Step], written: Iterable[str], formats: Collect
             wanted |= set(step.parts)
         elif flows[step.name] and isinstance(step, J.JoinStep):
             wanted |= {step.reads[side] for side in _NEEDS[step.how]}
-    return {leaf for name in wanted if not flows[name] for leaf in _leaves(name, known, formats)}
+    return {leaf for name in wanted if not flows[name] for leaf in _leaves(name, known, constants)}
 
 
-def _leaves(name: str, steps: Mapping[str, J.Step], formats: Collection[str]) -> set[str]:
+def _leaves(name: str, steps: Mapping[str, J.Step], constants: bool) -> set[str]:
     step = steps[name]
     if isinstance(step, J.JoinStep):  # the other side may stay
         sides = [step.reads[side] for side in _NEEDS[step.how] or (_LEFT,)]
-        return {leaf for side in sides for leaf in _leaves(side, steps, formats)}
+        return {leaf for side in sides for leaf in _leaves(side, steps, constants)}
     if not step.reads:
-        kind = J.ROWS if isinstance(step, J.Rows) else step.format if isinstance(step, J.Read) else ""
-        return {name} if kind in formats else set()
-    return {leaf for below in step.reads for leaf in _leaves(below, steps, formats)}
+        finished = step.finished and not constants if isinstance(step, J.Read) else isinstance(step, J.Rows)
+        return {name} if finished else set()
+    return {leaf for below in step.reads for leaf in _leaves(below, steps, constants)}
 
 
 def _streamed(step: J.Step) -> J.Step:
@@ -72,4 +70,5 @@ def _streamed(step: J.Step) -> J.Step:
     if isinstance(step, J.Read):
         return replace(step, streaming=True, note=note)
     assert isinstance(step, J.Rows)
-    return J.Read(name=step.name, format=J.ROWS, options={"query": step.query}, streaming=True, note=note)
+    query = {"query": step.query}
+    return J.Read(name=step.name, format=J.ROWS, options=query, streaming=True, finished=True, note=note)

@@ -118,7 +118,7 @@ def frame_of_query(
         step = _watermarked(step, columns, name, ctx)
     job = J.SparkJob(
         name=name,
-        steps=tuple(_late(s, ctx) for s in (as_streams(ctx.steps, [step], [J.ROWS]) if streaming else ctx.steps)),
+        steps=tuple(_late(s, ctx) for s in (as_streams(ctx.steps, [step], constants=True) if streaming else ctx.steps)),
         writes=(),
         settings={**session_settings(streaming), **ctx.settings},
         streaming=streaming,
@@ -146,7 +146,7 @@ def _row_by_row(node: Node) -> bool:
 
 def _late(step: J.Step, ctx: Lowering) -> J.Step:
     """Leave a topic's positions to the moment of reading. An unbounded table in batch mode is all that it holds."""
-    if not (isinstance(step, J.Read) and step.format == "kafka"):
+    if not (isinstance(step, J.Read) and step.of_topics):
         return step
     start, stop = dict(step.start), dict(step.stop)
     start.pop("commit-group", None)

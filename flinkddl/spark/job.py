@@ -20,6 +20,8 @@ OutputMode = Literal["append", "update", "complete"]
 Family = Literal["retract", "final"]
 Named = tuple[str, str]  # (column name, Spark SQL expression)
 
+KAFKA = "kafka"
+"""Spark's own name of its Kafka source and sink."""
 KAFKA_SINK = "flinkddl.KafkaSink"
 """Our Kafka sink in flinkddl/jvm: transactions, a timestamp column, the partitioner ``fixed``, a number of writers."""
 KAFKA_SOURCE = "flinkddl.KafkaSource"
@@ -30,8 +32,6 @@ FRAME = "flinkddl.frame"
 """A DataFrame of the user's own, by the name in ``options["frame"]``."""
 ROWS = "flinkddl.rows"
 """A constant relation as a stream that ends: the Spark SQL text in ``options["query"]``."""
-WRITTEN = frozenset({ROWS, "jdbc"})
-"""Formats of which a streaming read is what was written down once when the job began (``spark/finished.py``)."""
 WATERMARKED: Mapping[str, int] = {"spark.watermarkDelayMs": 0}
 """Column metadata by which Spark's stateful operators know event time: a cast loses what ``withWatermark`` noted.
 
@@ -66,9 +66,11 @@ class Read(Step):
     ``offsets`` (``partition:0,offset:5;...``) and ``group``; ``commit-group`` names a group that is told of each
     finished batch. ``stop``: the same words, ``mode`` as in ``scan.bounded.mode``.
 
-    ``source`` names the read of which this one takes a single partition (``spark/partitions.py``). ``discovery_ms`` is
-    the longest time until a new partition is seen: a read that is split looks that often, Spark itself with each batch;
-    at 0 the partitions are those at the start of a run, as in Flink (KafkaSourceEnumerator.start).
+    ``finished``: all its rows are there when the job begins; a streaming read of it is what was written down of it then
+    (``spark/finished.py``). ``source`` names the read of which this one takes a single partition
+    (``spark/partitions.py``). ``discovery_ms`` is the longest time until a new partition is seen: a read that is split
+    looks that often, Spark itself with each batch; at 0 the partitions are those at the start of a run, as in Flink
+    (KafkaSourceEnumerator.start).
     The format ``flinkddl.control`` is the control stream that ends the input (changelog.md): ``schema`` is that of the
     relation it is UNIONed to, ``options["rowtime"]`` names its event-time columns (``a;b``), which hold the year 2200
     in its only row.
@@ -80,14 +82,20 @@ class Read(Step):
     schema: str | None = None
     table: str = ""
     source: str = ""
+    finished: bool = False
     discovery_ms: int = 300_000
     start: Mapping[str, str] = field(default_factory=dict)
     stop: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def of_topics(self) -> bool:
+        """Whether it reads records of topics, from positions that the runtime knows."""
+        return self.format == KAFKA
+
+    @property
     def opened(self) -> str:
         """The format by which Spark opens it: ours where its own Kafka source does not tell a leader epoch."""
-        return KAFKA_SOURCE if self.format == "kafka" and LEADER_EPOCH in self.options else self.format
+        return KAFKA_SOURCE if self.of_topics and LEADER_EPOCH in self.options else self.format
 
     @property
     def fixed(self) -> bool:
@@ -263,7 +271,7 @@ class UnionAll(Step):
 class Write:
     """One query of the job: where the result of a step goes.
 
-    ``format``: a Spark sink ("kafka", "console", "noop", ...; KAFKA_SINK and JDBC_SINK are our own), or a name of the
+    ``format``: a Spark sink (KAFKA, "console", "noop", ...; KAFKA_SINK and JDBC_SINK are our own), or a name of the
     runtime's own writers on the driver: "flinkddl.print", "flinkddl.collect". Print and collect take the reserved
     columns off and make row kinds of them; an updating relation names its key in ``options["key-columns"]`` (``a;b``).
     Print also knows ``print-identifier`` and ``standard-error``. ``partitions`` are columns that become folders;
@@ -281,6 +289,11 @@ class Write:
     partitions: tuple[str, ...] = ()
     overwrite: bool = False
     writer: str = ""
+
+    @property
+    def into_topics(self) -> bool:
+        """Whether it writes records into topics."""
+        return self.format in (KAFKA, KAFKA_SINK)
 
     @property
     def on_driver(self) -> bool:

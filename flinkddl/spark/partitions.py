@@ -53,7 +53,7 @@ def _timed(node: Node, below: bool) -> Iterator[Scan]:
 
 def is_timed(node: Scan, ctx: Lowering) -> bool:
     """Whether a table is read from Kafka and its watermark counts."""
-    return node.options.client == "kafka" and str(node.table.path) in ctx.timed
+    return node.options.of_topics and str(node.table.path) in ctx.timed
 
 
 def above_timed(node: Node, ctx: Lowering) -> bool:
@@ -105,7 +105,7 @@ def apart(job: SparkJob) -> Iterator[tuple[Read, WithWatermark]]:
     for step in job.steps:
         if isinstance(step, WithWatermark) and step.partitions:
             for read in below(step, steps):
-                if isinstance(read, Read) and read.format == "kafka":
+                if isinstance(read, Read) and read.of_topics:
                     yield read, step
 
 

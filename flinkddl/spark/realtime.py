@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.spark.context import WINDOW
-from flinkddl.spark.job import Coalesce, DropDuplicates, GroupBy, JoinStep, Limit, OrderBy, Read, SparkJob, UnionAll
+from flinkddl.spark.job import (
+    KAFKA,
+    Coalesce,
+    DropDuplicates,
+    GroupBy,
+    JoinStep,
+    Limit,
+    OrderBy,
+    Read,
+    SparkJob,
+    UnionAll,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +34,7 @@ if TYPE_CHECKING:
     from flinkddl.spark.job import Step, Write
 
 MODE = "flinkddl.execution.mode"
-SINKS = ("kafka", "console")
+SINKS = (KAFKA, "console")
 SHORTEST_MS = 5000  # spark.sql.streaming.realTimeMode.minBatchDuration
 USUAL_MS = 300_000  # Spark's own Trigger.RealTime: each boundary holds records up for most of a second
 SETTINGS = {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
@@ -42,7 +53,7 @@ def batch_ms(config: Settings) -> int:
 def blocker(step: Step) -> str | None:
     """Return why real-time mode does not take a step by itself; None where it does."""
     match step:
-        case Read() if step.format != "kafka":
+        case Read() if not step.of_topics:
             return f"reads from '{step.format}', real-time mode from Kafka only"
         case GroupBy() if any(name == WINDOW for name, _ in step.keys):
             return "gives a window out once, when the watermark closes it; real-time mode gives out every change"

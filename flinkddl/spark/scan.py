@@ -58,7 +58,7 @@ def _readers(node: Scan, rel: Rel, ctx: Lowering) -> Rel:
 
     Spark's own ``minPartitions`` would rather cut a partition in pieces, whose records could overtake each other.
     """
-    if node.options.client != "kafka" or not (most := node.options["scan.parallelism"]):
+    if not node.options.of_topics or not (most := node.options["scan.parallelism"]):
         return rel
     name = ctx.fresh(f"{node.table.path.name}_readers")
     return rel.with_(step=ctx.add(J.Coalesce(name=name, input=rel.step, tasks=most, note="scan.parallelism")).name)

@@ -137,10 +137,16 @@ def test_two_packages_of_one_name(packages: Path) -> None:
     )
 
 
-def test_our_own_go_before_others(packages: Path) -> None:
-    bring(packages, "thief", print="no_such_package")
+def test_our_own_go_before_others_and_say_so(packages: Path) -> None:
+    bring(packages, "thief", print="countdown")
     assert connectors.connector("print").write == "flinkddl.connectors.print.write"
     assert installed.names().count("print") == 1
+    script = f"{COUNT}CREATE TABLE p (n BIGINT) WITH ('connector' = 'print'); INSERT INTO p SELECT * FROM c;"
+    (warning,) = compile_script(SourceText("t.sql", script)).diagnostics
+    assert (warning.code, warning.severity) == ("FD525", "warning")
+    assert warning.span is not None
+    assert warning.span.start == script.index("'print'")
+    assert "that package 'countdown' brings is not used" in warning.message
 
 
 @pytest.mark.usefixtures("packages")
@@ -151,12 +157,6 @@ def test_what_it_reads_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     ((code, message, _),) = found(COUNT + "SELECT * FROM c;")
     assert code == "FD668"
     assert "gives 2 of 1 columns" in message
-
-
-def test_our_own_are_found_without_reading_the_metadata_of_packages() -> None:
-    forget()
-    assert not found("CREATE TABLE g (n INT) WITH ('connector' = 'datagen'); SELECT * FROM g;")
-    assert installed._others.cache_info().misses == 0
 
 
 @pytest.mark.parametrize("name", installed.CONNECTORS)

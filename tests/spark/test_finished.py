@@ -41,7 +41,7 @@ def test_finished(query: str, stay: int, stream: int) -> None:
     compiled = compile_script(SourceText("t.sql", TABLES + f"INSERT INTO o {query}"))
     assert not compiled.has_errors, compiled.diagnostics
     (job,) = (a.job for a in compiled.actions if isinstance(a, Start))
-    leaves = [s for s in job.steps if isinstance(s, J.Rows | J.Read) and getattr(s, "format", "") in ("", *J.WRITTEN)]
+    leaves = [s for s in job.steps if isinstance(s, J.Rows) or (isinstance(s, J.Read) and s.finished)]
     streams = [s for s in leaves if isinstance(s, J.Read) and s.streaming]
     assert (len(leaves) - len(streams), len(streams)) == (stay, stream)
     printed = print_pyspark([job])

@@ -87,7 +87,7 @@ def _keys(given: dict[str, str], fragment: str | None) -> list[tuple[str, str]]:
         found = [("connector", "what the table is made of")]
     else:
         found = [(key, _doc(spec)) for key, spec in _known(connector, given)]
-        if connector.client == "kafka":
+        if connector.of_topics:
             found += [(PREFIX + name, "property of the Kafka client") for name in WELL_KNOWN]
     return [(key, doc) for key, doc in found if _fits(key, fragment)]
 

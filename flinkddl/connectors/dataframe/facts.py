@@ -40,4 +40,5 @@ CONNECTOR = Connector(
     read="flinkddl.connectors.dataframe.read",
     bounded=_bounded,
     check_source=_check_source,
+    local=True,
 )

@@ -82,6 +82,7 @@ CONNECTOR = Connector(
     projection=projection,
     check_source=_check_source,
     check_sink=_check_sink,
+    formats=(*LINES, "parquet"),
     partitions=True,
     overwrite=True,
 )

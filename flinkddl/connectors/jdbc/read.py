@@ -42,6 +42,7 @@ def rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
         format="jdbc",
         options={**spark, "dbtable": f"({query}) flinkddl_rows"},
         streaming=False,
+        finished=True,
         table=str(node.table.path),
         note=f"jdbc table {node.table.path.name}",
     )

@@ -141,7 +141,7 @@ def _read(node: Scan, ctx: Lowering) -> J.Read:
         spark["maxOffsetsPerTrigger"] = str(limit)
     return J.Read(
         name=ctx.fresh(node.table.path.name),
-        format="kafka",
+        format=J.KAFKA,
         options=spark,
         streaming=ctx.streaming,
         table=str(node.table.path),

@@ -115,7 +115,7 @@ def _normalised(table: Table, options: ResolvedOptions, context: Context) -> boo
     mode = connector(options.connector).source_mode
     if not (context.duplicates and table.primary_key and mode is not None and "UB" in mode(options)):
         return False
-    if options.client != "kafka":  # rows of one key come in the order of their offsets, nothing else has one
+    if not options.of_topics:  # rows of one key come in the order of their offsets, nothing else has one
         message = f"'table.exec.source.cdc-events-duplicate' is not carried out for connector '{options.connector}'"
         raise FlinkDdlError.of("FD667", message, table.span, "read the changes through Kafka")
     return True

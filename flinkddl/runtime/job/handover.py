@@ -57,7 +57,7 @@ def take_over(start: Start, where: From) -> tuple[Start, list[Taken]]:
     taken: list[Taken] = []
     steps: list[J.Step] = []
     for step in start.job.steps:
-        if isinstance(step, J.Read) and step.format == "kafka":
+        if isinstance(step, J.Read) and step.of_topics:
             step, found = _fixed(step, where)
             taken += found
         steps.append(step)

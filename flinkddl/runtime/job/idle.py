@@ -132,7 +132,7 @@ def _branches(job: J.SparkJob, now: float) -> Iterator[_Branch]:
     for step in job.steps:
         if isinstance(step, J.WithWatermark) and step.observed:
             reads = [s for s in J.below(step, steps) if isinstance(s, J.Read)]
-            kafka = next(r for r in reads if r.format == "kafka")
-            control = next(r for r in reads if r.format != "kafka")
+            kafka = next(r for r in reads if r.of_topics)
+            control = next(r for r in reads if not r.of_topics)
             topic, (partition, *_) = next(iter(json.loads(kafka.options["assign"]).items()))
             yield _Branch(step.observed, kafka.source, topic, partition, control, step.idle_ms / 1000, now)

@@ -79,7 +79,7 @@ class Sources:
     @property
     def kafka_reads(self) -> tuple[J.Read, ...]:
         """The Kafka sources of the job, whole."""
-        return tuple(s for s in self.job.steps if isinstance(s, J.Read) and s.format == "kafka")
+        return tuple(s for s in self.job.steps if isinstance(s, J.Read) and s.of_topics)
 
     @property
     def control_reads(self) -> tuple[J.Read, ...]:
@@ -115,7 +115,7 @@ class Sources:
     @property
     def kafka_writes(self) -> tuple[J.Write, ...]:
         """The Kafka sinks of the job."""
-        return tuple(w for w in self.job.writes if w.format in ("kafka", J.KAFKA_SINK))
+        return tuple(w for w in self.job.writes if w.into_topics)
 
     def split(self) -> None:
         """Make a branch of each partition whose watermark counts. Raises FD816 where there are too many."""
@@ -173,11 +173,11 @@ class Sources:
             return self._open_control(spark, step)
         if step.format == J.FRAME:
             return self._open_frame(spark, step)
-        if step.streaming and step.format in J.WRITTEN:
+        if step.streaming and step.finished:
             return self._open_written(spark, step)
         if step.fixed and step.name in self.places:  # a branch keeps to its partition anyway
             step = replace(step, options=assigned(step.options, self.places[step.name]))
-        positions = self._positions(step) if step.format == "kafka" else {}
+        positions = self._positions(step) if step.of_topics else {}
         opening = read_calls(step, step.options, source_name(step.name) if self.named else "", positions)
         try:
             frame: DataFrame = perform(opening, spark, {})

@@ -78,7 +78,7 @@ def kafka_table(table: Table, config: Settings = NOTHING_SET) -> KafkaTable:
     """
     bag = Bag()
     options = use_table(table, "sink", None, bag, Use(table.span)) or use_table(table, "source", None, Bag())
-    if options is None or options.value_format is None or options.client != "kafka":
+    if options is None or options.value_format is None or not options.of_topics:
         raise FlinkDdlError.of("FD845", f"'{table.path}' is no table over Kafka topics", table.span)
     shape = connector(options.connector).projection(table, options)
     value = decoder(options.value_format, [(f.name, f.type) for f in shape.value])

@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.secrets import mask_urls
+from flinkddl.spark.job import KAFKA
 from flinkddl.spark.partitions import NAMED_SOURCES
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def add_jars(spark: SparkSession, jars: Iterable[Path]) -> None:
 def check_kafka(spark: SparkSession) -> None:
     """Raise FD837 when the server has no Kafka connector. Nothing is read."""
     options = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "any"}
-    reader = spark.readStream.format("kafka").options(**options)
+    reader = spark.readStream.format(KAFKA).options(**options)
     if spark.conf.get(NAMED_SOURCES, "false") == "true":
         reader = reader.name("any")
     try:
