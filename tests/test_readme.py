@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -11,6 +14,7 @@ import pytest
 
 from flinkddl.cli.main import COMMANDS
 from flinkddl.diagnostics import SourceText
+from flinkddl.runtime.machine.cache import cache_dir
 from flinkddl.script.compile import compile_script
 
 ROOT = Path(__file__).parents[1]
@@ -33,6 +37,8 @@ def test_sql_compiles(sql: str) -> None:
 def test_commands_exist(line: str) -> None:
     words = line.removeprefix("$ ").split()
     match words:
+        case ["export" | "cd", _]:
+            pass  # the first job is carried out, line by line
         case ["make", target]:
             assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.M)
         case ["flinkddl", command, *rest]:
@@ -42,6 +48,25 @@ def test_commands_exist(line: str) -> None:
             assert (ROOT / module.replace(".", "/")).exists()
         case _:
             pytest.fail(f"nobody checks '{line}'")
+
+
+@pytest.mark.kafka
+def test_the_first_job_line_by_line(tmp_path: Path) -> None:
+    """A newcomer's first ten lines as they stand, at the real port, in a cache of their own."""
+    block, printed = re.search(  # type: ignore[union-attr]
+        r"^## Your first job\n.*?^```console\n(.*?)^```$.*?^```text\n(.*?)^```$", README, re.M | re.S
+    ).groups()
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache/jars").symlink_to(cache_dir("jars"))
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = os.environ | {"FLINKDDL_CACHE": str(tmp_path / "cache"), "PATH": path}
+    script = "set -e\n" + block.replace("$ ", "")
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    consumed = [line.split("  ")[2:] for line in done.stdout.splitlines() if re.match(r"\d+:\d+  ", line)]
+    assert sorted(consumed) == sorted(line.split("  ")[2:] for line in printed.splitlines())
 
 
 @pytest.mark.parametrize("text", blocks("python"))

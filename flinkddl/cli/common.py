@@ -33,11 +33,11 @@ def add_script_arguments(parser: argparse.ArgumentParser, many: bool = False) ->
 def add_variables_argument(parser: argparse.ArgumentParser) -> None:
     """Add ``-D name=value`` and what else changes how a script is taken."""
     parser.add_argument(
-        "-D", dest="variables", action="append", default=[], metavar="NAME=VALUE", type=_assignment,
+        "-D", dest="variables", action="append", default=[], metavar="NAME=VALUE", type=assignment,
         help="value of a ${NAME} in the script (the environment is the fallback)",
     )  # fmt: skip
     parser.add_argument(
-        "--udf", dest="udfs", action="append", default=[], metavar="NAME=MODULE:FUNCTION", type=_assignment,
+        "--udf", dest="udfs", action="append", default=[], metavar="NAME=MODULE:FUNCTION", type=assignment,
         help="a Python function for a name, in place of the Java one that the script declares",
     )  # fmt: skip
     parser.add_argument(
@@ -80,7 +80,8 @@ def _py_files(text: str) -> tuple[str, ...]:
     return files
 
 
-def _assignment(text: str) -> tuple[str, str]:
+def assignment(text: str) -> tuple[str, str]:
+    """Take NAME=VALUE apart, as an argument's type."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise argparse.ArgumentTypeError(f"'{text}' is no NAME=VALUE")
@@ -108,7 +109,7 @@ def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
         help="Python modules that the workers get: .py, .zip or .egg",
     )  # fmt: skip
     parser.add_argument(
-        "--conf", action="append", default=[], metavar="KEY=VALUE", type=_assignment, help="a Spark setting"
+        "--conf", action="append", default=[], metavar="KEY=VALUE", type=assignment, help="a Spark setting"
     )
 
 

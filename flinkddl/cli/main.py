@@ -26,6 +26,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "support": ("flinkddl.cli.support", "print what runs: connectors, formats, queries, statements, functions"),
     "error": ("flinkddl.cli.error", "explain an error code"),
     "doctor": ("flinkddl.cli.doctor", "look whether all is there that a job needs, and say what to do where not"),
+    "init": ("flinkddl.cli.init", "write a small project that runs"),
+    "topic": ("flinkddl.cli.topic", "create, list, describe, delete topics; write and read their records"),
     "broker": ("flinkddl.cli.broker", "start, stop and look at the development broker"),
 }
 

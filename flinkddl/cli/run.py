@@ -38,6 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_script_arguments(parser)
     add_output_argument(parser)
     add_spark_arguments(parser)
+    parser.add_argument(
+        "--until-read", action="store_true", help="end once all is read that the topics hold when the jobs run"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.add_argument("--log-format", choices=("text", "json"), default="text", help="how progress is written")
     parser.add_argument(
@@ -70,7 +73,7 @@ def run_compiled(args: argparse.Namespace, compiled: Compiled) -> int:
                 from flinkddl.cli.metrics import serve
 
                 shown.notice(f"figures at {stack.enter_context(serve(args.metrics_port, shown.meters))}/metrics")
-            Running(catalog, stops, shown, run_options(args)).perform(compiled)
+            Running(catalog, stops, shown, run_options(args), until_read=args.until_read).perform(compiled)
     except FlinkDdlError as error:
         _report(args, error)
         return exit_code(error)
@@ -155,7 +158,10 @@ def _stopping() -> Iterator[Stops]:
 class Running(Front):
     """The jobs of a script on a terminal: a panel of their progress, the rows of queries as they come."""
 
-    def __init__(self, catalog: Catalog, stops: Stops, shown: Display, options: dict[str, Any]) -> None:
+    def __init__(
+        self, catalog: Catalog, stops: Stops, shown: Display, options: dict[str, Any], *, until_read: bool = False
+    ) -> None:
+        self.until_read = until_read
         self.catalog, self.stops, self.shown = catalog, stops, shown
         self.options = {**options, "asked": self.ends}
         self.checkpoint = options.get("checkpoint")
@@ -198,6 +204,9 @@ class Running(Front):
 
     def _await(self, jobs: list[Job]) -> None:
         """Wait until all jobs have ended. When one fails its error is raised, and leaving stops the others."""
+        for job in jobs if self.until_read else ():
+            job.await_input()
+            job.request_stop()
         open_jobs = list(jobs)
         while open_jobs:
             open_jobs = [job for job in open_jobs if not job.await_termination(WAIT_SECONDS)]

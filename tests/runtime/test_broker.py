@@ -136,6 +136,31 @@ def test_background_broker_starts_once_reports_and_stops(
 
 
 @pytest.mark.kafka
+def test_kept_topics_outlive_the_broker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "jars").symlink_to(cache_dir("jars"))
+    monkeypatch.setenv("FLINKDDL_CACHE", str(tmp_path))
+    keep = tmp_path / "kept"
+    for n, port in enumerate(free_ports(2)):
+        assert main(["broker", "start", "--port", str(port), "--keep", str(keep)]) == 0
+        try:
+            assert capsys.readouterr().out == f"broker at 127.0.0.1:{port}; its topics are kept in {keep}\n"
+            with KafkaAdmin({"bootstrap.servers": f"127.0.0.1:{port}"}) as admin:
+                assert admin.topics() == ["t"] * n
+                admin.create_topic("t")
+        finally:
+            assert main(["broker", "stop"]) == 0
+        assert capsys.readouterr().out == f"stopped the broker at 127.0.0.1:{port}; its topics are kept in {keep}\n"
+    assert main(["broker", "start", "--keep", str(keep), "--security"]) == 2
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.txt").touch()
+    assert main(["broker", "start", "--keep", str(other)]) == 3
+    assert "holds files that are not a broker's" in capsys.readouterr().err
+
+
+@pytest.mark.kafka
 def test_a_broker_that_cannot_start_shows_the_end_of_its_log() -> None:
     options = BrokerOptions(properties=(("log.retention.ms", "never"),))
     with pytest.raises(

@@ -28,7 +28,8 @@ STOP_SECONDS = watchdog.GRACE_SECONDS + 10
 class BrokerState:
     """The background broker: process id of its guard, address, log file, start time (epoch seconds).
 
-    ``environment``: a file of shell variables that scripts know it by, where it is secured.
+    ``environment``: a file of shell variables that scripts know it by, where it is secured; ``keep``: the folder in
+    which its topics outlive it.
     """
 
     pid: int
@@ -36,6 +37,7 @@ class BrokerState:
     log: str
     started: float
     environment: str | None = None
+    keep: str | None = None
 
 
 def start(options: BrokerOptions = BrokerOptions()) -> BrokerState:  # noqa: B008 - frozen value
@@ -48,13 +50,13 @@ def start(options: BrokerOptions = BrokerOptions()) -> BrokerState:  # noqa: B00
         broker = Broker(options, detached=True).start()
         assert broker.pid is not None
         environment = _write_environment(broker.variables) if options.listeners else None
-        state = BrokerState(broker.pid, broker.bootstrap, str(broker.log), time.time(), environment)
+        state = BrokerState(broker.pid, broker.bootstrap, str(broker.log), time.time(), environment, options.keep)
         _file().write_text(json.dumps(asdict(state)), encoding="utf-8")
         return state
 
 
 def stop() -> BrokerState:
-    """End the background broker and remove its data. Raises FD805 when none runs."""
+    """End the background broker; data that is not kept goes with it. Raises FD805 when none runs."""
     with locked(cache_dir() / ".broker.lock"):
         state = _running()
         if state is None:

@@ -20,7 +20,7 @@ import uuid
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.broker import watchdog
@@ -52,7 +52,8 @@ class BrokerOptions:
     """How the broker runs.
 
     ``port``: of the plain listener, 0 for a free one; ``heap``: of the JVM, as ``-Xmx`` takes it; ``jars``: a folder of
-    jars instead of downloads; ``listeners``: further ones with security; ``properties``: lines for server.properties.
+    jars instead of downloads; ``listeners``: further ones with security; ``properties``: lines for server.properties;
+    ``keep``: a folder in which topics outlive the broker, None for data that goes with it.
     """
 
     port: int = 0
@@ -60,12 +61,14 @@ class BrokerOptions:
     jars: str | None = None
     listeners: tuple[Listener, ...] = ()
     properties: tuple[tuple[str, str], ...] = ()
+    keep: str | None = None
 
 
 class Broker:
     """A running broker. Start with ``start()`` or ``with``; it ends with this process, however that dies.
 
-    A ``detached`` one lives on (see broker_daemon). The folder with its data and keys goes when it ends.
+    A ``detached`` one lives on (see daemon.py). The folder with its data and keys goes when it ends, unless its data is
+    kept elsewhere (``BrokerOptions.keep``).
 
     Raises FD801 (Java), FD802/FD803 (jars), FD804 (it did not come up; the end of its log is in the message).
     """
@@ -134,21 +137,28 @@ class Broker:
         assert self._folder is not None
         self.security = Security.make(self._folder, self.options.listeners)
         config = self._folder / "server.properties"
-        lines = server_properties(self._folder / "data", self.ports, self.options.listeners, self.security)
+        data = Path(self.options.keep) if self.options.keep else self._folder / "data"
+        lines = server_properties(data, self.ports, self.options.listeners, self.security)
         lines |= dict(self.options.properties)
         config.write_text("".join(f"{key}={value}\n" for key, value in lines.items()), encoding="utf-8")
-        extra = storage_arguments(self.options.listeners)
-        tool = ["kafka.tools.StorageTool", "format", "-t", self._cluster, "-c", str(config), *extra]
         with self.log.open("ab") as log:
-            done = subprocess.run([*run, *tool], stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
-            if done.returncode:
-                raise self._failed("its storage could not be formatted")
+            self._format(data, config, run, log)
             mode, stdin = ("detached", subprocess.DEVNULL) if self.detached else ("owned", subprocess.PIPE)
             guard = [sys.executable, watchdog.__file__, mode, str(self._folder), "--"]
             kafka = [*run, "kafka.Kafka", str(config)]
             self._guard = subprocess.Popen(
                 [*guard, *kafka], stdin=stdin, stdout=log, stderr=log, start_new_session=True
             )
+
+    def _format(self, data: Path, config: Path, run: list[str], log: BinaryIO) -> None:
+        """Make the storage; one that was kept stays, and with it the cluster's id."""
+        if kept := kept_cluster(data):
+            self._cluster = kept
+            return
+        extra = storage_arguments(self.options.listeners)
+        tool = ["kafka.tools.StorageTool", "format", "-t", self._cluster, "-c", str(config), *extra]
+        if subprocess.run([*run, *tool], stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False).returncode:
+            raise self._failed("its storage could not be formatted")
 
     def _await_ready(self) -> None:
         end = time.monotonic() + READY_SECONDS
@@ -201,6 +211,20 @@ class Broker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def kept_cluster(data: Path) -> str | None:
+    """Return the id of the cluster whose data lies in a folder, None where there is none. Raises FD804."""
+    try:
+        lines = (data / "meta.properties").read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        if data.is_dir() and any(data.iterdir()):
+            message = f"'{data}' holds files that are not a broker's"
+            raise FlinkDdlError.of("FD804", message, help="give --keep an empty folder, or a new one") from None
+        return None
+    except OSError as error:
+        raise FlinkDdlError.of("FD804", f"'{data}' cannot hold a broker's data: {error.strerror}") from error
+    return dict(line.split("=", 1) for line in lines if "=" in line).get("cluster.id")
 
 
 def free_ports(count: int, first: int = 0) -> list[int]:

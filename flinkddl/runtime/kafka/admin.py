@@ -97,6 +97,14 @@ class KafkaAdmin:
         setting = found.get("broker", {}).get(broker, {}).get(name)
         return None if setting is None else setting["value"]
 
+    def topic_settings(self, topic: str) -> dict[str, str]:
+        """Return the settings that a topic was given of its own (the brokers' defaults left out)."""
+        from kafka.admin import ConfigResource, ConfigResourceType
+
+        wanted = [ConfigResource(ConfigResourceType.TOPIC, topic, None)]
+        found = self._ask(lambda: self._client.describe_configs(wanted, config_filter="modified"))
+        return {name: str(s["value"]) for name, s in found.get("topic", {}).get(topic, {}).items()}
+
     def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
         """Create a topic with one replica; one that exists is left as it is."""
         from kafka.errors import TopicAlreadyExistsError

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from flinkddl.catalog.model import Table
+    from flinkddl.connectors.base import Projection
     from flinkddl.options import ResolvedOptions
     from flinkddl.options.resolved import FormatOptions
 
@@ -76,11 +77,8 @@ def kafka_table(table: Table, config: Settings = NOTHING_SET) -> KafkaTable:
 
     Raises FD845 for another connector's.
     """
-    bag = Bag()
-    options = use_table(table, "sink", None, bag, Use(table.span)) or use_table(table, "source", None, Bag())
-    if options is None or options.value_format is None or not options.of_topics:
-        raise FlinkDdlError.of("FD845", f"'{table.path}' is no table over Kafka topics", table.span)
-    shape = connector(options.connector).projection(table, options)
+    options, shape = table_sides(table)
+    assert options.value_format is not None
     value = decoder(options.value_format, [(f.name, f.type) for f in shape.value])
     key = decoder(options.key_format, [(f.name, f.type) for f in shape.key]) if options.key_format else None
     timed = any(c.kind == "metadata" and (c.metadata_key or c.name) == "timestamp" for c in table.persisted)
@@ -89,6 +87,14 @@ def kafka_table(table: Table, config: Settings = NOTHING_SET) -> KafkaTable:
     properties = _properties(options)
     properties = login(properties, config) | properties
     return KafkaTable(tuple(options["topic"] or ()), properties, upsert, Payloads(key, value), timed)
+
+
+def table_sides(table: Table) -> tuple[ResolvedOptions, Projection]:
+    """Return the options of a kafka or upsert-kafka table, and which columns are its keys and values. Raises FD845."""
+    options = use_table(table, "sink", None, Bag(), Use(table.span)) or use_table(table, "source", None, Bag())
+    if options is None or options.value_format is None or not options.of_topics:
+        raise FlinkDdlError.of("FD845", f"'{table.path}' is no table over Kafka topics", table.span)
+    return options, connector(options.connector).projection(table, options)
 
 
 def _properties(options: ResolvedOptions) -> dict[str, str]:

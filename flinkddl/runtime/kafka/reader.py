@@ -16,18 +16,30 @@ if TYPE_CHECKING:
 
 
 class TopicReader:
-    """Follows topics from their first record. Committed records only; raises FD811 to FD814 like KafkaAdmin."""
+    """Follows topics from their first record, or one at or after a time (epoch milliseconds; None: their end).
 
-    def __init__(self, properties: Mapping[str, str], topics: Sequence[str]) -> None:
+    Committed records only; raises FD811 to FD814 like KafkaAdmin.
+    """
+
+    def __init__(self, properties: Mapping[str, str], topics: Sequence[str], start: int | None = 0) -> None:
         from kafka import KafkaConsumer, TopicPartition
 
         with KafkaAdmin(properties) as admin:
             parts = admin.partitions(topics)
+            begin = admin.offsets_at(topics, start) if start else {}
         self.places = [TopicPartition(t, p) for t, numbers in parts.items() for p in numbers]
         config = python_client_config(properties)
         self._consumer: Any = KafkaConsumer(**config, enable_auto_commit=False, isolation_level="read_committed")
         self._consumer.assign(self.places)
-        self._consumer.seek_to_beginning()
+        if start is None:
+            self._consumer.seek_to_end()
+            for place in self.places:  # the client looks the end up when it is asked: now, not after the next record
+                self._consumer.position(place)
+        elif begin:
+            for place in self.places:
+                self._consumer.seek(place, begin[place.topic][place.partition])
+        else:
+            self._consumer.seek_to_beginning()
 
     def new_records(self) -> Iterator[Any]:
         """Yield the records from where the last call ended up to the end of each partition as it is now."""

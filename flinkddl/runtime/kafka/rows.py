@@ -1,0 +1,188 @@
+"""Rows typed by hand as Kafka records, in a table's formats: for filling topics, never for jobs.
+
+A row is a JSON object with the table's columns; what JSON has no type for is text, as Flink's casts write it.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from datetime import time as Time
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.diagnostics import FlinkDdlError, did_you_mean
+from flinkddl.runtime.kafka.payloads import avro_schema, table_sides
+from flinkddl.sqltypes import DataType, Root
+
+if TYPE_CHECKING:
+    from flinkddl.catalog.model import Table
+    from flinkddl.options.resolved import FormatOptions
+
+Encode = Callable[[Mapping[str, Any]], bytes]
+Fields = Sequence[tuple[str, DataType]]
+AS_THEY_ARE = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
+
+
+@dataclass(frozen=True)
+class Side:
+    """The key or the value of a record: the columns it is made of (in the table, in the message), and its encoder."""
+
+    columns: tuple[tuple[str, str], ...]
+    encode: Encode
+
+    def of(self, row: Mapping[str, Any]) -> bytes:
+        """Return the bytes of a row."""
+        return self.encode({name: row.get(column) for column, name in self.columns})
+
+
+@dataclass(frozen=True)
+class RowWriter:
+    """Turns lines into records. ``value`` is None for the change formats, whose lines are the messages themselves."""
+
+    columns: tuple[str, ...]
+    key: Side | None
+    value: Side | None
+
+    def record(self, line: str, *, delete: bool = False) -> tuple[bytes | None, bytes | None]:
+        """Return key and value of one line; ``delete`` makes a tombstone of it. Raises FD868 for no row."""
+        if self.value is None and not delete:
+            return None, line.encode()
+        row = self._row(line)
+        try:
+            key = self.key.of(row) if self.key is not None else None
+            return key, None if delete or self.value is None else self.value.of(row)
+        except (ValueError, TypeError, ArithmeticError) as error:
+            raise FlinkDdlError.of("FD868", f"{line!r} does not fit the table: {error}") from error
+
+    def _row(self, line: str) -> Mapping[str, Any]:
+        try:
+            row = json.loads(line, parse_float=Decimal)
+        except ValueError as error:
+            help = 'a line is a JSON object with the table\'s columns, such as {"id": 1}'
+            raise FlinkDdlError.of("FD868", f"{line!r} is no row: {error}", help=help) from error
+        if not isinstance(row, dict):
+            raise FlinkDdlError.of("FD868", f"{line!r} is no JSON object", help='write {"column": value}')
+        for name in row:
+            if name not in self.columns:
+                help = did_you_mean(name, self.columns) or f"columns: {', '.join(self.columns)}"
+                raise FlinkDdlError.of("FD868", f"the table has no column '{name}'", help=help)
+        return row
+
+
+def row_writer(table: Table) -> RowWriter:
+    """Return what writes rows of a kafka or upsert-kafka table. Raises FD845 for a format that cannot be typed."""
+    options, shape = table_sides(table)
+
+    def side(role: str, format: FormatOptions | None, fields: Any) -> Side | None:
+        if format is None or not fields or format.name in AS_THEY_ARE:
+            return None
+        made = _encoder(table, role, format, [(f.name, f.type) for f in fields])
+        return Side(tuple((f.column, f.name) for f in fields), made)
+
+    value = side("value", options.value_format, shape.value)
+    return RowWriter(tuple(c.name for c in table.physical), side("key", options.key_format, shape.key), value)
+
+
+def _encoder(table: Table, role: str, format: FormatOptions, fields: Fields) -> Encode:
+    match format.name:
+        case "json":
+            return json_line
+        case "csv":
+            return _csv(fields, format)
+        case "raw":
+            return lambda row: str(next(iter(row.values()))).encode()
+        case "avro":
+            return _avro(avro_schema(fields, legacy=format["timestamp_mapping.legacy"] is not False), fields)
+        case _:
+            message = f"rows of '{table.path}' cannot be typed: the {role} format is '{format.name}'"
+            help = f"write them by SQL: INSERT INTO {table.path.name} VALUES (...)"
+            raise FlinkDdlError.of("FD845", message, table.span, help)
+
+
+def json_line(row: Mapping[str, Any]) -> bytes:
+    """Return a row as compact JSON; numbers keep their digits."""
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":"), default=_number).encode()
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return float(value) if value != value.to_integral_value() else int(value)
+    raise TypeError(f"{value!r} is no JSON")
+
+
+def _csv(fields: Fields, format: FormatOptions) -> Encode:
+    null, quote = format["null-literal"] or "", format["quote-character"] or '"'
+    shape: dict[str, Any] = {"delimiter": format["field-delimiter"] or ",", "lineterminator": "", "quotechar": quote}
+    if format["disable-quote-character"]:
+        shape |= {"quoting": csv.QUOTE_NONE, "quotechar": None, "escapechar": format["escape-character"]}
+
+    def encode(row: Mapping[str, Any]) -> bytes:
+        out = io.StringIO()
+        try:
+            csv.writer(out, **shape).writerow([null if row[n] is None else _text(row[n]) for n, _ in fields])
+        except csv.Error as error:
+            raise ValueError(f"no CSV without quotes: {error}") from error
+        return out.getvalue().encode()
+
+    return encode
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict | list):
+        raise ValueError(f"{value!r} has no form in CSV that can be typed")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _avro(schema: Any, fields: Fields) -> Encode:
+    import fastavro
+
+    parsed, types = fastavro.parse_schema(schema), dict(fields)
+
+    def encode(row: Mapping[str, Any]) -> bytes:
+        out = io.BytesIO()
+        fastavro.schemaless_writer(out, parsed, {name: _typed(v, types[name]) for name, v in row.items()}, strict=True)
+        return out.getvalue()
+
+    return encode
+
+
+def _time(text: str) -> datetime:
+    found = datetime.fromisoformat(text)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+_SCALARS: Mapping[Root, Callable[[Any], Any]] = {
+    Root.DECIMAL: lambda v: Decimal(str(v)),
+    Root.FLOAT: float,
+    Root.DOUBLE: float,
+    Root.DATE: lambda v: date.fromisoformat(v),
+    Root.TIME: lambda v: Time.fromisoformat(v),
+    Root.TIMESTAMP: _time,
+    Root.TIMESTAMP_LTZ: _time,
+    Root.BINARY: lambda v: base64.b64decode(v, validate=True),
+    Root.VARBINARY: lambda v: base64.b64decode(v, validate=True),
+}
+
+
+def _typed(value: Any, t: DataType) -> Any:
+    """Return a JSON value as what fastavro takes for a type."""
+    if value is None:
+        return None
+    match t.root:
+        case Root.ARRAY:
+            return [_typed(v, t.element) for v in value]
+        case Root.MAP:
+            return {k: _typed(v, t.value) for k, v in value.items()}
+        case Root.ROW:
+            return {f.name: _typed(value.get(f.name), f.type) for f in t.fields}
+        case _:
+            try:
+                return _SCALARS.get(t.root, lambda v: v)(value)
+            except InvalidOperation as error:
+                raise ValueError(f"{value!r} is no {t}") from error
