@@ -222,6 +222,7 @@ _STAT = {
     "VARIANCE": "var_samp",
 }
 _REFUSED = "its sketch differs from Flink's"
+RANKING = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
 FUNCTIONS = (
     Aggregate("COUNT", "null*", T.BIGINT, _count, nulls="no", check=_count_fits, empty_is_null=False),
     Aggregate("SUM", "numeric", _sum_type, _sum),

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
 from flinkddl.functions.catalogue import lookup
-from flinkddl.plan.nodes import Field, Filter, Project, Values
+from flinkddl.plan.nodes import Aggregate, Field, Filter, Join, Project, Values
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex, conjunction, size, substitute, substituted_size, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from flinkddl.plan.nodes import Node
-    from flinkddl.sqltypes import DataType
+    from flinkddl.diagnostics import Span
+    from flinkddl.plan.nodes import JoinKind, Node
+    from flinkddl.plan.rex import AggCall
 
 TRUE = Literal(T.BOOLEAN.not_null(), True)
 
@@ -81,7 +82,7 @@ def keep(node: Node, indices: Iterable[int]) -> Node:
     return project(node, [ref(node, i) for i in indices], [node.fields[i].name for i in indices])
 
 
-def append(node: Node, exprs: Sequence[Rex], names: Sequence[str] | None = None) -> tuple[Node, tuple[int, ...]]:
+def append(node: Node, exprs: Sequence[Rex]) -> tuple[Node, tuple[int, ...]]:
     """Return the node with extra fields at the end for the expressions, and the index of each.
 
     Expressions that are fields already are not repeated.
@@ -100,8 +101,35 @@ def append(node: Node, exprs: Sequence[Rex], names: Sequence[str] | None = None)
     if not extra:
         return node, tuple(places)
     labels = [f.name for f in node.fields] + [f"$f{width + i}" for i in range(len(extra))]
-    del names
     return project(node, [*refs(node), *extra], labels), tuple(places)
+
+
+def aggregate(
+    node: Node,
+    keys: Iterable[int],
+    calls: Sequence[AggCall] = (),
+    names: Sequence[str] = (),
+    span: Span | None = None,
+) -> Aggregate:
+    """Return a GROUP BY: the key fields, then one for each call, called ``EXPR$n`` by their places unless named."""
+    keys = tuple(keys)
+    names = names or [f"EXPR${i}" for i in range(len(keys), len(keys) + len(calls))]
+    results = (Field(n, c.type) for n, c in zip(names, calls, strict=True))
+    fields = (*(node.fields[k] for k in keys), *results)
+    return Aggregate(input=node, keys=keys, aggs=tuple(calls), fields=fields, span=span)
+
+
+def distinct(node: Node) -> Aggregate:
+    """Return each row once."""
+    return aggregate(node, range(len(node.fields)))
+
+
+def join(left: Node, right: Node, kind: JoinKind, condition: Rex, span: Span | None = None) -> Join:
+    """Return a regular join with the output types of its kind; keys are found later."""
+    lefts = [Field(f.name, f.type.with_nullable(f.type.nullable or kind in ("right", "full"))) for f in left.fields]
+    rights = [Field(f.name, f.type.with_nullable(f.type.nullable or kind in ("left", "full"))) for f in right.fields]
+    fields = tuple(lefts) if kind in ("semi", "anti") else (*lefts, *rights)
+    return Join(left=left, right=right, kind=kind, condition=condition, keys=(), fields=fields, span=span)
 
 
 def where(node: Node, condition: Rex) -> Node:
@@ -116,11 +144,6 @@ def all_of(parts: Iterable[Rex]) -> Rex:
     kept = tuple(p for p in parts if not (isinstance(p, Literal) and p.value is True))
     never = next((p for p in kept if isinstance(p, Literal) and not p.value), None)
     return conjunction(kept) if never is None else never
-
-
-def call(function: str, type_: DataType, *args: Rex) -> Call:
-    """Return an operator call."""
-    return Call(type_, function, args)
 
 
 def equal(left: Rex, right: Rex) -> Rex:
@@ -141,16 +164,6 @@ def is_not_null(value: Rex) -> Rex:
 def negate(value: Rex) -> Rex:
     """Return ``NOT value``."""
     return Call(value.type, "NOT", (value,))
-
-
-def cast(value: Rex, type_: DataType) -> Rex:
-    """Return a cast to a type, or the value itself when only nullability or the time attribute differs."""
-    plain = value.type.as_attribute(None).with_nullable(True)
-    if plain == type_.as_attribute(None).with_nullable(True):
-        return value
-    if isinstance(value, Literal) and value.value is None:
-        return replace(value, type=type_.with_nullable(True))
-    return Call(type_.with_nullable(value.type.nullable), "CAST", (value,))
 
 
 def unique(names: Sequence[str]) -> tuple[str, ...]:

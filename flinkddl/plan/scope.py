@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from flinkddl.catalog.settings import NOTHING_SET, Settings
+from flinkddl.plan.rex import AggCall
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlglot import exp
 
     from flinkddl.catalog.model import Function
@@ -69,3 +72,11 @@ class AggregateUse:
     ignore_nulls: bool | None = None
     options: tuple[tuple[str, Any], ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    def call(self, place: Callable[[Rex], int]) -> AggCall:
+        """Return the call over input columns; ``place`` says where the value of an expression is."""
+        args = tuple(place(a) for a in self.args)
+        filter_ = None if self.filter is None else place(self.filter)
+        return AggCall(
+            self.function, args, self.type, self.distinct, filter_, self.ignore_nulls, self.options, self.span
+        )

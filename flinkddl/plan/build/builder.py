@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.plan import make
+from flinkddl.plan.build import from_, joins, query, select, setops, special  # noqa: F401 - their rules
+from flinkddl.plan.build.base import Builder
 from flinkddl.plan.build.insert import build_insert
 from flinkddl.plan.nodes import Sink
 from flinkddl.plan.rewrite.prune import prune
 from flinkddl.plan.rewrite.pushdown import push
-from flinkddl.plan.build.query import build_query
 from flinkddl.plan.rewrite.recognise import recognise
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Planned:
 
 def plan_query(tree: exp.Expression, context: Context) -> Planned:
     """Plan a query whose rows are shown or collected. Raises FlinkDdlError with the first mistake found."""
-    node = build_query(tree, context)
+    node = Builder(context).query(tree)
     _check_size(node, tree, context)
     node = make.rename(node, make.unique([f.name for f in node.fields]))
     finished = finish(node, context)
@@ -42,7 +43,7 @@ def plan_query(tree: exp.Expression, context: Context) -> Planned:
 
 def plan_insert(statement: Insert, context: Context) -> Sink:
     """Plan an INSERT. Raises FlinkDdlError with the first mistake found."""
-    built = build_insert(statement, context)
+    built = build_insert(Builder(context), statement)
     _check_size(built, statement, context)
     sink = finish(built, context)
     assert isinstance(sink, Sink)

@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Any
 from flinkddl import sqltypes as T
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan import make
-from flinkddl.plan.nodes import Aggregate, Field, Filter, Join, Node, Over, Project, Rank, Sort, Unnest
+from flinkddl.plan.attributes import refreshed
 from flinkddl.plan.build.placeholders import has, walk_all
-from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, OuterRef, Rex, conjuncts, transform
+from flinkddl.plan.nodes import Aggregate, Filter, Join, Node, Over, Project, Rank, Sort, Unnest
+from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, OuterRef, Rex, conjuncts, shift, transform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from flinkddl.diagnostics import Span
-    from flinkddl.plan.context import Context
+
+Pulled = tuple[Node, tuple[Rex, ...]]
+COUNTS = (AggCall("COUNT", (), T.BIGINT.not_null()), AggCall("COUNT", (0,), T.BIGINT.not_null()))
+"""How many rows there are, and how many with a value in the first column."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +60,9 @@ def correlated(node: Node) -> bool:
     return any(has(r, OuterRef) for r in expressions_of(node)) or any(correlated(i) for i in node.inputs)
 
 
-def pull(plan: Node, context: Context, span: Span | None) -> Free:
+def pull(plan: Node, span: Span | None) -> Free:
     """Return the plan without outer references. Its leading fields are the plan's own."""
-    del context
-    node, conditions = _pull(plan, span)
-    return Free(node, conditions)
+    return Free(*_pull(plan, span))
 
 
 def loosened(node: Node) -> Node:
@@ -94,7 +96,7 @@ def over_join(free: Free, outer: Node) -> Rex:
 # ---- pulling -----------------------------------------------------------------------------------------------------
 
 
-def _pull(node: Node, span: Span | None) -> tuple[Node, tuple[Rex, ...]]:
+def _pull(node: Node, span: Span | None) -> Pulled:
     if not correlated(node):
         return node, ()
     rule = _RULES.get(type(node))
@@ -112,20 +114,25 @@ def _refused(span: Span | None, what: str) -> FlinkDdlError:
     )
 
 
-def _filter(node: Filter, span: Span | None) -> tuple[Node, tuple[Rex, ...]]:
+def _filter(node: Filter, span: Span | None) -> Pulled:
     below, pulled = _pull(node.input, span)
     parts = conjuncts(node.condition)
     mine = tuple(p for p in parts if has(p, OuterRef))
     return make.where(below, make.all_of(p for p in parts if not has(p, OuterRef))), (*pulled, *mine)
 
 
-def _project(node: Project, span: Span | None) -> tuple[Node, tuple[Rex, ...]]:
+def _project(node: Project, span: Span | None) -> Pulled:
     if any(has(e, OuterRef) for e in node.exprs):
         raise _refused(span, "above an expression that uses the outer query")
     below, pulled = _pull(node.input, span)
-    exprs, names = list(node.exprs), [f.name for f in node.fields]
-    conditions = tuple(_carry(c, exprs, names, below) for c in pulled)
-    return make.project(below, exprs, names), conditions
+    return _leading(below, node.exprs, node, pulled)
+
+
+def _leading(below: Node, exprs: Iterable[Rex], plan: Node, conditions: Iterable[Rex]) -> Pulled:
+    """Bring the values of the plan's own fields to the front, behind them the columns that conditions need."""
+    exprs, names = list(exprs), [f.name for f in plan.fields]
+    carried = tuple(_carry(c, exprs, names, below) for c in conditions)
+    return make.project(below, exprs, names), carried
 
 
 def _carry(condition: Rex, exprs: list[Rex], names: list[str], below: Node) -> Rex:
@@ -166,7 +173,7 @@ def _tied(node: Node, indices: Sequence[int], outers: Sequence[Rex]) -> tuple[Re
     return tuple(make.equal(make.ref(node, i), o) for i, o in zip(indices, outers, strict=True))
 
 
-def _aggregate(node: Aggregate, span: Span | None) -> tuple[Node, tuple[Rex, ...]]:
+def _aggregate(node: Aggregate, span: Span | None) -> Pulled:
     below, pulled = _pull(node.input, span)
     below, keys, outers = _keyed(below, pulled, span, "through an aggregate unless it is an equality")
     extra = list(dict.fromkeys(k for k in keys if k not in node.keys))
@@ -185,7 +192,7 @@ def _aggregate(node: Aggregate, span: Span | None) -> tuple[Node, tuple[Rex, ...
     return out, _tied(out, [where[k] for k in keys], outers)
 
 
-def _sort(node: Sort, span: Span | None) -> tuple[Node, tuple[Rex, ...]]:
+def _sort(node: Sort, span: Span | None) -> Pulled:
     below, pulled = _pull(node.input, span)
     if node.fetch is None and not node.offset:
         return below, pulled
@@ -205,7 +212,7 @@ def _sort(node: Sort, span: Span | None) -> tuple[Node, tuple[Rex, ...]]:
     return ranked, _tied(ranked, keys, outers)
 
 
-def _over(node: Over, span: Span | None) -> tuple[Node, tuple[Rex, ...]]:
+def _over(node: Over, span: Span | None) -> Pulled:
     below, pulled = _pull(node.input, span)
     width = len(node.input.fields)
     below, keys, outers = _keyed(below, pulled, span, "through a window function unless it is an equality")
@@ -219,69 +226,40 @@ def _over(node: Over, span: Span | None) -> tuple[Node, tuple[Rex, ...]]:
     return kept, _tied(kept, [moved[k] for k in keys], outers)
 
 
-def _join(node: Join, span: Span | None) -> tuple[Node, tuple[Rex, ...]]:
+def _join(node: Join, span: Span | None) -> Pulled:
     left, lefts = _pull(node.left, span)
     right, rights = _pull(node.right, span)
     parts = conjuncts(node.condition)
     mine = tuple(p for p in parts if has(p, OuterRef))
-    if (
-        (rights and node.kind != "inner")
-        or (lefts and node.kind in ("right", "full"))
-        or (mine and node.kind != "inner")
-    ):
+    if (node.kind != "inner" and (rights or mine)) or (lefts and node.kind in ("right", "full")):
         raise _refused(span, "through an outer, semi or anti join")
-    lw, rw, grown = len(node.left.fields), len(node.right.fields), len(left.fields)
+    width, grown = len(node.left.fields), len(left.fields)
 
     def moved(r: Rex) -> Rex | None:
-        return replace(r, index=r.index + grown - lw) if isinstance(r, InputRef) and r.index >= lw else None
+        return replace(r, index=r.index + grown - width) if isinstance(r, InputRef) and r.index >= width else None
 
     condition = make.all_of(transform(p, moved) for p in parts if not has(p, OuterRef))
-    one_sided = node.kind in ("semi", "anti")
-    out_fields = left.fields if one_sided else (*left.fields, *right.fields)
-    nulls = node.fields
-    typed = list(out_fields)
-    for i in range(lw):
-        typed[i] = nulls[i]
-    if not one_sided:
-        for i in range(rw):
-            typed[grown + i] = nulls[lw + i]
-    out = replace(node, left=left, right=right, condition=condition, fields=tuple(typed))
-    pulled = (
-        *lefts,
-        *(
-            transform(c, lambda r: replace(r, index=r.index + grown) if isinstance(r, InputRef) else None)
-            for c in rights
-        ),
-        *(transform(c, moved) for c in mine),
-    )
-    exprs: list[Rex] = [make.ref(out, i) for i in range(lw)]
-    if not one_sided:
-        exprs += [make.ref(out, grown + i) for i in range(rw)]
-    names = [f.name for f in node.fields]
-    conditions = tuple(_carry(_typed(c, out), exprs, names, out) for c in pulled)
-    return make.project(out, exprs, names), conditions
+    own = node.fields[width:]  # none of a semi or anti join
+    extra = () if node.kind in ("semi", "anti") else right.fields[len(own) :]
+    typed = (*node.fields[:width], *left.fields[width:], *own, *extra)
+    out = replace(node, left=left, right=right, condition=condition, fields=typed)
+    pulled = (*lefts, *(shift(c, grown) for c in rights), *(transform(c, moved) for c in mine))
+    places = (*range(width), *range(grown, grown + len(own)))
+    return _leading(out, [make.ref(out, i) for i in places], node, [refreshed(c, out) for c in pulled])
 
 
-def _typed(condition: Rex, node: Node) -> Rex:
-    return transform(
-        condition, lambda r: replace(r, type=node.fields[r.index].type) if isinstance(r, InputRef) else None
-    )
-
-
-def _unnest(node: Unnest, span: Span | None) -> tuple[Node, tuple[Rex, ...]]:
+def _unnest(node: Unnest, span: Span | None) -> Pulled:
     if has(node.collection, OuterRef) or (node.condition is not None and has(node.condition, OuterRef)):
         raise _refused(span, "above UNNEST of an outer column")
     below, pulled = _pull(node.input, span)
     width, grown = len(node.input.fields), len(below.fields)
     elements = node.fields[width:]
     out = replace(node, input=below, fields=(*below.fields, *elements))
-    exprs: list[Rex] = [make.ref(out, i) for i in [*range(width), *range(grown, grown + len(elements))]]
-    names = [f.name for f in node.fields]
-    conditions = tuple(_carry(c, exprs, names, out) for c in pulled)
-    return make.project(out, exprs, names), conditions
+    places = (*range(width), *range(grown, grown + len(elements)))
+    return _leading(out, [make.ref(out, i) for i in places], node, pulled)
 
 
-_RULES: dict[type[Node], Callable[[Any, Span | None], tuple[Node, tuple[Rex, ...]]]] = {
+_RULES: dict[type[Node], Callable[[Any, Span | None], Pulled]] = {
     Filter: _filter,
     Project: _project,
     Aggregate: _aggregate,
@@ -295,25 +273,28 @@ _RULES: dict[type[Node], Callable[[Any, Span | None], tuple[Node, tuple[Rex, ...
 # ---- shapes for values -------------------------------------------------------------------------------------------
 
 
-def scalar(plan: Node, context: Context, span: Span | None) -> Free:
+def _by_keys(plan: Node, span: Span | None, what: str) -> tuple[Node, list[int], list[Rex]]:
+    free = pull(plan, span)
+    return _keyed(free.node, free.conditions, span, f"out of {what} unless it is an equality")
+
+
+def _grouped(keyed: tuple[Node, list[int], list[Rex]], calls: Sequence[AggCall], names: Sequence[str]) -> Free:
+    """Aggregate per correlated key; the value asked for is the first call's."""
+    node, keys, outers = keyed
+    distinct = tuple(dict.fromkeys(keys))
+    out = make.aggregate(node, distinct, calls, names, calls[0].span)
+    return Free(out, _tied(out, [distinct.index(k) for k in keys], outers), len(distinct))
+
+
+def scalar(plan: Node, span: Span | None) -> Free:
     """Return a plan with at most one row per outer row; its value is the plan's only column."""
-    free = pull(plan, context, span)
     found = _global_aggregate(plan)
     if found is not None:
-        empty = _empty_value(plan, found) if free.conditions else None
-        return replace(free, value=0, empty=empty)
-    node, keys, outers = _keyed(free.node, free.conditions, span, "out of a scalar subquery unless it is an equality")
+        free = pull(plan, span)
+        return replace(free, empty=_empty_value(plan, found) if free.conditions else None)
     type_ = plan.fields[0].type.with_nullable(True).as_attribute(None)
     single = AggCall("SINGLE_VALUE", (0,), type_, span=span)
-    distinct = tuple(dict.fromkeys(keys))
-    out = Aggregate(
-        input=node,
-        keys=distinct,
-        aggs=(single,),
-        span=span,
-        fields=(*(node.fields[k] for k in distinct), Field(plan.fields[0].name, type_)),
-    )
-    return Free(out, _tied(out, [distinct.index(k) for k in keys], outers), len(distinct))
+    return _grouped(_by_keys(plan, span, "a scalar subquery"), [single], [plan.fields[0].name])
 
 
 def _global_aggregate(plan: Node) -> Aggregate | None:
@@ -339,13 +320,12 @@ def _empty_value(plan: Node, aggregate: Aggregate) -> Rex | None:
     return transform(expr, lambda r: Literal(r.type, 0) if isinstance(r, InputRef) else None)
 
 
-def distinct_keys(plan: Node, values: tuple[int, ...], context: Context, span: Span | None) -> Free:
+def distinct_keys(plan: Node, values: tuple[int, ...], span: Span | None) -> Free:
     """Return the distinct values (fields of the plan) per correlated key, and behind them a TRUE as marker."""
-    free = pull(plan, context, span)
-    node, keys, outers = _keyed(free.node, free.conditions, span, "out of this subquery unless it is an equality")
+    node, keys, outers = _by_keys(plan, span, "this subquery")
     wanted = list(dict.fromkeys((*values, *keys)))
     kept = make.keep(node, wanted)
-    one = Aggregate(input=kept, keys=tuple(range(len(wanted))), fields=kept.fields) if wanted else any_row(kept)
+    one = make.distinct(kept) if wanted else any_row(kept)
     names = [*(f.name for f in kept.fields), "$in"]
     mark = Literal(T.BOOLEAN.not_null(), True)
     marked = make.project(one, [*(make.ref(one, i) for i in range(len(wanted))), mark], names)
@@ -354,23 +334,11 @@ def distinct_keys(plan: Node, values: tuple[int, ...], context: Context, span: S
 
 def any_row(node: Node) -> Node:
     """Return one row while the node has any: its count, kept while it is positive. State is one number."""
-    big = T.BIGINT.not_null()
-    counted = Aggregate(input=node, keys=(), aggs=(AggCall("COUNT", (), big),), fields=(Field("$c", big),))
-    test = Call(T.BOOLEAN.not_null(), ">", (make.ref(counted, 0), Literal(big, 0)))
+    counted = make.aggregate(node, (), COUNTS[:1], ["$c"])
+    test = Call(T.BOOLEAN.not_null(), ">", (make.ref(counted, 0), Literal(T.BIGINT.not_null(), 0)))
     return make.where(counted, test)
 
 
-def counts(plan: Node, context: Context, span: Span | None) -> Free:
+def counts(plan: Node, span: Span | None) -> Free:
     """Return per correlated key how many rows there are, and how many with a value in the first column."""
-    free = pull(plan, context, span)
-    node, keys, outers = _keyed(free.node, free.conditions, span, "out of this subquery unless it is an equality")
-    distinct = tuple(dict.fromkeys(keys))
-    big = T.BIGINT.not_null()
-    calls = (AggCall("COUNT", (), big), AggCall("COUNT", (0,), big))
-    out = Aggregate(
-        input=node,
-        keys=distinct,
-        aggs=calls,
-        fields=(*(node.fields[k] for k in distinct), Field("$c", big), Field("$d", big)),
-    )
-    return Free(out, _tied(out, [distinct.index(k) for k in keys], outers), len(distinct))
+    return _grouped(_by_keys(plan, span, "this subquery"), COUNTS, ("$c", "$d"))

@@ -15,9 +15,7 @@ from sqlglot import exp
 from flinkddl import sqltypes as T
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan import make
-from flinkddl.plan.expressions import resolve as expressions
 from flinkddl.plan.build import subqueries
-from flinkddl.plan.nodes import Aggregate, Expand, Field, Window, WindowAggregate
 from flinkddl.plan.build.placeholders import (
     AggRef,
     GroupingRef,
@@ -25,17 +23,16 @@ from flinkddl.plan.build.placeholders import (
     SubqueryRef,
     WindowPropertyRef,
     rewrite,
-    walk_all,
 )
+from flinkddl.plan.nodes import Expand, Field, Window, WindowAggregate
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, OuterRef, Rex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from flinkddl.plan.build.names import NameScope
+    from flinkddl.plan.build.base import NameScope
+    from flinkddl.plan.build.placeholders import Parts
     from flinkddl.plan.nodes import Node
-    from flinkddl.plan.scope import AggregateUse
-    from flinkddl.plan.build.select import Parts
 
 _SET = Field("$e", T.BIGINT.not_null())
 _PROPERTY_NAMES = {"start": "window_start", "end": "window_end", "time": "rowtime", "proctime": "proctime"}
@@ -58,17 +55,12 @@ class Keys:
 def group(node: Node, tree: exp.Expression | None, parts: Parts, scope: NameScope) -> Node:
     """Aggregate ``node`` and rewrite ``parts`` over the result."""
     keys = _keys(tree, scope)
-    uses: list[AggregateUse] = []
-    for rex in parts.all():
-        for r in walk_all(rex):
-            if isinstance(r, AggRef) and r.use not in uses:
-                uses.append(r.use)
-    node, key_places, calls = _inputs(node, keys, uses, scope)
+    node, calls = _inputs(node, keys, parts)
     if keys.window is not None:
-        return _window_aggregate(node, keys, key_places, calls, parts)
+        return _windowed(node, keys, keys.window, calls, parts)
     if keys.simple or not any(keys.sets):
-        return _aggregate(node, keys, key_places, calls, uses, parts)
-    return _expanded(node, keys, key_places, calls, uses, parts)
+        return _aggregate(node, keys, calls, parts)
+    return _expanded(node, keys, calls, parts)
 
 
 def has_keys(tree: exp.Expression | None) -> bool:
@@ -136,7 +128,7 @@ def _distinct(sets: Iterable[Iterable[tuple[int, ...]]]) -> list[tuple[int, ...]
 
 def _one(node: exp.Expression, scope: NameScope, exprs: list[Rex]) -> tuple[int, ...]:
     items = node.expressions if isinstance(node, exp.Tuple) else [node]
-    return tuple(_position(expressions.resolve_expression(i, scope), exprs) for i in items)
+    return tuple(_position(scope.value(i), exprs) for i in items)
 
 
 def _position(rex: Rex, exprs: list[Rex]) -> int:
@@ -148,9 +140,7 @@ def _position(rex: Rex, exprs: list[Rex]) -> int:
 # ---- the projection below ----------------------------------------------------------------------------------------
 
 
-def _inputs(
-    node: Node, keys: Keys, uses: list[AggregateUse], scope: NameScope
-) -> tuple[Node, tuple[int, ...], list[AggCall]]:
+def _inputs(node: Node, keys: Keys, parts: Parts) -> tuple[Node, list[AggCall]]:
     """Project keys and arguments below the aggregate. Under grouping sets, arguments get columns of their own."""
     exprs: list[Rex] = list(keys.exprs)
     fixed = 0 if keys.simple else len(exprs)
@@ -165,72 +155,45 @@ def _inputs(
         exprs.append(rex)
         return len(exprs) - 1
 
-    calls = []
-    for use in uses:
-        args = tuple(place(a) for a in use.args)
-        filter_ = None if use.filter is None else place(use.filter)
-        calls.append(
-            AggCall(use.function, args, use.type, use.distinct, filter_, use.ignore_nulls, use.options, use.span)
-        )
-    node, values = subqueries.attach(node, exprs, scope.context)
+    calls = [ref.use.call(place) for ref in parts.found(AggRef)]
+    node, values = subqueries.attach(node, exprs)
     names = [node.fields[e.index].name if isinstance(e, InputRef) else f"$f{i}" for i, e in enumerate(values)]
-    return make.project(node, values, names), tuple(range(len(keys.exprs))), calls
+    return make.project(node, values, names), calls
 
 
-def _fields(node: Node, places: tuple[int, ...], calls: list[AggCall]) -> tuple[Field, ...]:
-    keys = tuple(node.fields[i] for i in places)
-    return (*keys, *(Field(f"EXPR${len(places) + i}", c.type) for i, c in enumerate(calls)))
-
-
-def _aggregate(
-    node: Node, keys: Keys, places: tuple[int, ...], calls: list[AggCall], uses: list[AggregateUse], parts: Parts
-) -> Node:
-    span = calls[0].span if calls else None
-    out = Aggregate(input=node, keys=places, aggs=tuple(calls), fields=_fields(node, places, calls), span=span)
+def _aggregate(node: Node, keys: Keys, calls: list[AggCall], parts: Parts) -> Node:
+    out = make.aggregate(node, range(len(keys.exprs)), calls, span=calls[0].span if calls else None)
     if keys.simple:
-        _map(parts, keys.exprs, uses, [f.type for f in out.fields], {})
+        _map(parts, keys, out, _groupings(parts, keys, (0,), make.TRUE))
         return out
     # several sets without a key: one total, which stands there even without rows, given out once a set
     ids = tuple(_group_ids(keys))
     copies = Expand(input=out, keys=(), sets=keys.sets, masks=ids, fields=(*out.fields, _SET))
-    values = _groupings(parts, keys, ids, InputRef(_SET.type, len(out.fields)))
-    _map(parts, keys.exprs, uses, [f.type for f in out.fields], values)
+    _map(parts, keys, out, _groupings(parts, keys, ids, InputRef(_SET.type, len(out.fields))))
     return copies
 
 
-def _expanded(
-    node: Node, keys: Keys, places: tuple[int, ...], calls: list[AggCall], uses: list[AggregateUse], parts: Parts
-) -> Node:
+def _expanded(node: Node, keys: Keys, calls: list[AggCall], parts: Parts) -> Node:
     """Aggregate over one copy of each row per grouping set; ``$e`` tells the sets apart, equal ones by GROUP_ID."""
-    count = len(places)
+    count, width = len(keys.exprs), len(node.fields)
+    places = tuple(range(count))
     always = {i for i in places if all(i in s for s in keys.sets)}
-    fields = [
+    fields = (
         Field(f.name, f.type.with_nullable(f.type.nullable or (i < count and i not in always)))
         for i, f in enumerate(node.fields)
-    ]
-    width = len(fields)
-    ids = _group_ids(keys)
+    )
     masks = tuple(
         (id_ << count) + sum(1 << (count - 1 - i) for i in places if i not in s)
-        for s, id_ in zip(keys.sets, ids, strict=True)
+        for s, id_ in zip(keys.sets, _group_ids(keys), strict=True)
     )
-    expand = Expand(
-        input=node,
-        keys=places,
-        sets=keys.sets,
-        masks=masks,
-        fields=(*fields, _SET),
-    )
-    with_id = (*places, width)
-    out = Aggregate(input=expand, keys=with_id, aggs=tuple(calls), fields=_fields(expand, with_id, calls))
-    groupings = _groupings(parts, keys, masks, InputRef(_SET.type, count))
-    _map(parts, keys.exprs, uses, [f.type for f in out.fields], groupings, extra=1)
+    expand = Expand(input=node, keys=places, sets=keys.sets, masks=masks, fields=(*fields, _SET))
+    out = make.aggregate(expand, (*places, width), calls)
+    _map(parts, keys, out, _groupings(parts, keys, masks, InputRef(_SET.type, count)), first=count + 1)
     return out
 
 
-def _groupings(parts: Parts, keys: Keys, masks: tuple[int, ...], mask: Rex) -> dict[GroupingRef, Rex]:
-    refs = (r for rex in parts.all() for r in walk_all(rex) if isinstance(r, GroupingRef))
-    return {r: _grouping_value(r, keys, masks, mask) for r in refs}
+def _groupings(parts: Parts, keys: Keys, masks: tuple[int, ...], mask: Rex) -> dict[Rex, Rex]:
+    return {r: _grouping_value(r, keys, masks, mask) for r in parts.found(GroupingRef)}
 
 
 def _group_ids(keys: Keys) -> list[int]:
@@ -260,14 +223,8 @@ def _key_of(arg: Rex, keys: Keys, ref: GroupingRef) -> int:
     return keys.exprs.index(arg)
 
 
-def _window_aggregate(node: Node, keys: Keys, places: tuple[int, ...], calls: list[AggCall], parts: Parts) -> Node:
-    window = keys.window
-    assert window is not None
-    asked: list[WindowPropertyRef] = []
-    for rex in parts.all():
-        for r in walk_all(rex):
-            if isinstance(r, WindowPropertyRef) and r not in asked:
-                asked.append(r)
+def _windowed(node: Node, keys: Keys, window: GroupWindowRef, calls: list[AggCall], parts: Parts) -> Node:
+    asked = parts.found(WindowPropertyRef)
     for a in asked:
         if a.window != window:
             raise FlinkDdlError.of(
@@ -276,80 +233,69 @@ def _window_aggregate(node: Node, keys: Keys, places: tuple[int, ...], calls: li
                 a.span,
                 "write exactly the same time column and intervals in both",
             )
-    first = len(places) + len(calls)
-    properties = tuple(dict.fromkeys(a.property for a in asked))
     types = {a.property: a.type for a in asked}
-    hop = window.kind == "HOP"
-    definition = Window(
-        kind=window.kind,  # type: ignore[arg-type]  # one of the three literals
-        time=len(places),
-        size_ms=window.sizes[1] if hop else window.sizes[0],
-        slide_ms=window.sizes[0] if hop else None,
-        offset_ms=window.sizes[2 if hop else 1] if len(window.sizes) > (2 if hop else 1) else 0,
-        proctime=window.time.type.time_attribute == "PROCTIME",
-    )
-    fields = (*_fields(node, places, calls), *(Field(_PROPERTY_NAMES[p], types[p]) for p in properties))
-    values: dict[Rex, Rex] = {
-        a: InputRef(types[a.property], first + properties.index(a.property), a.span) for a in asked
-    }
-    uses = [r.use for rex in parts.all() for r in walk_all(rex) if isinstance(r, AggRef)]
-    uses = list(dict.fromkeys(uses))
-    _map(parts, keys.exprs, uses, [f.type for f in fields], values)
-    return WindowAggregate(
+    below = make.aggregate(node, range(len(keys.exprs)), calls)
+    out = WindowAggregate(
         input=node,
-        window=definition,
-        keys=places,
-        aggs=tuple(calls),
-        properties=properties,
+        window=_definition(window, len(keys.exprs)),
+        keys=below.keys,
+        aggs=below.aggs,
+        properties=tuple(types),
         legacy=True,
-        fields=fields,
+        fields=(*below.fields, *(Field(_PROPERTY_NAMES[p], t) for p, t in types.items())),
         span=window.span,
+    )
+    values = _groupings(parts, keys, (0,), make.TRUE)
+    first = len(below.fields)
+    values |= {a: InputRef(types[a.property], first + out.properties.index(a.property), a.span) for a in asked}
+    _map(parts, keys, out, values)
+    return out
+
+
+def _definition(window: GroupWindowRef, time: int) -> Window:
+    """Return a group window over the time column at field ``time``. HOP is written (slide, size)."""
+    count = 2 if window.kind == "HOP" else 1
+    *slide, size = window.sizes[:count]
+    return Window(
+        kind=window.kind,  # type: ignore[arg-type]  # one of the three literals
+        time=time,
+        size_ms=size,
+        slide_ms=slide[0] if slide else None,
+        offset_ms=sum(window.sizes[count:]),
+        proctime=window.time.type.time_attribute == "PROCTIME",
     )
 
 
 # ---- above the aggregate -----------------------------------------------------------------------------------------
 
 
-def _map(
-    parts: Parts,
-    keys: tuple[Rex, ...],
-    uses: list[AggregateUse],
-    types: list[T.DataType],
-    values: dict[GroupingRef, Rex] | dict[Rex, Rex],
-    extra: int = 0,
-) -> None:
-    """Rewrite all expressions of ``parts`` over the aggregate's output."""
-    first = len(keys) + extra
+def _map(parts: Parts, keys: Keys, out: Node, values: dict[Rex, Rex], first: int | None = None) -> None:
+    """Rewrite all expressions of ``parts`` over the aggregate's output; ``first`` is the field of its first call."""
+    uses = [ref.use for ref in parts.found(AggRef)]
+    start = len(keys.exprs) if first is None else first
 
     def change(rex: Rex) -> Rex | None:
-        if rex in keys:
-            i = keys.index(rex)
-            return InputRef(types[i], i, getattr(rex, "span", None))
+        if rex in keys.exprs:
+            i = keys.exprs.index(rex)
+            return InputRef(out.fields[i].type, i, getattr(rex, "span", None))
         if isinstance(rex, AggRef):
-            i = first + uses.index(rex.use)
-            return InputRef(types[i], i, rex.use.span)
+            i = start + uses.index(rex.use)
+            return InputRef(out.fields[i].type, i, rex.use.span)
         if isinstance(rex, SubqueryRef):
-            return replace(
-                rex,
-                operands=tuple(rewrite(o, change) for o in rex.operands),
-                plan=subqueries.map_outer(rex.plan, _outer),
-            )
-        if rex in values:
-            return values[rex]  # type: ignore[index]  # the keys are Rex values
-        if isinstance(rex, GroupingRef):
-            _key = rex.args[0] if rex.args else None
-            if _key is None or _key in keys:
-                return Literal(rex.type, 0)
+            operands = tuple(rewrite(o, change) for o in rex.operands)
+            return replace(rex, operands=operands, plan=subqueries.map_outer(rex.plan, outwards))
+        if isinstance(rex, GroupingRef | WindowPropertyRef) and rex in values:
+            return values[rex]
         if isinstance(rex, InputRef | GroupWindowRef | WindowPropertyRef):
             raise _not_grouped(rex)
         return None
 
-    def _outer(ref: OuterRef) -> Rex:
+    def outwards(ref: OuterRef) -> Rex:
         inner = change(InputRef(ref.type, ref.index, ref.span))
         assert isinstance(inner, InputRef)
         return replace(ref, index=inner.index)
 
-    parts.map(lambda rex: rewrite(rex, change))
+    parts.rewrite(change)
 
 
 def _not_grouped(rex: Rex) -> FlinkDdlError:

@@ -13,8 +13,8 @@ from flinkddl.plan.nodes import Aggregate, Filter, Join, Project
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from flinkddl.plan.context import Context
     from flinkddl.plan.build.names import Relation
+    from flinkddl.plan.context import Context
     from flinkddl.plan.nodes import Node
 
 _NAMING = frozenset({"BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE", "NEST_LOOP", "MULTI_JOIN"})
@@ -38,7 +38,7 @@ def apply_hints(tree: exp.Select, relation: Relation, context: Context) -> Relat
         elif name in _NAMING:
             for o in h.expressions:
                 _table(o, known, name, context)
-    return relation.on(_with_ttl(relation.node, relation, ttl)) if ttl else relation
+    return relation.over(_with_ttl(relation.node, relation, ttl)) if ttl else relation
 
 
 def _aliases(relation: Relation) -> list[str]:

@@ -1,16 +1,16 @@
 """Expressions that live only while a SELECT is built: calls whose value another node will deliver.
 
-``plan/build/select.py`` resolves every expression of a SELECT over its FROM first. An aggregate, an OVER window, a subquery
-or a group window function then stands in the expression as one of these, until the node that computes it exists and
-the placeholder becomes an ``InputRef``. None of them is left in a finished plan.
+``plan/build/select.py`` resolves every expression of a SELECT over its FROM first. An aggregate, an OVER window, a
+subquery or a group window function then stands in the expression as one of these, until the node that computes it
+exists and the placeholder becomes an ``InputRef``. None of them is left in a finished plan.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from flinkddl.plan.rex import Call, InputRef, Rex, walk
+from flinkddl.plan.rex import Call, Rex, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from flinkddl.plan.nodes import Node
     from flinkddl.plan.scope import AggregateUse
 
+P = TypeVar("P", bound=Rex)
+Ordered = tuple[Rex, bool, bool]
+"""One ORDER BY item: the value, whether it descends, whether NULLs come first."""
 SubqueryKind = Literal["scalar", "in", "exists", "some", "all"]
 
 
@@ -34,7 +37,7 @@ class WindowSpec:
     """A resolved OVER clause. ``frame`` is None where none was written, else (rows, preceding, following)."""
 
     partition: tuple[Rex, ...]
-    order: tuple[tuple[Rex, bool, bool], ...]
+    order: tuple[Ordered, ...]
     rows: bool = False
     preceding: Any = None
     following: Any = 0
@@ -112,8 +115,6 @@ def walk_all(rex: Rex) -> Iterator[Rex]:
 
 def rewrite(rex: Rex, change: Callable[[Rex], Rex | None]) -> Rex:
     """Like ``rex.transform``, but also inside OVER calls, aggregates and subquery operands."""
-    from dataclasses import replace
-
     new = change(rex)
     if new is not None:
         return new
@@ -144,6 +145,31 @@ def has(rex: Rex, *kinds: type[Rex]) -> bool:
     return any(isinstance(r, kinds) for r in walk_all(rex))
 
 
-def refs(rex: Rex) -> frozenset[int]:
-    """Indices of input fields, also those inside placeholders."""
-    return frozenset(r.index for r in walk_all(rex) if isinstance(r, InputRef))
+@dataclass
+class Parts:
+    """The resolved expressions of a SELECT on their way through the stages."""
+
+    names: list[str] = field(default_factory=list)
+    items: list[Rex] = field(default_factory=list)
+    having: Rex | None = None
+    qualify: Rex | None = None
+    order: list[Ordered] = field(default_factory=list)
+
+    def all(self) -> list[Rex]:
+        """All expressions of the stages to come."""
+        singles = [r for r in (self.having, self.qualify) if r is not None]
+        return [*self.items, *singles, *(o[0] for o in self.order)]
+
+    def found(self, kind: type[P]) -> list[P]:
+        """The placeholders of a kind, each once."""
+        found: list[P] = []
+        for rex in self.all():
+            found += [r for r in walk_all(rex) if isinstance(r, kind) and r not in found]
+        return found
+
+    def rewrite(self, change: Callable[[Rex], Rex | None]) -> None:
+        """Rebuild every expression with what ``change`` gives for its parts."""
+        self.items = [rewrite(r, change) for r in self.items]
+        self.having = None if self.having is None else rewrite(self.having, change)
+        self.qualify = None if self.qualify is None else rewrite(self.qualify, change)
+        self.order = [(rewrite(e, change), d, n) for e, d, n in self.order]

@@ -6,8 +6,9 @@ NULL) below a DISTINCT; their ALL forms count the rows of both sides and repeat 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -15,48 +16,46 @@ from flinkddl import sqltypes as T
 from flinkddl.diagnostics import chain
 from flinkddl.functions.typing import common_type
 from flinkddl.plan import make
+from flinkddl.plan.build.base import QUERIES, Builder
+from flinkddl.plan.build.ordering import output
 from flinkddl.plan.expressions import resolve as expressions
 from flinkddl.plan.nodes import Aggregate, Field, Join, Union, Unnest
-from flinkddl.plan.rex import AggCall, InputRef, Literal, Rex
+from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex
 
 if TYPE_CHECKING:
-    from flinkddl.plan.context import Context
-    from flinkddl.plan.build.names import NameScope
-    from flinkddl.plan.nodes import Node
+    from flinkddl.plan.nodes import JoinKind, Node
 
 _WORDS: dict[type[exp.Expression], str] = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
 
 
-def build(tree: exp.SetOperation, context: Context, outer: NameScope | None, ctes: dict[str, Any]) -> Node:
+@QUERIES(exp.SetOperation)
+def _set_operation(build: Builder, tree: exp.SetOperation) -> Node:
     """Build a set operation; column names come from the first branch."""
-    from flinkddl.plan.build.query import build_query
-
     spine = [tree]
     while isinstance(below := spine[-1].this, exp.SetOperation) and not _has_clauses(below):
         spine.append(below)
-    query = partial(build_query, context=context, outer=outer, ctes=ctes)
-    steps = [(partial(query, t.expression), partial(_joined, t, context)) for t in reversed(spine)]
-    return chain(partial(query, spine[-1].this), steps)
+    steps = [(partial(build.query, t.expression), partial(_joined, build, t)) for t in reversed(spine)]
+    return output(build, chain(partial(build.query, spine[-1].this), steps), tree)
 
 
 def _has_clauses(tree: exp.SetOperation) -> bool:
     return any(tree.args.get(clause) is not None for clause in ("with_", "order", "limit", "offset"))
 
 
-def _joined(tree: exp.SetOperation, context: Context, left: Node, right: Node) -> Node:
+def _joined(build: Builder, tree: exp.SetOperation, left: Node, right: Node) -> Node:
     word = next(w for kind, w in _WORDS.items() if isinstance(tree, kind))
     all_ = tree.args.get("distinct") is False
     shown = word + (" ALL" if all_ else "")
-    left, right = _aligned(left, right, shown, tree, context)
+    left, right = _aligned(build, shown, tree, left, right)
     match word, all_:
         case "UNION", True:
             return union((left, right))
         case "UNION", False:
-            return _distinct(union((_undistinct(left), right)))
+            return make.distinct(union((_undistinct(left), right)))
         case "INTERSECT", False:
-            return _distinct(_matched(left, right, "semi"))
+            return make.distinct(_matched(left, right, "semi"))
         case "EXCEPT", False:
-            return _distinct(_matched(left, right, "anti"))
+            return make.distinct(_matched(left, right, "anti"))
         case _:
             return _counted(left, right, word)
 
@@ -76,21 +75,16 @@ def union(parts: tuple[Node, ...]) -> Node:
     return Union(parts=tuple(flat), fields=parts[0].fields)
 
 
-def _aligned(left: Node, right: Node, shown: str, tree: exp.SetOperation, context: Context) -> tuple[Node, Node]:
+def _aligned(build: Builder, shown: str, tree: exp.SetOperation, left: Node, right: Node) -> tuple[Node, Node]:
     if len(left.fields) != len(right.fields):
-        raise context.error(
-            "FD458", f"the branches of {shown} have {len(left.fields)} and {len(right.fields)} columns", tree.expression
-        )
+        message = f"the branches of {shown} have {len(left.fields)} and {len(right.fields)} columns"
+        raise build.error("FD458", message, tree.expression)
     types = []
     for i, (a, b) in enumerate(zip(left.fields, right.fields, strict=True)):
         common = a.type if a.type == b.type else common_type([a.type, b.type])
         if common is None:
-            raise context.error(
-                "FD459",
-                f"column {i + 1} of {shown} is {a.type.summary} on the left and {b.type.summary} on the right",
-                tree.expression,
-                "cast one of them",
-            )
+            message = f"column {i + 1} of {shown} is {a.type.summary} on the left and {b.type.summary} on the right"
+            raise build.error("FD459", message, tree.expression, "cast one of them")
         types.append(common)
     names = [f.name for f in left.fields]
     return _as(left, types, names), _as(right, types, names)
@@ -101,16 +95,10 @@ def _as(node: Node, types: list[T.DataType], names: list[str]) -> Node:
     exprs = [expressions.cast(r, t) for r, t in zip(make.refs(node), types, strict=True)]
     if not all(isinstance(e, InputRef) for e in exprs):
         node = make.project(node, exprs, names)
-    from dataclasses import replace
-
     return replace(node, fields=tuple(Field(n, t) for n, t in zip(names, types, strict=True)))
 
 
-def _distinct(node: Node) -> Node:
-    return Aggregate(input=node, keys=tuple(range(len(node.fields))), fields=node.fields)
-
-
-def _matched(left: Node, right: Node, kind: Any) -> Node:
+def _matched(left: Node, right: Node, kind: JoinKind) -> Node:
     width = len(left.fields)
     pairs = [(make.ref(left, i), InputRef(right.fields[i].type, width + i)) for i in range(width)]
     tests = [expressions.call("IS NOT DISTINCT FROM", list(p)) for p in pairs]
@@ -128,13 +116,8 @@ def _counted(left: Node, right: Node, word: str) -> Node:
         for side, mark in ((left, (one, zero)), (right, (zero, one)))
     )
     both = union(marked)
-    sums = tuple(AggCall("SUM", (width + i,), T.BIGINT.not_null()) for i in range(2))
-    counted = Aggregate(
-        input=both,
-        keys=tuple(range(width)),
-        aggs=sums,
-        fields=(*left.fields, Field("$l", T.BIGINT.not_null()), Field("$r", T.BIGINT.not_null())),
-    )
+    sums = [AggCall("SUM", (width + i,), T.BIGINT.not_null()) for i in range(2)]
+    counted = make.aggregate(both, range(width), sums, ("$l", "$r"))
     lefts, rights = make.ref(counted, width), make.ref(counted, width + 1)
     if word == "INTERSECT":
         less = expressions.call("<", [lefts, rights])
@@ -144,7 +127,7 @@ def _counted(left: Node, right: Node, word: str) -> Node:
     wanted = make.where(counted, expressions.call(">", [times, zero]))
     # a multiset that holds one element that many times: UNNEST repeats by multiplicity
     one_int = Literal(T.INT.not_null(), 1)
-    repeat = make.call("MAP", T.MULTISET(T.INT.not_null()).not_null(), one_int, expressions.cast(times, T.INT))
+    repeat = Call(T.MULTISET(T.INT.not_null()).not_null(), "MAP", (one_int, expressions.cast(times, T.INT)))
     element = Field("$n", T.INT.not_null())
     repeated = Unnest(input=wanted, collection=repeat, fields=(*wanted.fields, element))
     return make.keep(repeated, range(width))

@@ -8,21 +8,25 @@ the raw value); then ``computed`` over those; then the watermark over all column
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
 
 from flinkddl import sqltypes as T
+from flinkddl.catalog.model import OptionText
 from flinkddl.connectors import connector
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, did_you_mean
+from flinkddl.dialect import nodes as tree_nodes
+from flinkddl.plan.build.base import Builder, NameScope
+from flinkddl.plan.build.names import Relation
 from flinkddl.plan.expressions import resolve as expressions
-from flinkddl.plan.make import cast
-from flinkddl.plan.build.names import Entry, NameScope, Relation
 from flinkddl.plan.nodes import Field, Scan, WatermarkSpec
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from flinkddl.catalog.model import Column, OptionText, Table
+    from flinkddl.catalog.model import Column, Table
     from flinkddl.diagnostics import Span
     from flinkddl.options.resolved import ResolvedOptions
     from flinkddl.plan.context import Context
@@ -80,7 +84,7 @@ def resolve_table(table: Table, context: Context) -> ResolvedTable:
             rex = _computed(table, column, fields, context)
             if not context.strict and _is_finer(table, column, rex.type):
                 cut = rex.type
-                rex = cast(rex, replace(rex.type, precision=MILLIS))
+                rex = expressions.cast(rex, replace(rex.type, precision=MILLIS))
             computed.append((i, rex))
     for i, rex in computed:
         fields[i] = Field(fields[i].name, rex.type)
@@ -92,6 +96,16 @@ def resolve_table(table: Table, context: Context) -> ResolvedTable:
     if watermark is not None and table is not declared:
         cut = declared.columns[watermark.index].type
     return ResolvedTable(table, tuple(fields), tuple(computed), watermark, cut)
+
+
+def option_hints(node: exp.Expression) -> dict[str, OptionText] | None:
+    """Return the OPTIONS hint of a table reference, or None."""
+    hints = node.args.get("hints")
+    found: dict[str, OptionText] = {}
+    for hint in hints if isinstance(hints, list) else [hints]:
+        if isinstance(hint, tree_nodes.OptionsHint):
+            found |= {o.this.name: OptionText(o.expression.name) for o in hint.expressions}
+    return found or None
 
 
 def scan(table: Table, context: Context, hints: Mapping[str, OptionText] | None, span: Span | None) -> Scan:
@@ -183,7 +197,7 @@ def _check_primary_key(table: Table) -> frozenset[str]:
 
 def _scope(table: Table, fields: list[Field], visible: list[str], context: Context, clause: str) -> NameScope:
     node = Scan(table=table, options=None, fields=tuple(fields))
-    return NameScope(context, Relation(node, (Entry(table.path.name, tuple(visible), 0),)), clause=clause)
+    return Builder(context).scope(Relation.of(node, table.path.name, visible), clause)
 
 
 def _computed(table: Table, column: Column, fields: list[Field], context: Context) -> Rex:
@@ -191,10 +205,10 @@ def _computed(table: Table, column: Column, fields: list[Field], context: Contex
     scope = _scope(table, fields, visible, context, f"the computed column '{column.name}'")
     assert column.expression is not None
     try:
-        return expressions.resolve_expression(column.expression, scope)
+        return scope.value(column.expression)
     except FlinkDdlError as e:
         names = {c.name for c in table.columns if c.kind == "computed"}
-        used = [i.name for i in column.expression.find_all(_identifier()) if i.name in names]
+        used = [i.name for i in column.expression.find_all(exp.Identifier) if i.name in names]
         if not used or e.diagnostics[0].code != "FD450":
             raise
         raise context.error(
@@ -203,12 +217,6 @@ def _computed(table: Table, column: Column, fields: list[Field], context: Contex
             column.expression,
             f"repeat the expression of '{used[0]}', or compute '{column.name}' in a view",
         ) from None
-
-
-def _identifier() -> Any:
-    from sqlglot import exp
-
-    return exp.Identifier
 
 
 def _watermark(table: Table, fields: list[Field], context: Context) -> WatermarkSpec:
@@ -228,7 +236,7 @@ def _watermark(table: Table, fields: list[Field], context: Context) -> Watermark
     index = names.index(mark.column[0])
     _check_time(fields[index].type, "watermark column", mark.span)
     scope = _scope(table, fields, names, context, "the watermark")
-    expression = expressions.resolve_expression(mark.expression, scope)
+    expression = scope.value(mark.expression)
     _check_time(expression.type, "watermark expression", mark.span)
     return WatermarkSpec(index=index, expression=expression, delay_ms=_delay(expression, index))
 

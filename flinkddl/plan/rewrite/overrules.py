@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.build.over import RANKING
+from flinkddl.functions.aggregate import RANKING
 
 if TYPE_CHECKING:
     from flinkddl.plan.context import Context

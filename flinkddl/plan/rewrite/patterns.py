@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.functions.aggregate import RANKING
 from flinkddl.plan import make
-from flinkddl.plan.build.over import RANKING
 from flinkddl.plan.nodes import Deduplicate, Filter, Over, Rank
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex, conjuncts
 from flinkddl.plan.windowprops import window_fields

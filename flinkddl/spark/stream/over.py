@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from flinkddl.functions.aggregate import RANKING
 from flinkddl.plan.nodes import Over
 from flinkddl.spark.base import Want, names_of, select
 from flinkddl.spark.context import WATERMARK, WEIGHT, Rel
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from flinkddl.plan.rex import AggCall
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.stream.calls import Finish
-
-RANKING = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
 
 
 @lowers(Over)
