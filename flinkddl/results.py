@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flinkddl.diagnostics import FlinkDdlError
     from flinkddl.plan.nodes import Field
     from flinkddl.runtime.bridge import Bridge
-    from flinkddl.runtime.job.progress import Progress
+    from flinkddl.runtime.job.reporting.progress import Progress
     from flinkddl.runtime.job.running import RunningJob
     from flinkddl.runtime.job.writers import Rows
 

@@ -36,7 +36,7 @@ def text(value: Any, t: DataType, zone: str) -> str:
         case Root.BOOLEAN:
             return "TRUE" if value else "FALSE"
         case Root.FLOAT | Root.DOUBLE:
-            from flinkddl.runtime.job.changes import java_number
+            from flinkddl.runtime.job.reporting.changes import java_number
 
             return java_number(value, single=t.root is Root.FLOAT)
         case Root.DECIMAL:

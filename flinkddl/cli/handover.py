@@ -13,7 +13,7 @@ from flinkddl.diagnostics import FlinkDdlError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from flinkddl.runtime.job.handover import From, Taken
+    from flinkddl.runtime.job.topics.handover import From, Taken
     from flinkddl.script.compile import Compiled
     from flinkddl.spark.job import SparkJob
 
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _where(args: argparse.Namespace) -> From:
-    from flinkddl.runtime.job.handover import From
+    from flinkddl.runtime.job.topics.handover import From
 
     pairs = (item.rpartition("=") for item in args.group)
     return From({table: group for table, _, group in pairs}, args.moment, args.reset)
@@ -67,7 +67,7 @@ def _where(args: argparse.Namespace) -> From:
 
 def _take(compiled: Compiled, args: argparse.Namespace) -> list[Taken]:
     from flinkddl.api import Catalog
-    from flinkddl.runtime.job.handover import take_over
+    from flinkddl.runtime.job.topics.handover import take_over
     from flinkddl.script.compile import Start
 
     taken: list[Taken] = []
@@ -102,7 +102,7 @@ def _is_held(args: argparse.Namespace, job: SparkJob, folder: str) -> bool:
 
 
 def _report(compiled: Compiled, taken: list[Taken]) -> None:
-    from flinkddl.runtime.job.handover import as_options, stateful
+    from flinkddl.runtime.job.topics.handover import as_options, stateful
     from flinkddl.script.compile import Start
 
     rows = [("table", "topic", "partition", "starts at", "end", "to read", "taken from")]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from flinkddl.cli.meter import JobMeter
-from flinkddl.runtime.job.progress import progress_fields, progress_line, short
+from flinkddl.runtime.job.reporting.progress import progress_fields, progress_line, short
 from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from flinkddl.cli.meter import WriteTotals
     from flinkddl.diagnostics import Diagnostic
-    from flinkddl.runtime.job.progress import Progress
+    from flinkddl.runtime.job.reporting.progress import Progress
 
 _TRIGGERS = {"processingTime": "micro-batch", "availableNow": "until the end of input", "realTime": "real-time"}
 REFRESH_PER_SECOND = 4

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from flinkddl.diagnostics import FlinkDdlError
-    from flinkddl.runtime.job.progress import Progress
+    from flinkddl.runtime.job.reporting.progress import Progress
     from flinkddl.spark.job import SparkJob
 
 WINDOW_SECONDS = 10.0

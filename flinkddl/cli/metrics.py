@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.job.progress import short
+from flinkddl.runtime.job.reporting.progress import short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.cli.cells import MAX_WIDTH, cell, data_widths, line, rule, type_width
-from flinkddl.runtime.job.changes import Change
+from flinkddl.runtime.job.reporting.changes import Change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

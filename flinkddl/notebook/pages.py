@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from flinkddl.api import Job
     from flinkddl.diagnostics import Diagnostic
-    from flinkddl.runtime.job.progress import Progress
+    from flinkddl.runtime.job.reporting.progress import Progress
 
 _FONT = "font-family:ui-monospace,SFMono-Regular,Menlo,monospace;font-size:12px;line-height:1.45"
 _CELL = "padding:2px 10px;border-bottom:1px solid #8884;white-space:pre"

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.catalog.model import Table
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.job.sources import Sources
 from flinkddl.runtime.job.steps import build_frames
+from flinkddl.runtime.job.topics.sources import Sources
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import client_properties, stop_condition, stop_offsets
 from flinkddl.runtime.session.connect import close_session, is_connect

@@ -14,7 +14,7 @@ from flinkddl.cli.cells import cell, cut, display_width, type_width
 from flinkddl.cli.tables import Columns, Tableau, answer_lines, paired
 from flinkddl.diagnostics import SourceText
 from flinkddl.plan.nodes import Field
-from flinkddl.runtime.job.changes import Change
+from flinkddl.runtime.job.reporting.changes import Change
 from flinkddl.script.compile import Start, compile_script
 
 CELLS: list[tuple[T.DataType, Any, str]] = [

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flinkddl.runtime.broker.server import Broker
-    from flinkddl.runtime.job.progress import Progress
+    from flinkddl.runtime.job.reporting.progress import Progress
     from flinkddl.runtime.job.writers import Rows
 
 pytest.importorskip("grpc", reason="pyspark[connect] is not installed")

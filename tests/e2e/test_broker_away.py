@@ -12,7 +12,7 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.cli.live import Panel
 from flinkddl.cli.meter import JobMeter
-from flinkddl.runtime.job import topic_watch
+from flinkddl.runtime.job.topics import topic_watch
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from tests.e2e.test_signals import Run
 from tests.support.outage import Outages

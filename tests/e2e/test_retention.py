@@ -17,7 +17,7 @@ from flinkddl.cli.meter import JobMeter
 from flinkddl.cli.metrics import metrics_text
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.notebook.pages import job_panel
-from flinkddl.runtime.job import topic_ids
+from flinkddl.runtime.job.topics import topic_ids
 from flinkddl.runtime.storage.checkpoint import Checkpoint
 from flinkddl.spark.job import Write
 from tests.e2e import support

@@ -8,7 +8,7 @@ from typing import Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.notebook import pages
-from flinkddl.runtime.job.progress import OperatorState, Progress
+from flinkddl.runtime.job.reporting.progress import OperatorState, Progress
 
 
 def cells(html: str) -> list[list[str]]:

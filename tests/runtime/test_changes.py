@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flinkddl.runtime.job.changes import Change, ChangeReader, flink_text, java_number
+from flinkddl.runtime.job.reporting.changes import Change, ChangeReader, flink_text, java_number
 
 NUMBERS = [
     (0.0, "0.0"),

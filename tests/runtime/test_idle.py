@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.diagnostics import SourceText
-from flinkddl.runtime.job.idle import IdlePartitions
-from flinkddl.runtime.job.sources import Sources, other_partitions
+from flinkddl.runtime.job.topics.idle import IdlePartitions
+from flinkddl.runtime.job.topics.sources import Sources, other_partitions
 from flinkddl.runtime.storage.checkpoint import Checkpoint, changed_partitions
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.spark.partitions import split

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.job.progress import progress_line
+from flinkddl.runtime.job.reporting.progress import progress_line
 from flinkddl.runtime.job.running import JobFailed, RunOptions, start_job, stop_on_signals
 from flinkddl.spark import job as J
 from tests.runtime.jobs import consume, counts, decode, job, kafka_write, produce, read, table
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from flinkddl.runtime.broker.server import Broker
-    from flinkddl.runtime.job.progress import Progress
+    from flinkddl.runtime.job.reporting.progress import Progress
     from flinkddl.runtime.job.running import RunningJob
     from flinkddl.runtime.job.writers import Rows
     from flinkddl.runtime.kafka.admin import KafkaAdmin

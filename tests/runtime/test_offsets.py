@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.job.failures import brief, job_failed, records_in_question
+from flinkddl.runtime.job.reporting.failures import brief, job_failed, records_in_question
 from flinkddl.runtime.kafka.offsets import assigned, parse_specific, spark_options, stop_condition
 from flinkddl.runtime.session.errors import reason
 from flinkddl.runtime.storage.checkpoint import (

@@ -11,7 +11,7 @@ from flinkddl.cli.live import JsonDisplay, Panel, display, headline
 from flinkddl.cli.meter import JobMeter
 from flinkddl.cli.metrics import health, metrics_text, serve
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
-from flinkddl.runtime.job.progress import OperatorState, Progress, progress_line, read_progress
+from flinkddl.runtime.job.reporting.progress import OperatorState, Progress, progress_line, read_progress
 from flinkddl.spark import job as J
 
 EVENT: dict[str, Any] = {

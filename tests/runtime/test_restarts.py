@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from flinkddl.diagnostics import Diagnostic
-from flinkddl.runtime.job.failures import JobFailed
-from flinkddl.runtime.job.restarts import Backoff, Restarts
+from flinkddl.runtime.job.reporting.failures import JobFailed
+from flinkddl.runtime.job.supervising.restarts import Backoff, Restarts
 from flinkddl.spark.restarts import ENDLESS, NONE, USUAL, RestartStrategy
 
 

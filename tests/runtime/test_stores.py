@@ -16,7 +16,7 @@ from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.runtime.broker.config import Listener
 from flinkddl.runtime.broker.server import Broker, BrokerOptions
-from flinkddl.runtime.job.handover import From, take_over
+from flinkddl.runtime.job.topics.handover import From, take_over
 from flinkddl.runtime.kafka import stores
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import branches, spark_options

@@ -10,7 +10,7 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.runtime.job.handover import From, take_over
+from flinkddl.runtime.job.topics.handover import From, take_over
 from flinkddl.runtime.storage.checkpoint import open_checkpoint
 from flinkddl.script.compile import Start, compile_script
 from tests.runtime.jobs import produce

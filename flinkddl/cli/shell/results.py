@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from flinkddl.cli.tables import Columns
-    from flinkddl.runtime.job.changes import Change, Values
+    from flinkddl.runtime.job.reporting.changes import Change, Values
 
 _RETRACT = frozenset({"-U", "-D"})
 _CANDIDATES = 64  # emptied places that an inserted row is compared with: more would make large batches slow

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from flinkddl.runtime.job.progress import Progress
+    from flinkddl.runtime.job.reporting.progress import Progress
     from flinkddl.runtime.job.writers import Rows
 
 

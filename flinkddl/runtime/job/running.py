@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
-from flinkddl.runtime.job.ending import stop_on_signals
-from flinkddl.runtime.job.failures import JobFailed, job_failed
-from flinkddl.runtime.job.held import Held
-from flinkddl.runtime.job.preparing import prepare
+from flinkddl.runtime.job.reporting.failures import JobFailed, job_failed
 from flinkddl.runtime.job.run_options import RunOptions
-from flinkddl.runtime.job.supervisor import POLL_SECONDS, Asked, Supervisor
+from flinkddl.runtime.job.supervising.ending import stop_on_signals
+from flinkddl.runtime.job.supervising.held import Held
+from flinkddl.runtime.job.supervising.preparing import prepare
+from flinkddl.runtime.job.supervising.supervisor import POLL_SECONDS, Asked, Supervisor
 from flinkddl.runtime.job.writers import run_write
 from flinkddl.runtime.kafka.admin import KafkaAdmin, Offsets
 from flinkddl.runtime.kafka.offsets import client_properties, topics_of
@@ -23,7 +23,7 @@ from flinkddl.runtime.session.gone import java_gone
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.job.progress import Progress
+    from flinkddl.runtime.job.reporting.progress import Progress
     from flinkddl.spark.job import SparkJob
 
 Status = Literal["starting", "running", "finished", "stopped", "failed"]

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.job.changes import Change, ChangeReader, flink_line, visible_types
+from flinkddl.runtime.job.reporting.changes import Change, ChangeReader, flink_line, visible_types
+from flinkddl.runtime.job.reporting.progress import METRICS
 from flinkddl.runtime.job.steps import perform
 from flinkddl.runtime.job.tasks import batches, by_tasks
 from flinkddl.runtime.storage.files import alone, check_target, streams_into
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
     from flinkddl.spark.job import Write
-
-METRICS = "flinkddl"  # name of the observed counts in a query's progress
 
 
 @dataclass(frozen=True)
@@ -44,9 +43,6 @@ class Rows:
     def lines(self) -> list[str]:
         """Return the changes as Flink's print sink writes them."""
         return [flink_line(change, self.types) for change in self.changes]
-
-
-OnRows = "Callable[[Rows], None]"
 
 
 def print_rows(rows: Rows) -> None:

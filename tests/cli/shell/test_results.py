@@ -9,7 +9,7 @@ from flinkddl.catalog.settings import Settings
 from flinkddl.cli.shell.results import ChangelogResult, TableResult
 from flinkddl.cli.tables import Columns
 from flinkddl.plan.nodes import Field
-from flinkddl.runtime.job.changes import Change, RowKind
+from flinkddl.runtime.job.reporting.changes import Change, RowKind
 
 COLUMNS = Columns.of((Field("k", T.STRING), Field("n", T.INT)), Settings())
 

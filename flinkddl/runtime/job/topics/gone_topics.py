@@ -12,8 +12,8 @@ from flinkddl.runtime.kafka.offsets import client_properties
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from flinkddl.runtime.job.failures import JobFailed
-    from flinkddl.runtime.job.sources import Sources
+    from flinkddl.runtime.job.reporting.failures import JobFailed
+    from flinkddl.runtime.job.topics.sources import Sources
 
 NOT_HOSTED = "This server does not host this topic-partition"
 

@@ -20,15 +20,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.job.progress import offsets_in
-from flinkddl.runtime.job.topic_ids import KnownTopics, created_again, same
+from flinkddl.runtime.job.reporting.progress import offsets_in
+from flinkddl.runtime.job.topics.topic_ids import KnownTopics, created_again, same
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import topics_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from flinkddl.runtime.job.sources import Sources
+    from flinkddl.runtime.job.topics.sources import Sources
     from flinkddl.runtime.kafka.admin import Offsets
     from flinkddl.spark.job import Read
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.runtime.job.idle import IdlePartitions
 from flinkddl.runtime.job.steps import build_frames
+from flinkddl.runtime.job.topics.idle import IdlePartitions
 from flinkddl.spark.calls import trigger_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flinkddl.runtime.job.held import Held
-    from flinkddl.runtime.job.sources import Sources
+    from flinkddl.runtime.job.supervising.held import Held
+    from flinkddl.runtime.job.topics.sources import Sources
     from flinkddl.spark.job import Write
 
 PARTITIONS = "spark.flinkddl.partitions."  # ScalarWatermark.java asks for it

@@ -13,7 +13,7 @@ from flinkddl.runtime.machine.aside import Aside
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from flinkddl.runtime.job.sources import Sources
+    from flinkddl.runtime.job.topics.sources import Sources
     from flinkddl.runtime.kafka.admin import Offsets
 
 COMMIT_SECONDS = 1.0

@@ -21,7 +21,7 @@ from flinkddl.spark.restarts import ENDLESS, NONE, TYPE, USUAL
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from flinkddl.runtime.job.failures import JobFailed
+    from flinkddl.runtime.job.reporting.failures import JobFailed
     from flinkddl.spark.job import SparkJob
     from flinkddl.spark.restarts import RestartStrategy
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.diagnostics.secrets import scrub, secrets_in
-from flinkddl.runtime.job.progress import short
+from flinkddl.runtime.job.reporting.progress import short
 from flinkddl.runtime.machine.cache import new_log
 from flinkddl.runtime.session.errors import full_text, reason
 

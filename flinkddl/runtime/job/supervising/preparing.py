@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.runtime.job.cores import check_cores
-from flinkddl.runtime.job.sources import Sources, other_partitions
-from flinkddl.runtime.job.topic_ids import check_topics
+from flinkddl.runtime.job.supervising.cores import check_cores
+from flinkddl.runtime.job.topics.sources import Sources, other_partitions
+from flinkddl.runtime.job.topics.topic_ids import check_topics
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import await_stops, client_properties
 from flinkddl.runtime.session.classes import check_classes
@@ -17,8 +17,8 @@ from flinkddl.runtime.udf import register
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from flinkddl.runtime.job.held import Held
-    from flinkddl.runtime.job.topic_ids import KnownTopics
+    from flinkddl.runtime.job.supervising.held import Held
+    from flinkddl.runtime.job.topics.topic_ids import KnownTopics
 
 
 def prepare(held: Held, asked: Callable[[], bool]) -> tuple[Sources, KnownTopics]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.job.offset_order import raised
 from flinkddl.runtime.job.steps import perform
+from flinkddl.runtime.job.topics.offset_order import raised
 from flinkddl.runtime.kafka.admin import KafkaAdmin, Offsets
 from flinkddl.runtime.kafka.offsets import (
     EARLIEST,

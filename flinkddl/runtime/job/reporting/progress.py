@@ -6,12 +6,11 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.runtime.job.writers import METRICS
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Ends = dict[str, dict[int, int]]
+METRICS = "flinkddl"  # name of the observed counts in a query's progress
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.job.ending import STOP_TIMEOUT, end_between_batches, end_now
-from flinkddl.runtime.job.failures import JobFailed, lost_place, with_first
-from flinkddl.runtime.job.gone_topics import with_topic
-from flinkddl.runtime.job.group_commits import GroupCommits
-from flinkddl.runtime.job.restarts import Restarts, strategy_of, with_help
-from flinkddl.runtime.job.round import LAST, Round
-from flinkddl.runtime.job.sources import other_partitions
-from flinkddl.runtime.job.topic_watch import TopicWatch
+from flinkddl.runtime.job.reporting.failures import JobFailed, lost_place, with_first
+from flinkddl.runtime.job.supervising.ending import STOP_TIMEOUT, end_between_batches, end_now
+from flinkddl.runtime.job.supervising.restarts import Restarts, strategy_of, with_help
+from flinkddl.runtime.job.supervising.round import LAST, Round
+from flinkddl.runtime.job.topics.gone_topics import with_topic
+from flinkddl.runtime.job.topics.group_commits import GroupCommits
+from flinkddl.runtime.job.topics.sources import other_partitions
+from flinkddl.runtime.job.topics.topic_watch import TopicWatch
 from flinkddl.runtime.machine.aside import Aside
 from flinkddl.runtime.storage.checkpoint import forget_stops, mark_drained
 from flinkddl.spark.partitions import can_name
@@ -25,9 +25,9 @@ from flinkddl.spark.restarts import TYPE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from flinkddl.runtime.job.held import Held
-    from flinkddl.runtime.job.sources import Sources
-    from flinkddl.runtime.job.topic_ids import KnownTopics
+    from flinkddl.runtime.job.supervising.held import Held
+    from flinkddl.runtime.job.topics.sources import Sources
+    from flinkddl.runtime.job.topics.topic_ids import KnownTopics
 
 POLL_SECONDS = 0.1
 CUT_OFF = "5s"

@@ -6,8 +6,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.job.failures import job_failed
-from flinkddl.runtime.job.progress import read_progress
+from flinkddl.runtime.job.reporting.failures import job_failed
+from flinkddl.runtime.job.reporting.progress import read_progress
 from flinkddl.runtime.job.writers import DriverSink, start_query
 from flinkddl.runtime.session.connect import MemoryRows, is_connect
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from flinkddl.runtime.job.failures import JobFailed
-    from flinkddl.runtime.job.progress import Progress
+    from flinkddl.runtime.job.reporting.failures import JobFailed
+    from flinkddl.runtime.job.reporting.progress import Progress
     from flinkddl.runtime.job.writers import Rows
     from flinkddl.runtime.kafka.admin import Offsets
     from flinkddl.runtime.storage.checkpoint import Checkpoint

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.runtime.job.progress import offsets_in
+from flinkddl.runtime.job.reporting.progress import offsets_in
 from flinkddl.spark import job as J
 from flinkddl.spark.calls import LATEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from flinkddl.runtime.job.sources import Sources
+    from flinkddl.runtime.job.topics.sources import Sources
 
 PUSH_SECONDS = 1.0  # how often a silent partition's watermark is moved, at most: each time is a small file
 KEPT_FILES = 50

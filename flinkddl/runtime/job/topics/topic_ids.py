@@ -22,7 +22,7 @@ from flinkddl.runtime.storage.file_systems import LOCAL
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from flinkddl.runtime.job.sources import Sources
+    from flinkddl.runtime.job.topics.sources import Sources
     from flinkddl.runtime.kafka.admin import Offsets
     from flinkddl.runtime.storage.checkpoint import Checkpoint
     from flinkddl.spark import job as J

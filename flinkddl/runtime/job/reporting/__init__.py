@@ -1,0 +1,1 @@
+"""What a job tells: rows with their kinds, the progress of its writes, and why it failed."""
