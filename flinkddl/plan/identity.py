@@ -3,14 +3,15 @@
 It is made of the node's class, of what the class says that tells its state from another's (``Node.by``: keys, order,
 window, kind of join) and of the columns that it reads, each traced to the columns of tables from which it comes. What
 stands between, above and beside does not count. Of operators that are alike without being equal (the same query under
-two filters) the second in the script is ``-2``.
+two filters) the larger plan is ``-2``, wherever it stands in the script.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.plan.explain import explain
 from flinkddl.plan.nodes import Aggregate, Project, Scan, Union, Window, WindowAggregate
 from flinkddl.plan.nodes.terms import call_text, order_text, rex_text, window_text
 from flinkddl.plan.rex import SortKey
@@ -110,12 +111,30 @@ def _text(value: Any, names: Sequence[str], sides: Sequence[Sequence[str]]) -> s
     return ", ".join(_text(v, names, sides) for v in value)
 
 
-def numbered(found: Sequence[tuple[int, Identity]]) -> Mapping[int, Identity]:
-    """Return identities by the number of an equal sub-plan, told apart where unequal ones are alike."""
+def numbered(found: Sequence[tuple[int, Identity, Node]]) -> Mapping[int, Identity]:
+    """Return identities by the number of an equal sub-plan, told apart where unequal ones are alike.
+
+    The plan of fewer nodes comes first, then the text decides: the order of the INSERTs means nothing.
+    """
+    alike: dict[Identity, dict[int, Node]] = {}
+    for number, identity, node in found:
+        alike.setdefault(identity, {})[number] = node
     out: dict[int, Identity] = {}
-    alike: dict[Identity, int] = {}
-    for number, identity in found:
-        if number not in out:
-            alike[identity] = alike.get(identity, 0) + 1
-            out[number] = Identity(identity.name, identity.by, identity.columns, alike[identity])
+    for identity, nodes in alike.items():
+        ordered = nodes if len(nodes) == 1 else sorted(nodes, key=lambda n: _content(nodes[n]))
+        out |= {number: replace(identity, number=n) for n, number in enumerate(ordered, 1)}
     return out
+
+
+def _content(node: Node) -> tuple[int, str]:
+    text = explain(node, schema=True)
+    return text.count("\n"), text + "".join(map(_options, _scans(node)))
+
+
+def _scans(node: Node) -> list[Scan]:
+    return [node] if isinstance(node, Scan) else [s for i in node.inputs for s in _scans(i)]
+
+
+def _options(scan: Scan) -> str:
+    """Hints too are in here."""
+    return repr(sorted((key, str(value)) for key, value in scan.options.values.items()))

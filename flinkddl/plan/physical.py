@@ -9,6 +9,7 @@ modes hang on it.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.plan.identity import Identity, Origins, numbered
@@ -87,7 +88,7 @@ class PhysicalSink:
         found = self.sink.options.value_format if self.sink.table is not None else None
         return found is not None and self.plan.accepts == "changelog"
 
-    @property
+    @cached_property
     def root(self) -> Physical:
         """The tree with the sink on top."""
         return Physical(self.sink, self.form, PLAIN, (self.query,))
@@ -142,9 +143,13 @@ def traits_of(plan: SinkPlan, ordered: bool) -> Traits:
 
 
 class _Cons:
-    """Gives equal sub-plans one number: the same class and attributes over equal inputs, wherever in the script."""
+    """Gives equal sub-plans one number: the same class and attributes over equal inputs, wherever in the script.
 
-    def __init__(self) -> None:
+    With ``forms`` Spark must carry them alike, too.
+    """
+
+    def __init__(self, forms: bool = False) -> None:
+        self.forms = forms
         self.numbers: dict[int, int] = {}
         self._buckets: dict[tuple[Any, ...], list[tuple[int, Node]]] = {}
         self._count = 0
@@ -153,7 +158,8 @@ class _Cons:
         """Return the number of a sub-plan."""
         if id(found) not in self.numbers:
             inputs = tuple(map(self.number, found.inputs))
-            bucket = self._buckets.setdefault((type(found.node), inputs), [])
+            form = found.form if self.forms else None
+            bucket = self._buckets.setdefault((type(found.node), form, inputs), [])
             same = next((n for n, other in bucket if _alike(found.node, other)), None)
             if same is None:
                 same, self._count = self._count, self._count + 1
@@ -174,7 +180,7 @@ def reused(sinks: Sequence[PhysicalSink]) -> dict[int, int]:
 
     A sub-plan inside one that is there twice counts only where it is read beside that.
     """
-    cons, seen, twice = _Cons(), set[int](), dict[int, None]()
+    cons, seen, twice = _Cons(forms=True), set[int](), dict[int, None]()
 
     def look(found: Physical) -> None:
         number = cons.number(found)
@@ -195,14 +201,14 @@ def identities(sinks: Sequence[PhysicalSink]) -> dict[int, Identity]:
     """Return the identity of each node with state, by the identity of its place; equal sub-plans share theirs."""
     cons, origins = _Cons(), Origins()
     places: dict[int, int] = {}
-    found: list[tuple[int, Identity]] = []
+    found: list[tuple[int, Identity, Node]] = []
 
     def look(one: Physical, mode: Mode) -> None:
         for child, below in zip(one.inputs, mode.inputs, strict=True):
             look(child, below)
         if one.node.state(mode):
             places[id(one)] = cons.number(one)
-            found.append((places[id(one)], origins.identity(one.node)))
+            found.append((places[id(one)], origins.identity(one.node), one.node))
 
     for sink in sinks:
         if sink.how.streaming:

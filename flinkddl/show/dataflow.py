@@ -13,7 +13,7 @@ from flinkddl.options import values
 from flinkddl.options.masking import mask
 from flinkddl.plan import nodes as N
 from flinkddl.plan.explain import type_text
-from flinkddl.plan.physical import identities
+from flinkddl.plan.physical import identities, reused
 from flinkddl.spark.operators import key_names
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class Operator:
     """One box of the picture. ``state`` says what is kept from batch to batch; empty where nothing is.
 
-    ``reads`` are the ids of the operators it takes its rows from.
+    ``reads`` are the ids of the operators it takes its rows from. ``reuse`` is the number of a sub-plan that is read
+    more than once: one box, but Spark runs it for each reader.
     """
 
     id: str
@@ -42,6 +43,7 @@ class Operator:
     reads: tuple[str, ...] = ()
     keys: tuple[tuple[str, ...], ...] = ()
     asked: tuple[str, ...] = field(default=(), compare=False)
+    reuse: int | None = field(default=None, compare=False)
     identity: str = field(default="", compare=False)
 
 
@@ -65,9 +67,9 @@ class Flow:
 
 @deep
 def flow_of(job: SparkJob) -> Flow:
-    """Return the data flow of a job: a table that several queries read alike is one box."""
+    """Return the data flow of a job: what several queries read alike is one box."""
     ttl_ms = max((p.how.ttl for p in job.plan), default=0)
-    walk = _Walk(job.streaming, ttl_ms, identities(job.plan))
+    walk = _Walk(job.streaming, ttl_ms, identities(job.plan), reused(job.plan))
     for planned in job.plan:
         walk.add(planned.root, planned.modes, planned.state)
     steps = tuple((s.name, type(s).__name__.removesuffix("Step"), s.reads, s.note) for s in job.steps)
@@ -88,14 +90,20 @@ _DEFAULT = "default_catalog.default_database."
 
 
 class _Walk:
-    def __init__(self, streaming: bool, ttl_ms: int, identities: Mapping[int, Identity]) -> None:
-        self.identities = identities
+    def __init__(
+        self, streaming: bool, ttl_ms: int, identities: Mapping[int, Identity], reused: Mapping[int, int]
+    ) -> None:
+        self.identities, self.reused = identities, reused
+        self._again: dict[int | None, str] = {}
         self.found: list[Operator] = []
         self.streaming = streaming
         self.ttl_ms = ttl_ms
         self._scans: dict[Operator, str] = {}
 
     def add(self, found: Physical, mode: Mode, sink_state: str = "") -> str:
+        number = self.reused.get(id(found))
+        if number in self._again:
+            return self._again[number]
         node = found.node
         reads = tuple(self.add(i, m) for i, m in zip(found.inputs, mode.inputs, strict=True))
         kept = (sink_state or node.state(mode)) if self.streaming else ""
@@ -114,11 +122,13 @@ class _Walk:
             reads,
             key_names(mode),
             found.asked.words,
+            number,
             identity,
         )
         if isinstance(node, N.Scan) and box in self._scans:
             return self._scans[box]
         name = f"n{len(self.found) + 1}"
+        self._again |= {} if number is None else {number: name}
         self._scans[box] = name
         self.found.append(replace(box, id=name))
         return name
@@ -150,6 +160,7 @@ def as_json(flow: Flow) -> dict[str, Any]:
                 "identity": o.identity,
                 "upsertKeys": [list(key) for key in o.keys],
                 "requires": list(o.asked),
+                "reuseId": o.reuse,
                 "columns": [{"name": n, "type": t} for n, t in o.columns],
                 "reads": list(o.reads),
             }

@@ -48,7 +48,8 @@ def _lines(o: Operator) -> list[str]:
     detail = wrap(o.detail, _LETTERS)
     if len(detail) > 5:
         detail = [*detail[:5], "…"]
-    return [o.name, *detail, *([f"state: {line}" if i == 0 else line for i, line in enumerate(_state(o))])]
+    again = "" if o.reuse is None else f" (reuse_id=[{o.reuse}])"
+    return [o.name + again, *detail, *([f"state: {line}" if i == 0 else line for i, line in enumerate(_state(o))])]
 
 
 def _state(o: Operator) -> list[str]:

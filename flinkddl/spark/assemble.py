@@ -152,19 +152,16 @@ def _distinct(writes: list[Write]) -> tuple[Write, ...]:
 
 
 def _input(planned: PhysicalSink, ctx: Lowering) -> Rel:
-    sink, plan = planned.sink, planned.plan
     ctx.sink = planned
-    ctx.decided(planned.root, planned.how)
     if ctx.streaming:
         from flinkddl.spark.stream import lower_for
 
-        rel = lower_for(sink.input, ctx, plan.accepts, plan.key, plan.races, planned.conflict, planned.arbitrated)
+        rel = lower_for(planned, ctx)
     else:
         from flinkddl.spark.batch import lower
 
-        rel = lower(sink, ctx)
-    ctx.obeyed(sink, rel)
-    return rel
+        rel = lower(planned.sink, ctx)
+    return ctx.obeyed(planned.root, rel)
 
 
 def trigger(sinks: tuple[Sink, ...], config: Settings, streaming: bool) -> tuple[str, str]:

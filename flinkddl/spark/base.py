@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from flinkddl.plan.nodes.forms import Traits
 from flinkddl.spark.context import Rel, unique_names
 from flinkddl.spark.job import Select, Where
 from flinkddl.spark.rowtime import is_rowtime
@@ -19,16 +19,15 @@ if TYPE_CHECKING:
     from flinkddl.spark.job import Named
 
 
-Want = Traits
-Handler = Callable[[Any, "Lowering", Want], Rel]
-Handlers = dict[type["Node"], Handler]
+Handlers = dict[type["Node"], Callable[[Any, "Lowering", Any], Rel]]
+H = TypeVar("H", bound=Callable[..., Rel])
 
 
-def registrar(handlers: Handlers) -> Callable[..., Callable[[Handler], Handler]]:
+def registrar(handlers: Handlers) -> Callable[..., Callable[[H], H]]:
     """Return the decorator that puts a function into a dispatch table, as the lowering of some node types."""
 
-    def lowers(*types: type[Node]) -> Callable[[Handler], Handler]:
-        def register(handler: Handler) -> Handler:
+    def lowers(*types: type[Node]) -> Callable[[H], H]:
+        def register(handler: H) -> H:
             handlers.update(dict.fromkeys(types, handler))
             return handler
 
@@ -40,12 +39,9 @@ def registrar(handlers: Handlers) -> Callable[..., Callable[[Handler], Handler]]
 def conform(rel: Rel, fields: tuple[Field, ...], ctx: Lowering) -> Rel:
     """Bring a relation to the node's fields: a TIMESTAMP changes its Spark type when it becomes or ends as rowtime."""
     types = list(zip(rel.fields, fields, strict=True))
-    exprs = [carry(rel.sql(i), have.type, need.type) for i, (have, need) in enumerate(types)]
-    if all(e == rel.sql(i) for i, e in enumerate(exprs)):
-        return rel.with_(fields=fields)
-    before = zip(rel.old_columns, types, strict=True) if rel.kind == "pair" else ()
-    old = [carry(quote(c), have.type, need.type) for c, (have, need) in before]
-    return project(rel, fields, exprs, ctx, "time_attributes", old=old)
+    columns = list(map(quote, (*rel.columns, *rel.old_columns)))
+    exprs = [carry(c, have.type, need.type) for c, (have, need) in zip(columns, cycle(types), strict=False)]
+    return rel.with_(fields=fields) if exprs == columns else project(rel, fields, exprs, ctx, "time_attributes")
 
 
 def carry(sql: str, have: DataType, need: DataType) -> str:
@@ -75,18 +71,11 @@ def same(names: Iterable[str]) -> tuple[Named, ...]:
 
 
 def project(
-    rel: Rel,
-    fields: tuple[Field, ...],
-    exprs: Sequence[str],
-    ctx: Lowering,
-    prefix: str,
-    note: str = "",
-    old: Sequence[str] = (),
+    rel: Rel, fields: tuple[Field, ...], exprs: Sequence[str], ctx: Lowering, prefix: str, note: str = ""
 ) -> Rel:
-    """Add a Select with one expression per field; reserved columns ride along; ``old`` are a pair's old fields."""
-    columns = names_of(fields)
-    out = rel.with_(columns=columns, fields=fields)
-    named = (*zip(columns, exprs, strict=True), *zip(out.old_columns, old, strict=True), *same(rel.reserved))
+    """Add a Select with one expression per field, of a pair then one per old field; reserved columns ride along."""
+    out = rel.with_(columns=names_of(fields), fields=fields)
+    named = (*zip((*out.columns, *out.old_columns), exprs, strict=True), *same(rel.reserved))
     return out.with_(step=select(rel.step, named, ctx, prefix, note))
 
 

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from flinkddl.catalog.settings import NOTHING_SET, Settings
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.nodes.forms import PLAIN
-from flinkddl.plan.nodes.forms import Kind as Kind
+from flinkddl.plan.nodes.forms import Kind as Kind  # noqa: TC001 - connectors take it from here
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from flinkddl.plan.nodes import Field, Node
-    from flinkddl.plan.nodes.forms import How, Traits
+    from flinkddl.plan.nodes import Field
     from flinkddl.plan.physical import Physical, PhysicalSink
     from flinkddl.spark.job import Step
 
@@ -99,7 +97,7 @@ class Lowering:
     ``row_kinds`` asks a scan of CDC records for ``__kind``;
     ``bounded`` says of a streaming run that its sources end; ``timed`` are the tables below operators on event time;
     ``owners`` notes the plan node (its identity) that each step was made for;
-    ``output_mode`` is Spark's, of the query that is lowered; ``tree`` its physical plan, ``sink`` that of the INSERT.
+    ``output_mode`` is Spark's, of the query that is lowered; ``sink`` is the physical plan of the INSERT.
     """
 
     streaming: bool
@@ -113,9 +111,7 @@ class Lowering:
     row_kinds: bool = False
     timed: frozenset[str] = frozenset()
     owners: dict[str, int] = field(default_factory=dict)
-    tree: Physical | None = None
     sink: PhysicalSink | None = None
-    _forms: dict[tuple[int, Traits], Kind] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
     _last: dict[str, int] = field(default_factory=dict)
 
@@ -129,21 +125,12 @@ class Lowering:
         self._last[prefix] = n
         return name
 
-    def decided(self, tree: Physical, how: How) -> None:
-        """Take the physical plan of the query that is lowered next."""
-        self.tree, self.output_mode = tree, how.mode
-        self._forms = {(id(p.node), p.asked if how.streaming else PLAIN): p.form.kind for p in tree.walk()}
-
-    def plans(self, node: Node) -> bool:
-        """Whether the physical plan is that of a query, or of the sink right above it."""
-        return self.tree is not None and any(p.node is node for p in (self.tree, *self.tree.inputs))
-
-    def obeyed(self, node: Node, rel: Rel, asked: Traits = PLAIN) -> None:
-        """Hold a node's relation against the physical plan. Raises FD900 where it is carried in another way."""
-        kind = self._forms.get((id(node), asked), rel.kind)
-        if kind != rel.kind:
-            message = f"{node.name} is planned as '{kind}', but its lowering gives '{rel.kind}'"
-            raise FlinkDdlError.of("FD900", message, node.span, "please report the query")
+    def obeyed(self, here: Physical, rel: Rel) -> Rel:
+        """Return a node's relation under the key that is planned. Raises FD900 where it is carried in another way."""
+        if rel.kind != here.form.kind:
+            message = f"{here.node.name} is planned as '{here.form.kind}', but its lowering gives '{rel.kind}'"
+            raise FlinkDdlError.of("FD900", message, here.node.span, "please report the query")
+        return rel.with_(key=here.form.key)
 
     def add(self, step: S) -> S:
         """Append a step whose name came from ``fresh``, and return it."""

@@ -16,6 +16,8 @@ from flinkddl.dialect.script import parse_script
 from flinkddl.plan.build.builder import plan_query
 from flinkddl.plan.build.hooks import context_of
 from flinkddl.plan.nodes import Filter, Project, Scan, Sink
+from flinkddl.plan.nodes.forms import PLAIN
+from flinkddl.plan.physical import decide, how_of
 from flinkddl.spark import job as J
 from flinkddl.spark.assemble import is_bounded, scans, session_settings
 from flinkddl.spark.base import select
@@ -105,7 +107,7 @@ def frame_of_query(
     streaming = bool(sources) and (not bounded if mode is None else mode == "streaming")
     zone = str(context_of(catalog).session.zone)
     ctx = Lowering(streaming=streaming, zone=zone, config=catalog.settings, row_kinds=_row_by_row(node))
-    rel = lower_stream(node, ctx) if streaming else _finished(node, ctx)
+    rel = lower_stream(*decide(node, PLAIN, how_of(ctx.config)), ctx) if streaming else _finished(node, ctx)
     if rel.kind == "upsert":
         ctx.output_mode = "update"
         rel = normalise(rel, ctx)
@@ -176,7 +178,7 @@ def _changes(rel: Rel, columns: tuple[Field, ...], name: str, ctx: Lowering) -> 
     else:
         kind = f"IF({WEIGHT} > 0, '+I', '-D')"
         each = f"array_repeat(named_struct('k', {kind}, 'r', {struct(new)}), CAST(abs({WEIGHT}) AS INT))"
-    rows = explode(rel.step, (), each, (ROW_KIND, "__row"), ctx, f"{name}_changes", "a row a change, with its kind")
+    rows = explode(rel.step, (), (each, (ROW_KIND, "__row")), ctx, f"{name}_changes", "a row a change, with its kind")
     named: list[Named] = list(zip(_names(columns), members("__row", count), strict=True))
     return select(rows, [*named, (ROW_KIND, ROW_KIND)], ctx, f"{name}_frame", f"{name}: the changes Flink shows")
 

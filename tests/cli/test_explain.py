@@ -113,6 +113,32 @@ def test_graph_names_every_edge() -> None:
     assert text.count("{") == text.count("}")
 
 
+TWICE = """EXECUTE STATEMENT SET BEGIN
+INSERT INTO totals SELECT item, COUNT(*) FROM orders GROUP BY item;
+INSERT INTO others SELECT item, COUNT(*) FROM orders GROUP BY item;
+END;"""
+
+
+@pytest.mark.parametrize(
+    ("format", "words"), [("text", "reuse_id=[1]"), ("json", '"reuseId": 1'), ("dot", "reuse_id=[1]")]
+)
+def test_what_is_read_twice_is_told(
+    format: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "job.sql"
+    script.write_text(f"{DDL}CREATE TABLE others WITH ('topic' = 'others') LIKE totals;\n{TWICE}", encoding="utf-8")
+    assert main(["explain", str(script), "--format", format]) == 0
+    assert capsys.readouterr().out.count(words) == 1
+
+
+def test_what_is_read_twice_is_one_box() -> None:
+    found = flow(f"CREATE TABLE others WITH ('topic' = 'others') LIKE totals;\n{TWICE}")
+    assert [o.name for o in found.operators].count("Aggregate") == 1
+    (again,) = (o for o in found.operators if o.reuse is not None)
+    assert [o.name for o in found.operators if again.id in o.reads] == ["Sink", "Sink"]
+    assert "reuse_id=[1]" in svg(found)
+
+
 @pytest.mark.parametrize("format", ["text", "json", "dot", "html"])
 def test_command(format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = tmp_path / "job.sql"

@@ -27,14 +27,14 @@ from flinkddl.spark.expressions import to_spark
 from flinkddl.spark.stream import lower_for
 from flinkddl.spark.stream.base import HANDLERS
 from flinkddl.sqltypes import quote
-from tests.spark.stream.harness import JOB, frame
+from tests.spark.stream.harness import JOB, fed, frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from flinkddl.spark.base import Want
-    from flinkddl.spark.stream import Accepts
+    from flinkddl.plan.physical import Physical
     from tests.fuzz.world import World
+    from tests.spark.stream.harness import Accepts
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": "1",
@@ -61,7 +61,7 @@ class FeedScan(N.Scan):
         return (frozenset(self.key),) if self.key else super().upsert_keys(inputs)
 
 
-def _lower_feed(node: FeedScan, ctx: Lowering, want: Want) -> Rel:
+def _lower_feed(node: FeedScan, ctx: Lowering, here: Physical) -> Rel:
     read = next((s for s in ctx.steps if isinstance(s, J.Read)), None)
     if read is None:
         options = {"path": node.folder}
@@ -233,7 +233,7 @@ class Group:
         return frames[united.name].coalesce(1)  # one task a batch at the end: each reads the plan of all cases
 
     def _part(self, number: int, case: Case, ctx: Lowering) -> str:
-        rel = lower_for(case.node, ctx, case.accepts, case.key)
+        rel = lower_for(fed(case.node, case.accepts, case.key), ctx)
         case.kind = rel.kind
         texts = ", ".join(f"CAST({rel.sql(i)} AS STRING)" for i in range(len(rel.fields)))
         weight = f"CAST({WEIGHT} AS BIGINT)" if rel.kind == "delta" else "1L"

@@ -20,6 +20,7 @@ from tests.fuzz.engine import SETTINGS, Case, Group, Planner, upsert_keys
 from tests.fuzz.queries import Generator, Rel
 from tests.fuzz.session import fuzz_session
 from tests.fuzz.world import World
+from tests.spark.stream.harness import fed
 
 MEMORY = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 
@@ -108,7 +109,7 @@ def draw(world: World, seed: int, size: int, out: Summary) -> list[Drawn]:
             by_key = bool(keys) and generator.random.random() < 0.4
             case = Case(f"q{len(drawn)}", node, "upsert" if by_key else "changelog", keys[0] if by_key else ())
             ctx = Lowering(streaming=True)
-            lower_for(node, ctx, case.accepts, case.key)
+            lower_for(fed(node, case.accepts, case.key), ctx)
         except FlinkDdlError as refused:
             out.refused[refused.diagnostics[0].code] += 1
             continue

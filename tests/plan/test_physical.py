@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import partial
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +18,15 @@ from flinkddl.plan import physical
 from flinkddl.plan.nodes.forms import PLAIN, Form
 from flinkddl.script.compile import Answer, Start, compile_script
 from flinkddl.show.explain import explain
-from flinkddl.spark.context import Lowering, Rel
+from flinkddl.spark import batch
+from flinkddl.spark import job as J
+from flinkddl.spark.context import KIND_COLUMNS, Lowering, Rel
 from tests.plan import golden
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from flinkddl.plan.physical import Physical
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted([*ROOT.glob("samples/**/*.sql"), *ROOT.glob("tests/cases/**/*.sql")])
@@ -56,15 +62,50 @@ def starts(text: str) -> Iterator[Start]:
 
 
 class Spy:
-    """Notes what was lowered: node, what was asked of it, and the kind that came."""
+    """Notes what was lowered: the place in the tree, the kind that its relation claims, and that its steps give.
+
+    In batch mode, where a handler gets the node alone, the kinds by the identity of the node.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.seen: list[tuple[N.Node, Any, str]] = []
+        self.seen: list[tuple[Physical, str, str]] = []
+        self.batch: dict[int, str] = {}
 
-        def note(ctx: Lowering, node: N.Node, rel: Rel, asked: Any = PLAIN) -> None:
-            self.seen.append((node, asked if ctx.streaming else PLAIN, rel.kind))
+        def note(ctx: Lowering, here: Physical, rel: Rel) -> Rel:
+            carried = reserved({s.name: s for s in ctx.steps}, rel.step)
+            self.seen.append((here, rel.kind, _KINDS[carried & set().union(*_KINDS)]))
+            return rel.with_(key=here.form.key)
 
         monkeypatch.setattr(Lowering, "obeyed", note)
+        for node, handler in batch.HANDLERS.items():
+            monkeypatch.setitem(batch.HANDLERS, node, partial(self._noted, handler))
+
+    def _noted(self, handler: Any, node: N.Node, ctx: Lowering, asked: Any) -> Rel:
+        rel: Rel = handler(node, ctx, asked)
+        self.batch[id(node)] = rel.kind
+        return rel
+
+
+_KINDS = {frozenset(names): kind for kind, names in KIND_COLUMNS.items()}
+
+
+def reserved(steps: Mapping[str, J.Step], name: str) -> frozenset[str]:
+    """The columns of a step that begin with ``__``, as the steps below it make them."""
+    step = steps[name]
+    match step:
+        case J.Select():
+            made = [n for n, _ in step.columns] + list((step.generator or ("", ()))[1])
+        case J.GroupBy():
+            made = [n for n, _ in (*step.keys, *step.aggs)]
+        case J.Rows():
+            made = re.findall(r"__\w+", step.query)
+        case J.Read():
+            made = re.findall(r"__\w+", step.schema or "")
+        case J.UnionAll():
+            return reserved(steps, step.parts[0])
+        case _:
+            return frozenset().union(*(reserved(steps, r) for r in step.reads))
+    return frozenset(n for n in made if n.startswith("__"))
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -72,18 +113,18 @@ def test_explain_shows_what_was_lowered(group: str, monkeypatch: pytest.MonkeyPa
     spy = Spy(monkeypatch)
     for text in GROUPS[group]:
         spy.seen.clear()
+        spy.batch.clear()
         for start in starts(text):
             trees = [p for sink in start.job.plan for p in sink.root.walk()]
             assert _kinds(explain(start.job)) == [p.form.kind for p in trees]
-            lowered = {(id(n), asked): kind for n, asked, kind in spy.seen}
-            planned = {(id(p.node), p.asked if start.job.streaming else PLAIN): p for p in trees}
-            mine = {id(p.node) for p in trees}
-            assert {key for key in lowered if key[0] in mine} <= planned.keys()
-            for key, p in planned.items():
-                if key in lowered:
-                    assert lowered[key] == p.form.kind, f"{p.node.describe()}\n{text}"
-                else:  # a table whose versions are read has no relation of its own
-                    assert p.asked.versions or not start.job.streaming, f"{p.node.describe()} {p.asked.words}\n{text}"
+            lowered = {id(here) for here, _, _ in spy.seen}
+            for p in trees:
+                if start.job.streaming:  # a table whose versions are read has no relation of its own
+                    assert id(p) in lowered or p.asked.versions, f"{p.node.describe()} {p.asked.words}\n{text}"
+                elif id(p.node) in spy.batch:
+                    assert spy.batch[id(p.node)] == p.form.kind, f"{p.node.describe()}\n{text}"
+        for here, *kinds in spy.seen:  # of what is refused later, too
+            assert kinds == [here.form.kind] * 2, f"{here.node.describe()}\n{text}"
 
 
 def _kinds(text: str) -> list[str]:
@@ -111,6 +152,7 @@ CREATE TABLE c (k STRING, v INT, w STRING) WITH ('connector' = 'kafka', 'topic' 
 CREATE TABLE o (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'upsert-kafka', 'topic' = 'o',
   'properties.bootstrap.servers' = 'h:1', 'key.format' = 'json', 'value.format' = 'json');
 CREATE TABLE p WITH ('topic' = 'p') LIKE o;
+CREATE TABLE q (k STRING, n BIGINT) WITH ('connector' = 'print');
 """
 COUNTS = "SELECT k, COUNT(*) FROM c GROUP BY k"
 TOTALS = "SELECT k, CAST(SUM(v) AS BIGINT) FROM c GROUP BY k"
@@ -145,6 +187,14 @@ def test_equal_sub_plans_are_found(inserts: tuple[str, ...], expected: list[str]
     assert tops == expected
 
 
+def test_what_is_carried_in_another_way_is_not_reused() -> None:
+    """One aggregate gives upserts, the other changes: only what stands below it is there twice."""
+    found = plans(f"INSERT INTO o {COUNTS}", f"INSERT INTO q {COUNTS}")
+    numbers = physical.reused(found)
+    twice = {p.node.describe() for sink in found for p in sink.query.walk() if id(p) in numbers}
+    assert twice == {"Project(k)"}
+
+
 def test_a_sink_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from flinkddl.spark import assemble
 
@@ -158,13 +208,11 @@ def test_a_sink_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_lowering_that_does_not_obey_is_a_defect() -> None:
     ctx = Lowering(streaming=True)
-    node = N.Values(fields=(), rows=())
-    tree, how = physical.decide(node, PLAIN, physical.how_of(NOTHING_SET))
+    tree, _ = physical.decide(N.Values(fields=(), rows=()), PLAIN, physical.how_of(NOTHING_SET))
     assert tree.form == Form("append")
-    ctx.decided(tree, how)
-    ctx.obeyed(node, Rel("s", (), ()))
+    ctx.obeyed(tree, Rel("s", (), ()))
     with pytest.raises(FlinkDdlError) as caught:
-        ctx.obeyed(node, Rel("s", (), (), "delta"))
+        ctx.obeyed(tree, Rel("s", (), (), "delta"))
     assert caught.value.diagnostics[0].code == "FD900"
 
 
@@ -210,9 +258,23 @@ def test_another_operator_has_another(one: str, other: str, same_place: bool) ->
     assert (tops[0].rpartition("-")[0] == tops[1].rpartition("-")[0]) is same_place
 
 
-def test_alike_but_not_equal_is_numbered() -> None:
-    found = named(f"INSERT INTO o {COUNTS}", f"INSERT INTO p {COUNTS.replace('FROM c', 'FROM c WHERE v > 1')}")
-    assert found == [*named(f"INSERT INTO o {COUNTS}"), f"{found[0]}-2"]
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_alike_but_not_equal_is_numbered(order: tuple[int, ...]) -> None:
+    """The larger plan comes second, then the text decides, in whatever order the INSERTs stand."""
+    sources = ("FROM c", "FROM c WHERE v > 1", "FROM c WHERE v > 2")
+    inserts = [f"INSERT INTO {'opo'[n]} {COUNTS.replace('FROM c', sources[n])}" for n in order]
+    found = dict(zip(order, named(*inserts), strict=True))
+    (plain,) = named(f"INSERT INTO o {COUNTS}")
+    assert [found[n] for n in range(3)] == [plain, f"{plain}-2", f"{plain}-3"]
+
+
+def test_a_hint_tells_them_apart() -> None:
+    """Which one is ``-2`` hangs on what they read, not on where they stand."""
+    hinted = COUNTS.replace("FROM c", "FROM c /*+ OPTIONS('scan.startup.mode' = 'latest-offset') */")
+    one = named(f"INSERT INTO o {COUNTS}", f"INSERT INTO p {hinted}")
+    other = named(f"INSERT INTO o {hinted}", f"INSERT INTO p {COUNTS}")
+    assert len(set(one)) == 2
+    assert one == other[::-1]
 
 
 def test_explain_tells_them() -> None:

@@ -113,8 +113,13 @@ class WindowAggregate(Unary):
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return order where an aggregate needs it, the watermark where rows can be late."""
         late = not self.window.proctime and self.input.late
-        sequence = asked.sequence or any(map(needs_order, self.aggs))
+        sequence = asked.sequence or any(map(needs_order, self.aggs)) or (late and self.sessions)
         return (replace(asked, sequence=sequence, latest=False, watermark=late, versions=False),)
+
+    @property
+    def sessions(self) -> bool:
+        """Whether it makes sessions, which are made in order of arrival where rows can be late."""
+        return self.window.kind == "SESSION" and self.windowed_input is None
 
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return append where a window comes out once; in update mode it comes early and is corrected."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.spark.base import Want
+from flinkddl.plan.nodes.forms import Traits
 from flinkddl.spark.batch import grouping, joins, over_windows, ranking, rows, sinks, temporal, windows
 from flinkddl.spark.batch.base import HANDLERS, lower_node
 
@@ -23,4 +23,4 @@ def lower(node: Node, ctx: Lowering, *, sequence: bool = False) -> Rel:
 
     ``sequence`` asks for ``__seq``, the order of arrival. Raises FlinkDdlError (FD640, FD641) for what has no lowering.
     """
-    return lower_node(node, ctx, Want(sequence=sequence))
+    return lower_node(node, ctx, Traits(sequence=sequence))

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.nodes.forms import PLAIN
+from flinkddl.plan.nodes.forms import PLAIN, Traits
 from flinkddl.spark import base
-from flinkddl.spark.base import Handlers, Want, conform, extend, registrar, same
+from flinkddl.spark.base import Handlers, conform, extend, registrar, same
 from flinkddl.spark.context import SEQUENCE
 from flinkddl.spark.job import GroupBy
 
@@ -27,19 +27,17 @@ HANDLERS: Handlers = {}
 lowers = registrar(HANDLERS)
 
 
-def lower_node(node: Node, ctx: Lowering, want: Want = PLAIN) -> Rel:
+def lower_node(node: Node, ctx: Lowering, asked: Traits = PLAIN) -> Rel:
     """Lower a node and all below it. Raises FD640 for a node type without a lowering."""
     handler = HANDLERS.get(type(node))
     if handler is None:
         raise FlinkDdlError.of("FD640", f"{node.name} is not available in a bounded run", node.span)
-    rel = wanted(handler(node, ctx, want), node.fields, ctx, want)
-    ctx.obeyed(node, rel)
-    return rel
+    return trimmed(handler(node, ctx, asked), node.fields, ctx, asked)
 
 
-def wanted(rel: Rel, fields: tuple[Field, ...], ctx: Lowering, want: Want) -> Rel:
+def trimmed(rel: Rel, fields: tuple[Field, ...], ctx: Lowering, asked: Traits) -> Rel:
     """Bring a relation to the node's fields, and leave out the reserved columns that nobody asked for."""
-    rel = rel.with_(sequence=rel.sequence and want.sequence, watermark=rel.watermark and want.watermark)
+    rel = rel.with_(sequence=rel.sequence and asked.sequence, watermark=rel.watermark and asked.watermark)
     return conform(rel, fields, ctx)
 
 

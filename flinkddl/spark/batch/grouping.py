@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Aggregate, Sort
-from flinkddl.spark.base import Want, comparable, extend, names_of, project
+from flinkddl.plan.nodes.forms import Traits
+from flinkddl.spark.base import comparable, extend, names_of, project
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import UP_TO_HERE, group, lower_node, lowers, over, where
 from flinkddl.spark.batch.lateness import drop_late, late_possible
@@ -19,27 +20,27 @@ if TYPE_CHECKING:
 
 
 @lowers(Aggregate)
-def lower_aggregate(node: Aggregate, ctx: Lowering, want: Want) -> Rel:
+def lower_aggregate(node: Aggregate, ctx: Lowering, asked: Traits) -> Rel:
     """Group; a streaming job gives no row for a global aggregate over nothing, batch mode said aloud gives one."""
-    ordered = want.sequence or any(text.needs_order(c) for c in node.aggs)
-    rel = lower_node(node.input, ctx, Want(sequence=ordered))
-    if not node.aggs and not want.sequence:
+    ordered = asked.sequence or any(text.needs_order(c) for c in node.aggs)
+    rel = lower_node(node.input, ctx, Traits(sequence=ordered))
+    if not node.aggs and not asked.sequence:
         return _distinct(node, rel, ctx)
     columns = names_of(node.fields)
     arrival, step = rel, rel.step
-    if want.sequence:
+    if asked.sequence:
         step = _changes(node, rel, ctx)
     keys = [(name, arrival.sql(k)) for name, k in zip(columns, node.keys, strict=False)]
     order = SEQUENCE if ordered else None
     known = text.constants(node.input)
     calls = zip(columns[len(keys) :], node.aggs, strict=True)
     aggs: list[Named] = [(name, text.aggregate(call, rel, ctx, order, known)) for name, call in calls]
-    if want.sequence:
+    if asked.sequence:
         aggs.append((SEQUENCE, "max(__changed)"))
     only_if_rows = not node.keys and not ctx.config.batch
     if only_if_rows:
         aggs.append(("__rows", "count(1)"))
-    out = Rel(group(step, keys, aggs, ctx, "aggregate", "Aggregate"), columns, node.fields, sequence=want.sequence)
+    out = Rel(group(step, keys, aggs, ctx, "aggregate", "Aggregate"), columns, node.fields, sequence=asked.sequence)
     return (
         where(out, "__rows > 0", ctx, "aggregate_rows", "streaming: no row before the first one")
         if only_if_rows
@@ -73,11 +74,11 @@ def _changes(node: Aggregate, rel: Rel, ctx: Lowering) -> str:
 
 
 @lowers(Sort)
-def lower_sort(node: Sort, ctx: Lowering, want: Want) -> Rel:
+def lower_sort(node: Sort, ctx: Lowering, asked: Traits) -> Rel:
     """ORDER BY with or without LIMIT: on equal keys, and without keys, the earlier row comes first."""
     limited = node.fetch is not None or node.offset > 0
     late = bool(node.order) and not limited and late_possible(node.input)
-    rel = lower_node(node.input, ctx, replace(want, sequence=True, watermark=late))
+    rel = lower_node(node.input, ctx, replace(asked, sequence=True, watermark=late))
     if late:
         rel = drop_late(rel, node.order[0].index, ctx)
     keys = (*(SortKey(rel.sql(k.index), k.descending, k.nulls_first) for k in node.order), SortKey(SEQUENCE))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.plan.nodes import IntervalJoin, Join, WindowJoin
+from flinkddl.plan.nodes.forms import Traits
 from flinkddl.plan.rex import conjunction, conjuncts, references
-from flinkddl.spark.base import Want
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import lower_node, lowers
 from flinkddl.spark.batch.lateness import drop_late_windows, late_possible
@@ -32,9 +32,9 @@ LEFT_SEQUENCE, RIGHT_SEQUENCE = "__seq_l", "__seq_r"
 
 
 @lowers(Join)
-def lower_join(node: Join, ctx: Lowering, want: Want) -> Rel:
+def lower_join(node: Join, ctx: Lowering, asked: Traits) -> Rel:
     """Join on the whole condition; NOT IN keeps a row only where no comparison is TRUE or unknown."""
-    sides = Sides(node, ctx, want)
+    sides = Sides(node, ctx, asked)
     on = text.condition(node.condition, sides.columns, ctx)
     if node.null_aware:
         on = _null_aware(node, sides.columns, ctx)
@@ -42,9 +42,9 @@ def lower_join(node: Join, ctx: Lowering, want: Want) -> Rel:
 
 
 @lowers(IntervalJoin)
-def lower_interval_join(node: IntervalJoin, ctx: Lowering, want: Want) -> Rel:
+def lower_interval_join(node: IntervalJoin, ctx: Lowering, asked: Traits) -> Rel:
     """Join on the whole condition, bounds included: over finished tables that is all there is to it."""
-    sides = Sides(node, ctx, want)
+    sides = Sides(node, ctx, asked)
     if node.proctime:
         # rows of a bounded run are all read at one moment, so a bound on processing time holds
         on = text.condition(_without_times(node), sides.columns, ctx)
@@ -53,10 +53,10 @@ def lower_interval_join(node: IntervalJoin, ctx: Lowering, want: Want) -> Rel:
 
 
 @lowers(WindowJoin)
-def lower_window_join(node: WindowJoin, ctx: Lowering, want: Want) -> Rel:
+def lower_window_join(node: WindowJoin, ctx: Lowering, asked: Traits) -> Rel:
     """Join inside each window; rows that came after their window was closed are dropped first."""
     windows = (node.left_window, node.right_window)
-    sides = Sides(node, ctx, want, tuple(w[1] for w in windows))
+    sides = Sides(node, ctx, asked, tuple(w[1] for w in windows))
     width = len(node.left.fields)
     same = [
         f"{quote(sides.columns[left])} = {quote(sides.columns[width + right])}"
@@ -73,19 +73,20 @@ class Sides:
         self,
         node: Join | IntervalJoin | WindowJoin,
         ctx: Lowering,
-        want: Want,
+        asked: Traits,
         ends: tuple[int, ...] = (),
     ) -> None:
         inputs = (node.left, node.right)
         late = [bool(ends) and late_possible(i) for i in inputs]
         rels = [
-            lower_node(i, ctx, Want(sequence=want.sequence, watermark=bad)) for i, bad in zip(inputs, late, strict=True)
+            lower_node(i, ctx, Traits(sequence=asked.sequence, watermark=bad))
+            for i, bad in zip(inputs, late, strict=True)
         ]
         if ends:
             rels = [
                 drop_late_windows(r, r.sql(e), ctx) if bad else r for r, e, bad in zip(rels, ends, late, strict=True)
             ]
-        self.sequence = want.sequence
+        self.sequence = asked.sequence
         left, right = rels
         names = unique_names([*left.columns, *right.columns])
         width = len(left.columns)

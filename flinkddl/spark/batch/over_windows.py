@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Over
-from flinkddl.spark.base import Want, extend, project
+from flinkddl.spark.base import extend, project
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import UP_TO_HERE, lower_node, lowers, over
 from flinkddl.spark.batch.lateness import drop_late, drop_overtaken, late_possible
@@ -17,6 +17,7 @@ from flinkddl.sqltypes import Root
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from flinkddl.plan.nodes.forms import Traits
     from flinkddl.plan.rex import AggCall, Literal
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @lowers(Over)
-def lower_over(node: Over, ctx: Lowering, want: Want) -> Rel:
+def lower_over(node: Over, ctx: Lowering, asked: Traits) -> Rel:
     """Add one column per call.
 
     On processing time every row is its own moment, so a RANGE frame is the ROWS frame by arrival. ROWS frames break
@@ -32,7 +33,7 @@ def lower_over(node: Over, ctx: Lowering, want: Want) -> Rel:
     """
     kind = _time_kind(node)
     late = kind == "ROWTIME" and late_possible(node.input)
-    rel = lower_node(node.input, ctx, replace(want, sequence=True, watermark=late))
+    rel = lower_node(node.input, ctx, replace(asked, sequence=True, watermark=late))
     partition = [rel.sql(i) for i in node.partition]
     batch = text.said_batch(ctx)
     if kind == "ROWTIME" and node.preceding is not None and not batch:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Deduplicate, Rank
-from flinkddl.spark.base import Want, extend, project
+from flinkddl.spark.base import extend, project
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import lower_node, lowers, over, where
 from flinkddl.spark.batch.lateness import drop_late, drop_late_windows, late_possible
@@ -15,6 +15,7 @@ from flinkddl.spark.stream.ranking import last_place
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
+    from flinkddl.plan.nodes.forms import Traits
     from flinkddl.spark.context import Lowering
 
 RANK = "__rank"
@@ -23,10 +24,10 @@ _FUNCTIONS = {"ROW_NUMBER": "row_number()", "RANK": "rank()", "DENSE_RANK": "den
 
 
 @lowers(Rank)
-def lower_rank(node: Rank, ctx: Lowering, want: Want) -> Rel:
+def lower_rank(node: Rank, ctx: Lowering, asked: Traits) -> Rel:
     """Keep the rows whose rank lies in ``start..end``; a window Top-N first drops rows of windows already closed."""
     late = node.window is not None and late_possible(node.input)
-    rel = lower_node(node.input, ctx, replace(want, sequence=True, watermark=late))
+    rel = lower_node(node.input, ctx, replace(asked, sequence=True, watermark=late))
     if late and node.window is not None:
         rel = drop_late_windows(rel, rel.sql(node.window[1]), ctx)
     order = [text.sort_key(k, rel) for k in node.order]
@@ -42,7 +43,7 @@ def lower_rank(node: Rank, ctx: Lowering, want: Want) -> Rel:
 
 
 @lowers(Deduplicate)
-def lower_deduplicate(node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
+def lower_deduplicate(node: Deduplicate, ctx: Lowering, asked: Traits) -> Rel:
     """Keep the first or the last row per key.
 
     On processing time the order is that of arrival. On event time the first row keeps its place against an equal
@@ -50,7 +51,7 @@ def lower_deduplicate(node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
     """
     late = not node.proctime and not node.keep_last and late_possible(node.input)
     closing = node.window is not None and late_possible(node.input)
-    rel = lower_node(node.input, ctx, replace(want, sequence=True, watermark=late or closing))
+    rel = lower_node(node.input, ctx, replace(asked, sequence=True, watermark=late or closing))
     if closing and node.window is not None:
         rel = drop_late_windows(rel, rel.sql(node.window[1]), ctx)
     elif late:

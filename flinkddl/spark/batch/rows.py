@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Expand, Filter, Project, Scan, Union, Unnest, Values
-from flinkddl.spark.base import Want, names_of, project
+from flinkddl.spark.base import names_of, project
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import lower_node, lowers, renumber, reserved_of, where
 from flinkddl.spark.batch.lateness import add_watermark
@@ -18,20 +18,21 @@ from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
     from flinkddl.plan.nodes import Node
+    from flinkddl.plan.nodes.forms import Traits
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
 
 
 @lowers(Scan)
-def lower_scan_node(node: Scan, ctx: Lowering, want: Want) -> Rel:
+def lower_scan_node(node: Scan, ctx: Lowering, asked: Traits) -> Rel:
     """Read a table, materialised; a wanted watermark is recomputed from the rows in order of arrival."""
-    rel = lower_scan(node, ctx, sequence=want.sequence or want.watermark)
+    rel = lower_scan(node, ctx, sequence=asked.sequence or asked.watermark)
     rel = finished(rel, ctx)
-    return add_watermark(node, rel, ctx) if want.watermark else rel
+    return add_watermark(node, rel, ctx) if asked.watermark else rel
 
 
 @lowers(Values)
-def lower_values(node: Values, ctx: Lowering, want: Want) -> Rel:
+def lower_values(node: Values, ctx: Lowering, asked: Traits) -> Rel:
     """Write constant rows as one array, exploded: a single task keeps their order, which is that of arrival."""
     columns = names_of(node.fields)
     types = [spark_type(f.type) for f in node.fields]
@@ -41,33 +42,33 @@ def lower_values(node: Values, ctx: Lowering, want: Want) -> Rel:
             f"CAST({text.scalar(rex, (), ctx)} AS {t}) AS {quote(c)}"
             for rex, c, t in zip(row, columns, types, strict=True)
         ]
-        items += [f"{n * SEQUENCE_STEP}L AS {SEQUENCE}"] * want.sequence
-        items += [f"CAST(NULL AS BIGINT) AS {WATERMARK}"] * want.watermark
+        items += [f"{n * SEQUENCE_STEP}L AS {SEQUENCE}"] * asked.sequence
+        items += [f"CAST(NULL AS BIGINT) AS {WATERMARK}"] * asked.watermark
         rows.append(", ".join(items or [NOTHING]))
     if not rows:
         nothing = ", ".join(f"CAST(NULL AS {t}) AS {quote(c)}" for c, t in zip(columns, types, strict=True))
-        extra = f", CAST(0 AS BIGINT) AS {SEQUENCE}" * want.sequence
-        extra += f", CAST(NULL AS BIGINT) AS {WATERMARK}" * want.watermark
+        extra = f", CAST(0 AS BIGINT) AS {SEQUENCE}" * asked.sequence
+        extra += f", CAST(NULL AS BIGINT) AS {WATERMARK}" * asked.watermark
         query = f"SELECT {(nothing + extra).removeprefix(', ') or NOTHING} WHERE FALSE"
     elif len(rows) == 1:
         query = f"SELECT {rows[0]}"
     else:
-        names = [*map(quote, columns), *[SEQUENCE] * want.sequence, *[WATERMARK] * want.watermark] or [NO_COLUMN]
+        names = [*map(quote, columns), *[SEQUENCE] * asked.sequence, *[WATERMARK] * asked.watermark] or [NO_COLUMN]
         query = f"SELECT inline(array({', '.join(f'struct({r})' for r in rows)})) AS ({', '.join(names)})"
     step = ctx.add(Rows(name=ctx.fresh("values"), query=query))
-    return Rel(step.name, columns, node.fields, sequence=want.sequence, watermark=want.watermark)
+    return Rel(step.name, columns, node.fields, sequence=asked.sequence, watermark=asked.watermark)
 
 
 @lowers(Project, Filter)
-def lower_row_by_row(node: Project | Filter, ctx: Lowering, want: Want) -> Rel:
+def lower_row_by_row(node: Project | Filter, ctx: Lowering, asked: Traits) -> Rel:
     """Compute one expression per field, or keep the rows for which the condition is TRUE.
 
     Changes of a CDC table meet each other after that: a metadata column which nobody asks for must not keep the row
     that takes another back apart from it.
     """
-    if _is_changes(node) and not want.watermark:
-        return finished(_changes(node, ctx, want), ctx)
-    return _row_by_row(node, lower_node(node.input, ctx, want), ctx)
+    if _is_changes(node) and not asked.watermark:
+        return finished(_changes(node, ctx, asked), ctx)
+    return _row_by_row(node, lower_node(node.input, ctx, asked), ctx)
 
 
 def _row_by_row(node: Project | Filter, rel: Rel, ctx: Lowering) -> Rel:
@@ -86,41 +87,41 @@ def _is_changes(node: Node) -> bool:
     return chosen is not None and not chosen.insert_only
 
 
-def _changes(node: Node, ctx: Lowering, want: Want) -> Rel:
+def _changes(node: Node, ctx: Lowering, asked: Traits) -> Rel:
     if isinstance(node, Project | Filter):
-        return _row_by_row(node, _changes(node.input, ctx, want), ctx)
+        return _row_by_row(node, _changes(node.input, ctx, asked), ctx)
     assert isinstance(node, Scan)
-    return lower_scan(node, ctx, sequence=want.sequence)
+    return lower_scan(node, ctx, sequence=asked.sequence)
 
 
 @lowers(Union)
-def lower_union(node: Union, ctx: Lowering, want: Want) -> Rel:
+def lower_union(node: Union, ctx: Lowering, asked: Traits) -> Rel:
     """Put the parts one after the other; the order among different sources means nothing, in Flink neither."""
     columns = names_of(node.fields)
     steps = []
     for part in node.parts:
-        rel = lower_node(part, ctx, want)
-        steps.append(_aligned(rel, columns, node, ctx, want))
+        rel = lower_node(part, ctx, asked)
+        steps.append(_aligned(rel, columns, node, ctx, asked))
     step = ctx.add(UnionAll(name=ctx.fresh("union"), parts=tuple(steps), note="Union"))
-    return Rel(step.name, columns, node.fields, sequence=want.sequence, watermark=want.watermark)
+    return Rel(step.name, columns, node.fields, sequence=asked.sequence, watermark=asked.watermark)
 
 
-def _aligned(rel: Rel, columns: tuple[str, ...], node: Union, ctx: Lowering, want: Want) -> str:
+def _aligned(rel: Rel, columns: tuple[str, ...], node: Union, ctx: Lowering, asked: Traits) -> str:
     """Select a part's columns in union order with the union's types, so that by-position union never widens."""
     exprs: list[Named] = []
     for i, (name, field) in enumerate(zip(columns, node.fields, strict=True)):
         exprs.append((name, f"CAST({rel.sql(i)} AS {spark_type(field.type)})"))
-    if want.sequence:
+    if asked.sequence:
         exprs.append((SEQUENCE, SEQUENCE if rel.sequence else "CAST(0 AS BIGINT)"))
-    if want.watermark:
+    if asked.watermark:
         exprs.append((WATERMARK, WATERMARK if rel.watermark else "CAST(NULL AS BIGINT)"))
     return ctx.add(Select(name=ctx.fresh("part"), input=rel.step, columns=tuple(exprs))).name
 
 
 @lowers(Expand)
-def lower_expand(node: Expand, ctx: Lowering, want: Want) -> Rel:
+def lower_expand(node: Expand, ctx: Lowering, asked: Traits) -> Rel:
     """Make one copy of the row per grouping set, with the other keys NULL and the set's mask last."""
-    rel = lower_node(node.input, ctx, want)
+    rel = lower_node(node.input, ctx, asked)
     copies = []
     for kept, mask in zip(node.sets, node.masks, strict=True):
         values = [
@@ -144,25 +145,25 @@ def lower_expand(node: Expand, ctx: Lowering, want: Want) -> Rel:
 
 
 @lowers(Unnest)
-def lower_unnest(node: Unnest, ctx: Lowering, want: Want) -> Rel:
+def lower_unnest(node: Unnest, ctx: Lowering, asked: Traits) -> Rel:
     """Make one row per element; with a condition the elements are filtered before a LEFT JOIN pads."""
-    rel = lower_node(node.input, ctx, want)
+    rel = lower_node(node.input, ctx, asked)
     added = node.fields[len(rel.fields) :]
     columns = names_of(added, rel.columns)
     array = elements(node, rel.columns, ctx.zone)
-    if want.sequence:
+    if asked.sequence:
         array = _numbered(array, len(added))
     step = ctx.add(
         Select(
             name=ctx.fresh("unnest"),
             input=rel.step,
             columns=tuple((c, quote(c)) for c in rel.columns) + reserved_of(rel),
-            generator=(f"{generator(node)}({array})", columns + ("__pos",) * want.sequence),
+            generator=(f"{generator(node)}({array})", columns + ("__pos",) * asked.sequence),
             note="Unnest",
         )
     )
     out = rel.with_(step=step.name, columns=rel.columns + columns, fields=node.fields)
-    return renumber(out, [SEQUENCE, "__pos"], ctx, "one row became several") if want.sequence else out
+    return renumber(out, [SEQUENCE, "__pos"], ctx, "one row became several") if asked.sequence else out
 
 
 def _numbered(elements: str, width: int) -> str:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.changelog import sink_accepts
 from flinkddl.plan.nodes import Aggregate, Deduplicate, Filter, Project, Scan, Sink
+from flinkddl.plan.nodes.forms import Traits
 from flinkddl.plan.rex import InputRef
-from flinkddl.spark.base import Want, extend, project
+from flinkddl.spark.base import extend, project
 from flinkddl.spark.batch.base import lower_node, lowers, over, where
 from flinkddl.spark.context import SEQUENCE, WEIGHT, Rel
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @lowers(Sink)
-def lower_sink_input(node: Sink, ctx: Lowering, want: Want) -> Rel:
+def lower_sink_input(node: Sink, ctx: Lowering, asked: Traits) -> Rel:
     """Lower a sink's input; where several rows may share the primary key of an upsert sink, the last one stays.
 
     ON CONFLICT DO NOTHING keeps the first one instead. Spark writes a batch in no order, so it cannot be left to Kafka.
@@ -27,8 +28,8 @@ def lower_sink_input(node: Sink, ctx: Lowering, want: Want) -> Rel:
         return rel.with_(step=extend(rel, [(WEIGHT, "1")], ctx, "inserts"), kind="delta")
     keys = _upsert_keys(node)
     if keys is None or unique_on(node.input, keys):
-        return lower_node(node.input, ctx, want)
-    rel = lower_node(node.input, ctx, Want(sequence=True))
+        return lower_node(node.input, ctx, asked)
+    rel = lower_node(node.input, ctx, Traits(sequence=True))
     if node.conflict == "ERROR":
         return _unequal_fails(rel, keys, ctx)
     direction = "" if node.conflict == "NOTHING" else " DESC"

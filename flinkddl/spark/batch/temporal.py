@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import LookupJoin, TemporalJoin, regular
-from flinkddl.spark.base import Want
+from flinkddl.plan.nodes.forms import Traits
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import UP_TO_HERE, lower_node, lowers, over, where
 from flinkddl.spark.batch.versions import lower_versions
@@ -26,11 +26,11 @@ SIDE, AT, ORDER, ROW, MATCH = "__side", "__at", "__order", "__row", "__match"
 
 
 @lowers(TemporalJoin)
-def lower_temporal_join(node: TemporalJoin, ctx: Lowering, want: Want) -> Rel:
+def lower_temporal_join(node: TemporalJoin, ctx: Lowering, asked: Traits) -> Rel:
     """Join with the version as of the left row's time, or with the newest one on processing time."""
     if node.right_time is None:
-        return lower_node(regular(node), ctx, want)
-    left = lower_node(node.left, ctx, Want(sequence=want.sequence))
+        return lower_node(regular(node), ctx, asked)
+    left = lower_node(node.left, ctx, Traits(sequence=asked.sequence))
     right = lower_versions(node.right, ctx)
     names = unique_names([*left.columns, *right.columns])
     carried = _carried(node, left, right, node.right_time, ctx)
@@ -38,17 +38,17 @@ def lower_temporal_join(node: TemporalJoin, ctx: Lowering, want: Want) -> Rel:
     columns: list[Named] = [(n, f"{ROW}.{quote(c)}") for n, c in zip(names, left.columns, strict=False)]
     columns += [(n, f"{MATCH}.{quote(c)}") for n, c in zip(names[width:], right.columns, strict=True)]
     columns.append((DELETED, f"coalesce({MATCH}.{DELETED}, TRUE)"))
-    columns += [(SEQUENCE, f"{ROW}.{SEQUENCE}")] * want.sequence
+    columns += [(SEQUENCE, f"{ROW}.{SEQUENCE}")] * asked.sequence
     met = ctx.add(Select(name=ctx.fresh("as_of"), input=carried, columns=tuple(columns), note="TemporalJoin")).name
     holds = f"coalesce(NOT {DELETED} AND {text.condition(node.condition, names, ctx)}, FALSE)"
-    rel = Rel(met, names, left.fields + right.fields, sequence=want.sequence)
+    rel = Rel(met, names, left.fields + right.fields, sequence=asked.sequence)
     return where(rel, holds, ctx, "matched") if node.kind == "inner" else _padded(rel, width, holds, ctx)
 
 
 @lowers(LookupJoin)
-def lower_lookup_join(node: LookupJoin, ctx: Lowering, want: Want) -> Rel:
+def lower_lookup_join(node: LookupJoin, ctx: Lowering, asked: Traits) -> Rel:
     """Join with the table as it is found: a bounded run asks once for all keys."""
-    return lower_node(regular(node), ctx, want)
+    return lower_node(regular(node), ctx, asked)
 
 
 def _carried(node: TemporalJoin, left: Rel, right: Rel, right_time: int, ctx: Lowering) -> str:

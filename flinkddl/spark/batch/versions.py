@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes import Deduplicate, Filter, Project, Rank, Scan
-from flinkddl.spark.base import Want, extend, project
+from flinkddl.plan.nodes.forms import Traits
+from flinkddl.spark.base import extend, project
 from flinkddl.spark.batch import text
-from flinkddl.spark.batch.base import lower_node, over, wanted, where
+from flinkddl.spark.batch.base import lower_node, over, trimmed, where
 from flinkddl.spark.context import DELETED, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.spark.scan import lower_scan
 
@@ -38,10 +39,10 @@ def lower_versions(node: Node, ctx: Lowering) -> Rel:
             gone = f"{DELETED} OR NOT coalesce({text.condition(node.condition, below.columns, ctx)}, FALSE)"
             rel = below.with_(step=extend(below, [(DELETED, gone)], ctx, "filter_versions", "a failed filter deletes"))
         case Deduplicate(keep_last=True, window=None) | Rank(start=1, end=1, window=None, with_rank=False):
-            rel = _of_rows(lower_node(node.inputs[0], ctx, Want(sequence=True)), ctx)
+            rel = _of_rows(lower_node(node.inputs[0], ctx, Traits(sequence=True)), ctx)
         case _:
             raise FlinkDdlError.of("FD641", f"a {node.name} has no versions that a temporal join could read", node.span)
-    return wanted(rel, node.fields, ctx, Want())
+    return trimmed(rel, node.fields, ctx, Traits())
 
 
 def _of_rows(rel: Rel, ctx: Lowering) -> Rel:

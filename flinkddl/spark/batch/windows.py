@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import WindowAggregate, WindowTableFunction
-from flinkddl.spark.base import Want, extend, names_of, project
+from flinkddl.plan.nodes.forms import Traits
+from flinkddl.spark.base import extend, names_of, project
 from flinkddl.spark.batch import sessions, text
 from flinkddl.spark.batch.base import group, lower_node, lowers, reserved_of, where
 from flinkddl.spark.batch.lateness import drop_late_windows, late_possible
@@ -29,11 +30,13 @@ TIME, START, END = "__t", "__ws", "__we"
 
 
 @lowers(WindowTableFunction)
-def lower_window_tvf(node: WindowTableFunction, ctx: Lowering, want: Want) -> Rel:
+def lower_window_tvf(node: WindowTableFunction, ctx: Lowering, asked: Traits) -> Rel:
     """Add window_start, window_end and window_time; a row in several windows becomes several rows."""
     session = node.window.kind == "SESSION"
     late = session and late_possible(node.input)
-    rel = lower_node(node.input, ctx, replace(want, sequence=want.sequence or late, watermark=want.watermark or late))
+    rel = lower_node(
+        node.input, ctx, replace(asked, sequence=asked.sequence or late, watermark=asked.watermark or late)
+    )
     rel = without_null(rel, node.window.time, ctx)
     step = assign(rel, node.window, node.window.partition_keys, ctx, late)
     bounds = [_property(p, f, ctx) for p, f in zip(("start", "end", "time"), node.fields[-3:], strict=True)]
@@ -42,12 +45,12 @@ def lower_window_tvf(node: WindowTableFunction, ctx: Lowering, want: Want) -> Re
 
 
 @lowers(WindowAggregate)
-def lower_window_aggregate(node: WindowAggregate, ctx: Lowering, want: Want) -> Rel:
+def lower_window_aggregate(node: WindowAggregate, ctx: Lowering, asked: Traits) -> Rel:
     """Aggregate per window; rows that arrive behind the watermark count only in windows that are still open."""
     late = not node.window.proctime and late_possible(node.input)
     session = node.window.kind == "SESSION" and node.windowed_input is None
     ordered = any(text.needs_order(c) for c in node.aggs)
-    rel = lower_node(node.input, ctx, Want(sequence=ordered or (late and session), watermark=late))
+    rel = lower_node(node.input, ctx, Traits(sequence=ordered or (late and session), watermark=late))
     if node.windowed_input is not None:
         rel = drop_late_windows(rel, rel.sql(node.windowed_input[1]), ctx) if late else rel
         step = _carried(rel, node.windowed_input, ctx)
@@ -61,10 +64,10 @@ def lower_window_aggregate(node: WindowAggregate, ctx: Lowering, want: Want) -> 
     if node.window.proctime:
         now = text.clock_millis("current_timestamp()", ctx)
         step = where(rel.with_(step=step), f"{END} <= {now}", ctx, "closed", "an open window gives nothing").step
-    return _grouped(node, rel.with_(step=step), ctx, want, SEQUENCE if ordered else None)
+    return _grouped(node, rel.with_(step=step), ctx, asked, SEQUENCE if ordered else None)
 
 
-def _grouped(node: WindowAggregate, rel: Rel, ctx: Lowering, want: Want, order: str | None) -> Rel:
+def _grouped(node: WindowAggregate, rel: Rel, ctx: Lowering, asked: Traits, order: str | None) -> Rel:
     columns = names_of(node.fields)
     keys = [(columns[i], rel.sql(k)) for i, k in enumerate(node.keys)]
     at = len(keys)
@@ -84,9 +87,9 @@ def _grouped(node: WindowAggregate, rel: Rel, ctx: Lowering, want: Want, order: 
     exprs = named + [_property(p, f, ctx) for p, f in zip(node.properties, tail, strict=True)]
     selected: list[Named] = list(zip(columns, exprs, strict=True))
     # windows come out in the order of their ends
-    selected += [(SEQUENCE, END)] * want.sequence
+    selected += [(SEQUENCE, END)] * asked.sequence
     out = ctx.add(Select(name=ctx.fresh("windows"), input=step, columns=tuple(selected)))
-    return Rel(out.name, columns, node.fields, sequence=want.sequence)
+    return Rel(out.name, columns, node.fields, sequence=asked.sequence)
 
 
 def _property(kind: str, field: Field, ctx: Lowering) -> str:

@@ -1,39 +1,36 @@
 """The streaming lowering: any updating Flink query on Spark's own operators and our retracting aggregates.
 
-``lower`` gives the relation of a query; ``lower_for`` brings it to the kind that a sink takes.
+``lower`` gives the relation of a query; ``lower_for`` brings it to the form that a sink takes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes import Filter, Project, Scan, Union, Unnest, Values
-from flinkddl.plan.physical import decide, how_of
-from flinkddl.spark.base import Want, project
+from flinkddl.spark.base import project
 from flinkddl.spark.stream import aggregate, join, over, ranking, rows, temporal, windows
 from flinkddl.spark.stream.base import HANDLERS, lower_node
 from flinkddl.spark.stream.kinds import first_rows, last_changes, normalise, to_delta, to_pair, to_upsert
 
 if TYPE_CHECKING:
     from flinkddl.plan.nodes import Node
+    from flinkddl.plan.nodes.forms import How
+    from flinkddl.plan.physical import Physical, PhysicalSink
     from flinkddl.spark.context import Lowering, Rel
 
-__all__ = ["HANDLERS", "Accepts", "lower", "lower_for"]
+__all__ = ["HANDLERS", "lower", "lower_for"]
 _FAMILIES = (aggregate, join, over, ranking, rows, temporal, windows)  # importing them fills HANDLERS
 
-Accepts = Literal["append", "upsert", "changelog"]
 
-
-def lower(node: Node, ctx: Lowering, want: Want | None = None) -> Rel:
-    """Lower a query; sets ``ctx.output_mode`` and the session settings it needs."""
-    want = want or Want()
-    if not ctx.plans(node):
-        ctx.decided(*decide(node, want, how_of(ctx.config)))
-    if ctx.output_mode == "update":
+def lower(tree: Physical, how: How, ctx: Lowering) -> Rel:
+    """Lower a query as planned; sets ``ctx.output_mode`` and the session settings it needs."""
+    ctx.output_mode = how.mode
+    if how.mode == "update":
         # chains of our own aggregates are exact; Spark's check knows only its own patterns
         ctx.settings["spark.sql.streaming.statefulOperator.checkCorrectness.enabled"] = "false"
-    return _finished(lower_node(node, ctx, want), ctx)
+    return _finished(lower_node(tree, ctx), ctx)
 
 
 def _finished(rel: Rel, ctx: Lowering) -> Rel:
@@ -47,49 +44,29 @@ def _finished(rel: Rel, ctx: Lowering) -> Rel:
     return project(rel.with_(windowed=False), rel.fields, exprs, ctx, "window_time")
 
 
-def lower_for(
-    node: Node,
-    ctx: Lowering,
-    accepts: Accepts,
-    key: tuple[int, ...] = (),
-    last_change: bool = False,
-    conflict: str | None = None,
-    arbitrated: bool = False,
-) -> Rel:
-    """Lower a query for a sink that takes append rows, upserts by key (kind append or upsert), or a changelog.
+def lower_for(sink: PhysicalSink, ctx: Lowering) -> Rel:
+    """Lower a query to the rows that its sink takes. Raises FD648 and FD552 where they cannot be had.
 
-    ``last_change``: rows of one key are not arbitrated (``upsert-materialize`` is NONE), the last change of it wins;
-    behind an operator, whose changes have no order of arrival, the last live row.
-    ``conflict``: NOTHING or ERROR, where append rows may share a key. Raises FD552 where that cannot be held.
-    ``arbitrated``: rows of several upsert keys meet at one key of the sink, and the one that came last stands
-    (Flink's SinkUpsertMaterializer).
+    Where rows of one key race (``upsert-materialize`` is NONE) the last change of it wins; behind an operator, whose
+    changes have no order of arrival, the last live row.
     """
-    keyed = accepts == "upsert"
-    ordered = last_change or arbitrated or conflict is not None
-    rel = lower(node, ctx, Want(sequence=ordered, latest=keyed and bool(key) and not ordered))
-    if conflict is not None:
-        return _first_wins(node, rel, key, ctx, conflict)
-    match accepts:
-        case "append":
-            if rel.kind != "append":
-                message = (
-                    "the rows of this query come out early and are corrected, which the append-only sink cannot take"
-                )
-                raise FlinkDdlError.of("FD648", message, node.span, "write into an upsert-kafka table")
-            return rel
-        case "changelog":
-            return to_delta(rel, ctx)
-    if rel.kind == "append":
+    node, form = sink.sink.input, sink.form
+    rel = lower(sink.query, sink.how, ctx)
+    ctx.output_mode = sink.mode
+    if sink.conflict is not None:
+        return _first_wins(node, rel, form.key, ctx, sink.conflict)
+    if sink.plan.accepts == "append" and form.kind != "append":
+        message = "the rows of this query come out early and are corrected, which the append-only sink cannot take"
+        raise FlinkDdlError.of("FD648", message, node.span, "write into an upsert-kafka table")
+    if form.kind != "upsert":
+        return to_delta(rel, ctx)
+    keyed = bool(rel.key) and set(rel.key) == set(form.key)
+    if rel.kind == "upsert" and keyed:
         return rel
-    if rel.kind == "upsert" and set(rel.key) == set(key):
-        return rel
-    if last_change and rel.sequence and _row_by_row(node):
-        return to_upsert(last_changes(rel, key, ctx), ctx)
-    if rel.kind == "upsert":
-        rel = normalise(rel, ctx)
-    if rel.kind == "pair" and rel.key and set(rel.key) == set(key):
-        return to_upsert(rel, ctx).with_(key=key)
-    return to_upsert(to_pair(rel, key, ctx), ctx)
+    if sink.plan.races and rel.sequence and _row_by_row(node):
+        return to_upsert(last_changes(rel, form.key, ctx), ctx)
+    rel = normalise(rel, ctx) if rel.kind == "upsert" else rel
+    return to_upsert(rel if rel.kind == "pair" and keyed else to_pair(rel, form.key, ctx), ctx)
 
 
 _ROW_BY_ROW = (Filter, Project, Scan, Union, Unnest, Values)
@@ -99,7 +76,6 @@ def _first_wins(node: Node, rel: Rel, key: tuple[int, ...], ctx: Lowering, confl
     if rel.kind != "append" or not _row_by_row(node):
         message = f"ON CONFLICT DO {conflict} is available for rows that come straight from their source only"
         raise FlinkDdlError.of("FD552", message, node.span, "write ON CONFLICT DO DEDUPLICATE")
-    ctx.output_mode = "update"
     return to_upsert(first_rows(rel, key, ctx, unequal_fails=conflict == "ERROR"), ctx)
 
 

@@ -8,25 +8,25 @@ aggregates do it.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Aggregate
-from flinkddl.plan.nodes.forms import needs_order
-from flinkddl.spark.base import Want, names_of, select, where
+from flinkddl.spark.base import names_of, select, where
 from flinkddl.spark.context import DELETED, VERSION, Rel
 from flinkddl.spark.job import StateCall
 from flinkddl.spark.rowtime import untimed
-from flinkddl.spark.stream.base import group, lower_node, lowers
+from flinkddl.spark.stream.base import group, lowers
 from flinkddl.spark.stream.calls import Registry, narrow, plan_call
-from flinkddl.spark.stream.kinds import KEY, PAIR, arrival, drop_unchanged, family, to_delta, unpack, weight
-from flinkddl.spark.stream.ttl import hinted_ttl, must_forget
+from flinkddl.spark.stream.kinds import KEY, PAIR, arrival, drop_unchanged, family, inputs, unpack, weight
+from flinkddl.spark.stream.ttl import hinted_ttl
 from flinkddl.sqltypes import Root, quote, spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flinkddl.plan.nodes import Field
+    from flinkddl.plan.physical import Physical
     from flinkddl.plan.rex import AggCall
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
@@ -34,15 +34,13 @@ if TYPE_CHECKING:
 
 
 @lowers(Aggregate)
-def lower_aggregate(node: Aggregate, ctx: Lowering, want: Want) -> Rel:
+def lower_aggregate(node: Aggregate, ctx: Lowering, here: Physical) -> Rel:
     """Lower a GROUP BY: keys, then aggregates; a global aggregate over no rows has no row, as in Flink."""
-    ordered = want.sequence or any(needs_order(c) for c in node.aggs)
-    rel = to_delta(lower_node(node.input, ctx, Want(sequence=ordered)), ctx)
-    native = want.latest and rel.kind == "append" and not want.sequence and node.always_changes
-    if native and not must_forget(ctx, node.ttl, span=node.span):
-        return _native(node, rel, ctx)
-    keys = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.keys)]
-    return grouped(rel, keys, node.aggs, node.fields, ctx, want.sequence, "aggregate", "GroupAggregate", node.ttl)
+    (rel,) = inputs(here, ctx)
+    keys = key_columns(rel, node.keys)
+    if here.form.kind == "upsert":
+        return _native(node, rel, keys, ctx)
+    return grouped(rel, Grouping(keys, node.aggs, "GroupAggregate", "aggregate", node.ttl), node.fields, ctx, here)
 
 
 def key_text(rel: Rel, index: int) -> str:
@@ -50,20 +48,26 @@ def key_text(rel: Rel, index: int) -> str:
     return untimed(rel.sql(index), rel.fields[index].type)
 
 
-def grouped(
-    rel: Rel,
-    keys: Sequence[Named],
-    aggs: Sequence[AggCall],
-    fields: tuple[Field, ...],
-    ctx: Lowering,
-    sequence: bool,
-    prefix: str,
-    note: str,
-    ttl: int | None = None,
-) -> Rel:
+def key_columns(rel: Rel, keys: Sequence[int]) -> list[Named]:
+    """Return the columns of grouping keys."""
+    return [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(keys)]
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """A GROUP BY: keys, calls, how its step is called, and a STATE_TTL hint in ms."""
+
+    keys: Sequence[Named]
+    calls: Sequence[AggCall]
+    note: str
+    prefix: str = "window_aggregate"
+    ttl: int | None = None
+
+
+def grouped(rel: Rel, by: Grouping, fields: tuple[Field, ...], ctx: Lowering, here: Physical) -> Rel:
     """Group an ``append`` or ``delta`` relation; the result is a ``pair`` of keys, then calls."""
-    step, finishes = accumulate(rel, keys, aggs, ctx, prefix, note, ttl)
-    names = [name for name, _ in keys]
+    step, finishes = accumulate(rel, by, ctx)
+    names = [name for name, _ in by.keys]
 
     def row(side: str) -> str:
         values = [*map(quote, names), *(f(f"{PAIR}.{side}") for f in finishes)]
@@ -75,30 +79,22 @@ def grouped(
     both = f"named_struct('o', {row('o')}, 'n', {row('n')}, 's', {PAIR}.s)"
     step = select(step, [(PAIR, both)], ctx, "finish", "from accumulators to Flink's results")
     plain = tuple(_plain(f) for f in fields)
-    rel = unpack(step, plain, ctx, tuple(range(len(keys))), f"{PAIR}.s" if sequence else None)
-    if all(c.function in _DIRECT for c in aggs):
+    rel = unpack(step, plain, ctx, (), f"{PAIR}.s" if here.asked.sequence else None)
+    if all(c.function in _DIRECT for c in by.calls):
         return rel
     return drop_unchanged(rel, ctx, "accumulators moved, the result did not")
 
 
-def accumulate(
-    rel: Rel,
-    keys: Sequence[Named],
-    aggs: Sequence[AggCall],
-    ctx: Lowering,
-    prefix: str,
-    note: str,
-    ttl: int | None = None,
-) -> tuple[str, list[Finish]]:
+def accumulate(rel: Rel, by: Grouping, ctx: Lowering) -> tuple[str, list[Finish]]:
     """Add the GROUP BY whose column ``__pair`` holds the accumulators; returns its step and how to finish each call."""
     registry = Registry()
-    finishes = [plan_call(c, rel, registry) for c in aggs]
+    finishes = [plan_call(c, rel, registry) for c in by.calls]
     args = (weight(rel), arrival(rel), registry.struct())
-    call = StateCall(family(ctx), "aggregate", args, hinted_ttl(ctx, ttl))
+    call = StateCall(family(ctx), "aggregate", args, hinted_ttl(ctx, by.ttl))
     # a GROUP BY without keys has one group: a constant key keeps it out of Spark's global aggregate, which
     # gives a row for no input
-    named = list(keys) or [(f"{KEY}0", "0")]
-    return group(rel.step, named, [(PAIR, call)], ctx, prefix, note), finishes
+    named = by.keys or [(f"{KEY}0", "0")]
+    return group(rel.step, named, [(PAIR, call)], ctx, by.prefix, by.note), finishes
 
 
 _DIRECT = frozenset({"COUNT", "SUM", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "ARRAY_AGG"})
@@ -108,8 +104,7 @@ def _plain(f: Field) -> Field:
     return replace(f, type=f.type.as_attribute(None))
 
 
-def _native(node: Aggregate, rel: Rel, ctx: Lowering) -> Rel:
-    keys = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.keys)]
+def _native(node: Aggregate, rel: Rel, keys: Sequence[Named], ctx: Lowering) -> Rel:
     aggs, finished = native_calls(rel, node.aggs)
     step = group(
         rel.step,
@@ -123,7 +118,7 @@ def _native(node: Aggregate, rel: Rel, ctx: Lowering) -> Rel:
     values = [*(quote(k) for k, _ in keys), *finished]
     out: list[Named] = [*zip(columns, values, strict=True), (VERSION, VERSION), (DELETED, "false")]
     fields = tuple(_plain(f) for f in node.fields)
-    return Rel(select(step, out, ctx, "upsert"), columns, fields, "upsert", tuple(range(len(keys))))
+    return Rel(select(step, out, ctx, "upsert"), columns, fields, "upsert")
 
 
 def native_calls(rel: Rel, calls: Sequence[AggCall]) -> tuple[list[Named], list[str]]:

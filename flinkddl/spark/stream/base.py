@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.nodes.forms import PLAIN
-from flinkddl.spark.base import Handlers, Want, conform, extend, registrar
+from flinkddl.spark.base import Handlers, conform, extend, registrar
 from flinkddl.spark.job import GroupBy, Select
 from flinkddl.spark.stream.ttl import timed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from flinkddl.plan.nodes import Node
+    from flinkddl.plan.physical import Physical
     from flinkddl.spark.context import Lowering, Rel
     from flinkddl.spark.job import Agg, Named
 
@@ -23,24 +22,27 @@ HANDLERS: Handlers = {}
 lowers = registrar(HANDLERS)
 
 
-def lower_node(node: Node, ctx: Lowering, want: Want = PLAIN) -> Rel:
-    """Lower a node and all below it; the fields are the node's. Raises FD649 for a node type without a lowering."""
+def lower_node(here: Physical, ctx: Lowering) -> Rel:
+    """Lower a node and all below it as planned; the fields are the node's. Raises FD649 where it has no lowering.
+
+    A handler takes the node, the job, and what is planned of the node.
+    """
+    node = here.node
     handler = HANDLERS.get(type(node))
     if handler is None:
         raise FlinkDdlError.of("FD649", f"{node.name} is not available in a streaming run", node.span)
     first = len(ctx.steps)
-    rel = conform(handler(node, ctx, want), node.fields, ctx)
-    ctx.obeyed(node, rel, want)
+    rel = conform(ctx.obeyed(here, handler(node, ctx, here)), node.fields, ctx)
     for step in ctx.steps[first:]:
         ctx.owners.setdefault(step.name, id(node))  # its inputs have noted theirs
     return rel
 
 
 def explode(
-    step: str, keep: Sequence[Named], array: str, names: Sequence[str], ctx: Lowering, prefix: str, note: str = ""
+    step: str, keep: Sequence[Named], each: tuple[str, Sequence[str]], ctx: Lowering, prefix: str, note: str = ""
 ) -> str:
-    """Add a Select that makes a row of each struct in an array; returns the step's name."""
-    generator = (f"inline({array})", tuple(names))
+    """Add a Select that makes a row of each struct in an array, under these names; returns the step's name."""
+    generator = (f"inline({each[0]})", tuple(each[1]))
     return ctx.add(Select(name=ctx.fresh(prefix), input=step, columns=tuple(keep), generator=generator, note=note)).name
 
 

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 from flinkddl.spark.base import comparable, extend, names_of, same, select, where
 from flinkddl.spark.context import DELETED, NEW, OLD, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.spark.job import StateCall
-from flinkddl.spark.stream.base import explode, group, members, struct
+from flinkddl.spark.stream.base import explode, group, lower_node, members, struct
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from flinkddl.plan.nodes import Field
+    from flinkddl.plan.physical import Physical
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Family, Named
 
@@ -56,6 +55,11 @@ def family(ctx: Lowering) -> Family:
     return "final" if ctx.output_mode == "append" else "retract"
 
 
+def inputs(here: Physical, ctx: Lowering) -> list[Rel]:
+    """Lower the inputs of an operator that reads rows with weights."""
+    return [to_delta(lower_node(i, ctx), ctx) for i in here.inputs]
+
+
 def to_delta(rel: Rel, ctx: Lowering) -> Rel:
     """Bring a relation to ``append`` or ``delta``: rows that operators with weights can read."""
     match rel.kind:
@@ -71,7 +75,7 @@ def to_delta(rel: Rel, ctx: Lowering) -> Rel:
         f"IF({NEW}, named_struct('w', 1, 'r', {new}), NULL)))"
     )
     keep = [(c, quote(c)) for c in rel.reserved if c not in (OLD, NEW)]
-    rows = explode(rel.step, keep, both, (WEIGHT, "__row"), ctx, "changes", "old row taken back, new row given")
+    rows = explode(rel.step, keep, (both, (WEIGHT, "__row")), ctx, "changes", "old row taken back, new row given")
     columns = (*zip(rel.columns, members("__row", n), strict=True), (WEIGHT, WEIGHT), *keep)
     return rel.with_(step=select(rows, columns, ctx, "delta"), kind="delta")
 
@@ -92,7 +96,6 @@ def unpack(
     ctx: Lowering,
     key: tuple[int, ...],
     sequence: str | None = None,
-    extra: Sequence[Named] = (),
 ) -> Rel:
     """Turn a ``PAIR`` column STRUCT<o: row, n: row> into a ``pair`` relation; drops keys without a change."""
     step = where(step, f"{PAIR} IS NOT NULL", ctx, "changed")
@@ -102,7 +105,7 @@ def unpack(
     named += zip(rel.old_columns, members(f"{PAIR}.o", len(fields)), strict=True)
     named += [(OLD, f"{PAIR}.o IS NOT NULL"), (NEW, f"{PAIR}.n IS NOT NULL")]
     named += [(SEQUENCE, sequence)] if sequence else []
-    return rel.with_(step=select(step, (*named, *extra), ctx, "pair"))
+    return rel.with_(step=select(step, named, ctx, "pair"))
 
 
 def drop_unchanged(rel: Rel, ctx: Lowering, note: str = "") -> Rel:
@@ -203,4 +206,4 @@ def single(rel: Rel, ctx: Lowering) -> Rel:
     keep = [(c, quote(c)) for c in rel.reserved if c != WEIGHT]
     copies = f"array_repeat({struct(map(quote, rel.columns))}, CAST({WEIGHT} AS INT))"
     out = rel.with_(kind="append")
-    return out.with_(step=explode(rel.step, keep, copies, rel.columns, ctx, "copies"))
+    return out.with_(step=explode(rel.step, keep, (copies, rel.columns), ctx, "copies"))

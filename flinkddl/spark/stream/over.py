@@ -11,28 +11,29 @@ from typing import TYPE_CHECKING
 
 from flinkddl.functions.aggregate import RANKING
 from flinkddl.plan.nodes import Over
-from flinkddl.spark.base import Want, names_of, select
+from flinkddl.spark.base import names_of, select
 from flinkddl.spark.context import WATERMARK, WEIGHT, Rel
 from flinkddl.spark.job import StateCall
-from flinkddl.spark.lateness import drop_late, late_possible
+from flinkddl.spark.lateness import drop_late
 from flinkddl.spark.rowtime import without_null
 from flinkddl.spark.stream.aggregate import key_text
-from flinkddl.spark.stream.base import explode, group, lower_node, lowers, members, struct
+from flinkddl.spark.stream.base import explode, group, lowers, members, struct
 from flinkddl.spark.stream.calls import Registry, plan_call
-from flinkddl.spark.stream.kinds import KEY, arrival, single, to_delta, weight
+from flinkddl.spark.stream.kinds import KEY, arrival, inputs, single, weight
 from flinkddl.spark.stream.ranking import order_struct
 from flinkddl.sqltypes import TIMESTAMPS, quote
 
 if TYPE_CHECKING:
+    from flinkddl.plan.physical import Physical
     from flinkddl.plan.rex import AggCall
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.stream.calls import Finish
 
 
 @lowers(Over)
-def lower_over(node: Over, ctx: Lowering, want: Want) -> Rel:
+def lower_over(node: Over, ctx: Lowering, here: Physical) -> Rel:
     """Lower OVER windows that end at the current row."""
-    rel = to_delta(lower_node(node.input, ctx, Want(sequence=True, watermark=_late(node))), ctx)
+    (rel,) = inputs(here, ctx)
     if node.preceding is not None and _by(node) == "ROWTIME":
         rel = without_null(rel, node.order[0].index, ctx)
     rel = _on_time(node, rel, ctx)
@@ -47,15 +48,14 @@ def lower_over(node: Over, ctx: Lowering, want: Want) -> Rel:
     preceding = "CAST(NULL AS BIGINT)" if node.preceding is None else f"{_preceding(node, rel)}L"
     call = StateCall("retract", "over", (weight(rel), arrival(rel), by_rows, preceding, row))
     step = group(rel.step, keys, [("__rows", call)], ctx, "over", "OverAggregate: rows of a partition in order")
-    step = explode(step, [], "__rows", ("__r", "__v", WEIGHT), ctx, "changes")
+    step = explode(step, [], ("__rows", ("__r", "__v", WEIGHT)), ctx, "changes")
     n = len(rel.fields)
     values = [*members("__r", n), *(f("__v") for f in finishes)]
     columns = names_of(node.fields)
     step = select(step, [*zip(columns, values, strict=True), (WEIGHT, WEIGHT)], ctx, "over_rows")
     typed = tuple(replace(f, type=rel.fields[i].type) if i < n else f for i, f in enumerate(node.fields))
     out = Rel(step, columns, typed, "delta")
-    # in order of arrival no later row changes an earlier one
-    return single(out, ctx) if proctime and rel.kind == "append" else out
+    return single(out, ctx) if here.form.kind == "append" else out
 
 
 def _by_rows(node: Over, rel: Rel) -> bool:
@@ -67,10 +67,6 @@ def _by_rows(node: Over, rel: Rel) -> bool:
     if functions <= RANKING | {"LAG"}:
         return not timed
     return node.rows
-
-
-def _late(node: Over) -> bool:
-    return _by(node) == "ROWTIME" and late_possible(node.input)
 
 
 def _by(node: Over) -> str | None:

@@ -5,21 +5,20 @@ Equal order keys: the row that came first keeps the better place, so these opera
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes import Deduplicate, Rank, Sort
 from flinkddl.plan.rex import SortKey
-from flinkddl.spark.base import Want, extend, select
+from flinkddl.spark.base import extend, select
 from flinkddl.spark.context import SEQUENCE
 from flinkddl.spark.job import DropDuplicates, StateCall
-from flinkddl.spark.lateness import drop_late, late_possible
+from flinkddl.spark.lateness import drop_late
 from flinkddl.spark.partitions import above_timed
 from flinkddl.spark.rowtime import is_rowtime
-from flinkddl.spark.stream.aggregate import key_text
+from flinkddl.spark.stream.aggregate import key_columns, key_text
 from flinkddl.spark.stream.base import explode, group, lower_node, lowers, members, struct
-from flinkddl.spark.stream.kinds import KEY, PAIR, arrival, family, single, to_delta, unpack, weight
+from flinkddl.spark.stream.kinds import KEY, PAIR, arrival, family, inputs, single, to_delta, unpack, weight
 from flinkddl.spark.stream.ttl import must_forget
 from flinkddl.sqltypes import quote
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flinkddl.plan.nodes import Field
+    from flinkddl.plan.physical import Physical
     from flinkddl.spark.context import Lowering, Rel
     from flinkddl.spark.job import Named
 
@@ -42,12 +42,12 @@ def order_struct(rel: Rel, order: Sequence[SortKey]) -> str:
     return f"named_struct({', '.join(items)})" if items else "named_struct('a', 0)"
 
 
-def lower_rank(node: Rank, ctx: Lowering, want: Want) -> Rel:
-    """Lower a Top-N. With the rank in the output the key is (partition, rank); Top-1 has the partition as its key."""
+def lower_rank(node: Rank, ctx: Lowering, here: Physical) -> Rel:
+    """Lower a Top-N."""
     if node.function != "ROW_NUMBER":
         raise FlinkDdlError.of("FD643", f"{node.function}() as a Top-N is not available on a stream", node.span)
-    rel = to_delta(lower_node(node.input, ctx, Want(sequence=True)), ctx)
-    return top(rel, node, ctx, want.sequence and rel.kind == "append")
+    (rel,) = inputs(here, ctx)
+    return top(rel, node, ctx, here.asked.sequence and rel.kind == "append")
 
 
 def top(rel: Rel, node: Rank, ctx: Lowering, sequence: bool = False) -> Rel:
@@ -55,22 +55,21 @@ def top(rel: Rel, node: Rank, ctx: Lowering, sequence: bool = False) -> Rel:
 
     ``sequence``: pass the arrival order on; append rows only, since a row that is taken back does not know its own.
     """
-    keys: list[Named] = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.partition)]
-    note = f"Rank {node.start}..{node.end}"
-    step = places(rel, keys or [(f"{KEY}0", "0")], node, ctx, "top", note, sequence)
+    step = places(rel, node, ctx, sequence=sequence)
     return ranked(step, rel, node, ctx, sequence)
 
 
-def places(
-    rel: Rel, keys: Sequence[Named], node: Rank, ctx: Lowering, prefix: str, note: str, sequence: bool = False
-) -> str:
-    """Add the GROUP BY whose column ``__rows`` holds the changes of the places."""
+def places(rel: Rel, node: Rank, ctx: Lowering, window: Sequence[Named] = (), sequence: bool = False) -> str:
+    """Add the GROUP BY whose column ``__rows`` holds the changes of the places, of each ``window`` once."""
+    keys = [*window, *key_columns(rel, node.partition)] or [(f"{KEY}0", "0")]
     columns = (*rel.columns, *([SEQUENCE] * sequence))
     row = f"named_struct('o', {order_struct(rel, node.order)}, 'r', {struct(map(quote, columns))})"
     grows = str(rel.kind == "append").lower()
     ends = (f"{node.start}L", last_place(rel, node))
     args = (weight(rel), arrival(rel), *ends, str(node.with_rank).lower(), grows, row)
-    return group(rel.step, keys, [("__rows", StateCall(family(ctx), "top", args))], ctx, prefix, note)
+    prefix, note = ("window_top", ", once a window") if window else ("top", "")
+    calls = [("__rows", StateCall(family(ctx), "top", args))]
+    return group(rel.step, keys, calls, ctx, prefix, f"Rank {node.start}..{node.end}{note}")
 
 
 def last_place(rel: Rel, node: Rank) -> str:
@@ -88,7 +87,7 @@ def last_place(rel: Rel, node: Rank) -> str:
 
 def ranked(step: str, rel: Rel, node: Rank, ctx: Lowering, sequence: bool = False) -> Rel:
     """Turn the array of changed places into a ``pair`` relation with the rank as last field where asked for."""
-    step = explode(step, [], "__rows", ("__k", "__o", "__n"), ctx, "places")
+    step = explode(step, [], ("__rows", ("__k", "__o", "__n")), ctx, "places")
     n = len(rel.fields)
     rank = ["__k"] if node.with_rank else []
 
@@ -99,41 +98,47 @@ def ranked(step: str, rel: Rel, node: Rank, ctx: Lowering, sequence: bool = Fals
     step = select(step, [(PAIR, f"named_struct('o', {side('__o')}, 'n', {side('__n')}{came})")], ctx, "place")
     fields = node.fields[:n] if not rank else node.fields
     typed = tuple(_as(f, rel.fields[i]) if i < n else f for i, f in enumerate(fields))
-    unique = node.with_rank or node.start == node.end == 1
-    key = (*node.partition, *((n,) if node.with_rank else ())) if unique else ()
-    return unpack(step, typed, ctx, key, f"{PAIR}.s" if sequence else None)
+    return unpack(step, typed, ctx, (), f"{PAIR}.s" if sequence else None)
 
 
 def _as(name: Field, typed: Field) -> Field:
     return type(name)(name.name, typed.type)
 
 
-def lower_deduplicate(node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
+def lower_deduplicate(node: Deduplicate, ctx: Lowering, here: Physical) -> Rel:
     """Lower keep-first and keep-last."""
-    first = not node.keep_last
-    late = first and not node.proctime and late_possible(node.input)
-    rel = lower_node(node.input, ctx, Want(sequence=True, watermark=late))
+    rel = lower_node(here.inputs[0], ctx)
     rel = drop_late(rel, node.order, ctx) if rel.watermark else rel
-    if rel.kind == "append" and first and node.proctime and not must_forget(ctx, span=node.span):
-        return _first_arrived(rel, node, ctx, want)
+    if here.form.kind == "append":
+        return _first_arrived(rel, node, ctx)
+    must_forget(ctx, span=node.span)
     if rel.kind == "append":
-        return _latest(rel, node, ctx, want)
+        return _latest(rel, node, ctx, here.asked.sequence)
     # rows may be taken back: the next best one has to come forward
-    rel = to_delta(rel, ctx)
-    order = (SortKey(node.order, descending=node.keep_last, nulls_first=first),)
-    rank = Rank(
+    return top(to_delta(rel, ctx), first_of(node), ctx)
+
+
+def first_of(node: Deduplicate) -> Rank:
+    """Return the Top-1 that keeps the same row of each key."""
+    order = (SortKey(node.order, descending=node.keep_last, nulls_first=not node.keep_last),)
+    return _rank(node, node.keys, order, (1, 1))
+
+
+def _rank(
+    node: Deduplicate | Sort, partition: tuple[int, ...], order: tuple[SortKey, ...], places: tuple[int, int]
+) -> Rank:
+    return Rank(
         fields=node.fields,
         input=node.input,
-        partition=node.keys,
+        partition=partition,
         order=order,
-        start=1,
-        end=1,
+        start=places[0],
+        end=places[1],
         with_rank=False,
     )
-    return top(rel, rank, ctx)
 
 
-def _first_arrived(rel: Rel, node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
+def _first_arrived(rel: Rel, node: Deduplicate, ctx: Lowering) -> Rel:
     rel = _without_watermark(rel, node, ctx)
     step = ctx.add(
         DropDuplicates(
@@ -143,7 +148,7 @@ def _first_arrived(rel: Rel, node: Deduplicate, ctx: Lowering, want: Want) -> Re
             note="Deduplicate: first row per key",
         )
     )
-    return rel.with_(step=step.name, key=node.keys)
+    return rel.with_(step=step.name)
 
 
 def _without_watermark(rel: Rel, node: Deduplicate, ctx: Lowering) -> Rel:
@@ -163,9 +168,9 @@ def struct_of(*items: str) -> str:
     return f"named_struct({', '.join(items)})"
 
 
-def _latest(rel: Rel, node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
+def _latest(rel: Rel, node: Deduplicate, ctx: Lowering, sequence: bool) -> Rel:
     """Append rows: only the best row so far is kept; on equal time the later wins keep-last."""
-    keys = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.keys)]
+    keys = key_columns(rel, node.keys)
     letter = "a" if node.keep_last else "d"
     time = [] if node.proctime else [f"'{letter}0', {key_text(rel, node.order)}"]
     version = struct_of(*time, f"'{letter}1', {arrival(rel)}")
@@ -173,34 +178,24 @@ def _latest(rel: Rel, node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
     call = StateCall("retract", "latest", ("false", f"named_struct('o', {version}, 'r', {row})"))
     note = f"Deduplicate: {'last' if node.keep_last else 'first'} row per key"
     step = group(rel.step, keys, [(PAIR, call)], ctx, "latest", note)
-    return unpack(step, rel.fields, ctx, node.keys, f"{PAIR}.s.`{letter}1`" if want.sequence else None)
+    return unpack(step, rel.fields, ctx, (), f"{PAIR}.s.`{letter}1`" if sequence else None)
 
 
 @lowers(Sort)
-def lower_sort(node: Sort, ctx: Lowering, want: Want) -> Rel:
+def lower_sort(node: Sort, ctx: Lowering, here: Physical) -> Rel:
     """Lower ORDER BY .. LIMIT as a Top-N over all rows, and LIMIT alone by arrival.
 
     ORDER BY a time attribute without LIMIT is the arrival order of a changelog: the rows pass unchanged.
     """
     if node.fetch is None and not node.offset:
-        return _ordered_by_time(node, ctx, want)
-    rel = to_delta(lower_node(node.input, ctx, Want(sequence=True)), ctx)
+        return _ordered_by_time(node, ctx, here)
+    (rel,) = inputs(here, ctx)
     end = NO_LIMIT if node.fetch is None else node.offset + node.fetch
-    rank = Rank(
-        fields=node.fields,
-        input=node.input,
-        partition=(),
-        order=node.order,
-        start=node.offset + 1,
-        end=end,
-        with_rank=False,
-    )
-    out = top(rel, rank, ctx)
-    # LIMIT alone keeps the rows that came first: none of them ever leaves
-    return single(to_delta(out, ctx), ctx) if rel.kind == "append" and not node.order else out
+    out = top(rel, _rank(node, (), node.order, (node.offset + 1, end)), ctx)
+    return single(to_delta(out, ctx), ctx) if here.form.kind == "append" else out
 
 
-def _ordered_by_time(node: Sort, ctx: Lowering, want: Want) -> Rel:
+def _ordered_by_time(node: Sort, ctx: Lowering, here: Physical) -> Rel:
     first = node.order[0]
     t = node.input.fields[first.index].type
     if first.descending or t.time_attribute is None:
@@ -210,6 +205,5 @@ def _ordered_by_time(node: Sort, ctx: Lowering, want: Want) -> Rel:
             node.span,
             help="add a LIMIT, or leave ORDER BY to whoever reads the result",
         )
-    late = late_possible(node.input)
-    rel = lower_node(node.input, ctx, replace(want, watermark=late))
+    rel = lower_node(here.inputs[0], ctx)
     return drop_late(rel, first.index, ctx) if rel.watermark else rel

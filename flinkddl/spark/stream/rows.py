@@ -6,20 +6,22 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from flinkddl.plan.nodes import Aggregate, Expand, Filter, Project, Scan, Union, Unnest, Values
+from flinkddl.plan.nodes import Expand, Filter, Project, Scan, Union, Unnest, Values
 from flinkddl.plan.rex import InputRef
-from flinkddl.spark.base import Want, extend, names_of, project, same, select
+from flinkddl.spark.base import extend, names_of, project, same, select
 from flinkddl.spark.context import NEW, NOTHING, OLD, SEQUENCE, SEQUENCE_STEP, WATERMARK, WEIGHT, Rel
 from flinkddl.spark.expressions import condition_to_spark, to_spark
 from flinkddl.spark.job import Read, Rows, Select, UnionAll, Where
-from flinkddl.spark.lateness import late_possible
 from flinkddl.spark.stream.base import explode, lower_node, lowers
-from flinkddl.spark.stream.kinds import arrival, drop_unchanged, normalise, to_delta, weight
+from flinkddl.spark.stream.kinds import arrival, drop_unchanged, inputs, normalise, weight
 from flinkddl.spark.unnest import elements, generator
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flinkddl.plan.nodes import Field
+    from flinkddl.plan.physical import Physical
     from flinkddl.plan.rex import Rex
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
@@ -30,12 +32,11 @@ NO_WATERMARK = -(2**62)  # of a row without a time: earlier than any
 
 
 @lowers(Scan)
-def lower_scan(node: Scan, ctx: Lowering, want: Want) -> Rel:
+def lower_scan(node: Scan, ctx: Lowering, here: Physical) -> Rel:
     """Lower a table through the scan that batch and streaming share."""
-
-    late = want.watermark and late_possible(node)
-    rel: Rel = import_module("flinkddl.spark.scan").lower_scan(node, ctx, sequence=want.sequence or late)
-    return _stamped(node, rel, ctx, want.sequence) if late and rel.kind == "append" else rel
+    asked = here.asked
+    rel: Rel = import_module("flinkddl.spark.scan").lower_scan(node, ctx, asked.sequence or asked.watermark)
+    return _stamped(node, rel, ctx, asked.sequence) if asked.watermark and rel.kind == "append" else rel
 
 
 def _stamped(node: Scan, rel: Rel, ctx: Lowering, sequence: bool) -> Rel:
@@ -53,7 +54,7 @@ def _stamped(node: Scan, rel: Rel, ctx: Lowering, sequence: bool) -> Rel:
 
 
 @lowers(Values)
-def lower_values(node: Values, ctx: Lowering, want: Want) -> Rel:
+def lower_values(node: Values, ctx: Lowering, here: Physical) -> Rel:
     """Lower constant rows: a finished relation beside the streams."""
     columns = names_of(node.fields)
     queries = []
@@ -62,38 +63,36 @@ def lower_values(node: Values, ctx: Lowering, want: Want) -> Rel:
             f"CAST({to_spark(rex, (), ctx.zone)} AS {spark_type(f.type)}) AS {quote(c)}"
             for rex, c, f in zip(row, columns, node.fields, strict=True)
         ]
-        items += [f"CAST({n} AS BIGINT) AS {SEQUENCE}"] * want.sequence
+        items += [f"CAST({n} AS BIGINT) AS {SEQUENCE}"] * here.asked.sequence
         queries.append(f"SELECT {', '.join(items) or NOTHING}")
     if not queries:
         items = [f"CAST(NULL AS {spark_type(f.type)}) AS {quote(c)}" for f, c in zip(node.fields, columns, strict=True)]
-        items += [f"CAST(0 AS BIGINT) AS {SEQUENCE}"] * want.sequence
+        items += [f"CAST(0 AS BIGINT) AS {SEQUENCE}"] * here.asked.sequence
         queries.append(f"SELECT {', '.join(items) or NOTHING} WHERE false")
     step = ctx.add(Rows(name=ctx.fresh("values"), query=" UNION ALL ".join(queries), note="Values"))
-    return Rel(step.name, columns, node.fields, sequence=want.sequence)
+    return Rel(step.name, columns, node.fields, sequence=here.asked.sequence)
 
 
 @lowers(Project)
-def lower_project(node: Project, ctx: Lowering, want: Want) -> Rel:
+def lower_project(node: Project, ctx: Lowering, here: Physical) -> Rel:
     """Lower a projection. An upsert relation that loses its key, or a pair, keeps apart what was there before."""
-    rel = lower_node(node.input, ctx, replace(want, latest=want.latest and _keeps_key(node)))
-    if rel.kind == "upsert" and _new_key(rel.key, node.exprs) is None:
-        rel = normalise(rel, ctx)
-    exprs = [to_spark(e, rel.columns, ctx.zone) for e in node.exprs]
+    rel = _whole(here, ctx)
+
+    def row(columns: Sequence[str], there: str = "") -> list[str]:
+        texts = [(e, to_spark(e, columns, ctx.zone)) for e in node.exprs]
+        # evaluated only where the row is there: a NULL row must not raise
+        return [f"IF({there}, {text}, NULL)" if there and not _bare(e) else text for e, text in texts]
+
     if rel.kind != "pair":
-        fields = _typed(node)
-        return project(rel, fields, exprs, ctx, "project").with_(key=_new_key(rel.key, node.exprs) or ())
-    old = [to_spark(e, rel.old_columns, ctx.zone) for e in node.exprs]
-    # evaluated only where the row is there: a NULL row must not raise
-    exprs = [e if _bare(x) else f"IF({NEW}, {e}, NULL)" for e, x in zip(exprs, node.exprs, strict=True)]
-    old = [e if _bare(x) else f"IF({OLD}, {e}, NULL)" for e, x in zip(old, node.exprs, strict=True)]
-    out = project(rel, _typed(node), exprs, ctx, "project", old=old).with_(key=_new_key(rel.key, node.exprs) or ())
+        return project(rel, _typed(node), row(rel.columns), ctx, "project")
+    out = project(rel, _typed(node), [*row(rel.columns, NEW), *row(rel.old_columns, OLD)], ctx, "project")
     return out if _injective(node.exprs, len(rel.fields)) else drop_unchanged(out, ctx, "same after projection")
 
 
-def _keeps_key(node: Project) -> bool:
-    """Whether the key of an aggregate right below survives: then its newest rows are enough."""
-    below = node.input
-    return isinstance(below, Aggregate) and _new_key(tuple(range(len(below.keys))), node.exprs) is not None
+def _whole(here: Physical, ctx: Lowering) -> Rel:
+    """Lower the input; where its newest row of a key is not enough, beside the one before it."""
+    rel = lower_node(here.inputs[0], ctx)
+    return rel if rel.kind == here.form.kind else normalise(rel, ctx)
 
 
 def _bare(rex: Rex) -> bool:
@@ -108,21 +107,14 @@ def _typed(node: Project) -> tuple[Field, ...]:
     )
 
 
-def _new_key(key: tuple[int, ...], exprs: tuple[Rex, ...]) -> tuple[int, ...] | None:
-    """Return where the key's fields went; None when one of them is gone."""
-    places = {e.index: i for i, e in reversed(list(enumerate(exprs))) if isinstance(e, InputRef)}
-    return tuple(places[k] for k in key) if all(k in places for k in key) else None
-
-
 def _injective(exprs: tuple[Rex, ...], count: int) -> bool:
     return {e.index for e in exprs if isinstance(e, InputRef)} == set(range(count))
 
 
 @lowers(Filter)
-def lower_filter(node: Filter, ctx: Lowering, want: Want) -> Rel:
+def lower_filter(node: Filter, ctx: Lowering, here: Physical) -> Rel:
     """Lower a WHERE. For a pair, each of old and new row passes or fails by itself."""
-    rel = lower_node(node.input, ctx, replace(want, latest=False))
-    rel = normalise(rel, ctx) if rel.kind == "upsert" else rel
+    rel = _whole(here, ctx)
     new = condition_to_spark(node.condition, rel.columns, ctx.zone)
     if rel.kind != "pair":
         return rel.with_(step=_where(rel.step, new, ctx))
@@ -137,11 +129,10 @@ def _where(step: str, condition: str, ctx: Lowering) -> str:
 
 
 @lowers(Union)
-def lower_union(node: Union, ctx: Lowering, want: Want) -> Rel:
+def lower_union(node: Union, ctx: Lowering, here: Physical) -> Rel:
     """Lower UNION ALL: all parts as deltas as soon as one is updating."""
-    parts = [to_delta(lower_node(p, ctx, replace(want, latest=False)), ctx) for p in node.parts]
-    updating = any(p.kind == "delta" for p in parts)
-    sequence, watermark = want.sequence, any(p.watermark for p in parts)
+    parts = inputs(here, ctx)
+    kind, sequence, watermark = here.form.kind, here.asked.sequence, any(p.watermark for p in parts)
     columns = names_of(node.fields)
     steps = []
     for rel in parts:
@@ -149,13 +140,11 @@ def lower_union(node: Union, ctx: Lowering, want: Want) -> Rel:
             (c, f"CAST({rel.sql(i)} AS {spark_type(f.type)})" if not _attribute(f.type) else rel.sql(i))
             for i, (c, f) in enumerate(zip(columns, node.fields, strict=True))
         ]
-        named += [(WEIGHT, weight(rel))] * updating + [(SEQUENCE, arrival(rel))] * sequence
+        named += [(WEIGHT, weight(rel))] * (kind == "delta") + [(SEQUENCE, arrival(rel))] * sequence
         named += [(WATERMARK, WATERMARK if rel.watermark else "CAST(NULL AS BIGINT)")] * watermark
         steps.append(select(rel.step, named, ctx, "part"))
     step = ctx.add(UnionAll(name=ctx.fresh("union"), parts=tuple(steps), note="Union"))
-    return Rel(
-        step.name, columns, node.fields, "delta" if updating else "append", sequence=sequence, watermark=watermark
-    )
+    return Rel(step.name, columns, node.fields, kind, sequence=sequence, watermark=watermark)
 
 
 def _attribute(t: DataType) -> bool:
@@ -163,9 +152,9 @@ def _attribute(t: DataType) -> bool:
 
 
 @lowers(Expand)
-def lower_expand(node: Expand, ctx: Lowering, want: Want) -> Rel:
+def lower_expand(node: Expand, ctx: Lowering, here: Physical) -> Rel:
     """Lower GROUPING SETS: a copy of each row per set, the keys outside of it NULL, and the set's mask."""
-    rel = to_delta(lower_node(node.input, ctx, replace(want, latest=False)), ctx)
+    (rel,) = inputs(here, ctx)
     copies = []
     for kept, mask in zip(node.sets, node.masks, strict=True):
         values = [
@@ -176,14 +165,15 @@ def lower_expand(node: Expand, ctx: Lowering, want: Want) -> Rel:
         copies.append(f"named_struct({items}, 'mask', {mask}L)")
     columns = names_of(node.fields)
     keep = same(rel.reserved)
-    step = explode(rel.step, keep, f"array({', '.join(copies)})", columns, ctx, "expand", "Expand: GROUPING SETS")
-    return rel.with_(step=step, columns=columns, fields=node.fields, key=())
+    each = (f"array({', '.join(copies)})", columns)
+    step = explode(rel.step, keep, each, ctx, "expand", "Expand: GROUPING SETS")
+    return rel.with_(step=step, columns=columns, fields=node.fields)
 
 
 @lowers(Unnest)
-def lower_unnest(node: Unnest, ctx: Lowering, want: Want) -> Rel:
+def lower_unnest(node: Unnest, ctx: Lowering, here: Physical) -> Rel:
     """Lower CROSS / LEFT JOIN UNNEST: the elements of one collection beside the row."""
-    rel = to_delta(lower_node(node.input, ctx, replace(want, latest=False)), ctx)
+    (rel,) = inputs(here, ctx)
     count = len(rel.fields)
     columns = names_of(node.fields, rel.reserved)
     keep = (*zip(columns[:count], map(quote, rel.columns), strict=True), *same(rel.reserved))
@@ -193,4 +183,4 @@ def lower_unnest(node: Unnest, ctx: Lowering, want: Want) -> Rel:
     )
     named = [*same(columns), *same(rel.reserved)]
     step = select(ctx.add(unnest).name, named, ctx, "unnested")
-    return rel.with_(step=step, columns=columns, fields=node.fields, key=())
+    return rel.with_(step=step, columns=columns, fields=node.fields)

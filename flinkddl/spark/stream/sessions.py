@@ -9,21 +9,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.spark.base import Want, select
+from flinkddl.spark.base import select
 from flinkddl.spark.context import SEQUENCE, WATERMARK, WINDOW
 from flinkddl.spark.job import StateCall
-from flinkddl.spark.lateness import late_possible
 from flinkddl.spark.rowtime import without_null
 from flinkddl.spark.session_fold import TIME, fold
-from flinkddl.spark.stream.aggregate import key_text
-from flinkddl.spark.stream.base import ONE_KEY, explode, group, lower_node, with_one_key
-from flinkddl.spark.stream.kinds import KEY, PAIR, to_delta
+from flinkddl.spark.stream.aggregate import key_columns
+from flinkddl.spark.stream.base import ONE_KEY, explode, group, with_one_key
+from flinkddl.spark.stream.kinds import KEY, PAIR, inputs
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from flinkddl.plan.nodes import Node, Window
+    from flinkddl.plan.nodes import Window
+    from flinkddl.plan.physical import Physical
     from flinkddl.spark.context import Lowering, Rel
     from flinkddl.spark.job import Named
 
@@ -39,19 +39,18 @@ def refuse_proctime(window: Window) -> None:
 
 
 def session_rows(
-    node: Node, window: Window, keys: Sequence[int], ctx: Lowering, untimed: Untimed = without_null
+    here: Physical, window: Window, keys: Sequence[int], ctx: Lowering, untimed: Untimed = without_null
 ) -> Rel:
-    """Lower an input to its rows by session, in append mode: beside its fields the step has START and END in ms.
+    """Lower the input to its rows by session, in append mode: beside its fields the step has START and END in ms.
 
     ``untimed`` says what becomes of rows without a time.
     """
     refuse_proctime(window)
-    late = late_possible(node)
-    rel = to_delta(lower_node(node, ctx, Want(sequence=True, watermark=late)), ctx)
+    (rel,) = inputs(here, ctx)
     rel, late = untimed(rel, window.time, ctx), rel.watermark
     time = f"unix_millis(CAST({rel.sql(window.time)} AS TIMESTAMP))"
     by: list[Named] = [(WINDOW, f"session_window({rel.sql(window.time)}, {_gap(window, time, late)})")]
-    by += [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(keys)]
+    by += key_columns(rel, keys)
     if not keys:  # Spark has no session without another key
         rel, by = with_one_key(rel, ctx), [*by, (f"{KEY}0", ONE_KEY)]
     tail: list[Named] = [(TIME, time), (SEQUENCE, SEQUENCE), *((WATERMARK, WATERMARK),) * late]
@@ -63,12 +62,11 @@ def session_rows(
     call = StateCall("final", "aggregate", ("1L", SEQUENCE, f"named_struct('array:0', named_struct('v', {row}))"))
     step = group(rel.step, by, [(PAIR, call)], ctx, "sessions", "SESSION: rows kept until the session is closed")
     kept = f"CAST({PAIR}.n.`array:0` AS ARRAY<{row_type}>)"
-    step = explode(
-        step, [(WINDOW, WINDOW)], fold(kept, row_type, window.size_ms, late=late), (START, END, "__r"), ctx, "folded"
-    )
+    each = (fold(kept, row_type, window.size_ms, late=late), (START, END, "__r"))
+    step = explode(step, [(WINDOW, WINDOW)], each, ctx, "folded")
     bounds: list[Named] = [(WINDOW, WINDOW), (START, START), (END, END)]
-    each = "transform(__r, (__e, __i) -> named_struct('p', __i, 'e', __e))"
-    step = explode(step, bounds, each, ("__p", "__row"), ctx, "session_rows")
+    rows = ("transform(__r, (__e, __i) -> named_struct('p', __i, 'e', __e))", ("__p", "__row"))
+    step = explode(step, bounds, rows, ctx, "session_rows")
     named: list[Named] = [(c, f"__row.c{i}") for i, c in enumerate(rel.columns)]
     # where a row joins two sessions, Flink appends the earlier one to the later one
     step = select(step, [*named, *bounds, (SEQUENCE, "CAST(__p AS BIGINT)")], ctx, "session_row")

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -18,28 +19,28 @@ from flinkddl.plan.nodes import (
     Filter,
     IntervalJoin,
     LookupJoin,
-    Node,
     Project,
     Rank,
     Scan,
     TemporalJoin,
-    regular,
 )
-from flinkddl.plan.nodes.forms import PLAIN
-from flinkddl.spark.base import Want, conform, extend, names_of, project, select, where
+from flinkddl.plan.nodes.forms import PLAIN, How
+from flinkddl.plan.physical import decide
+from flinkddl.spark.base import conform, extend, names_of, project, select, where
 from flinkddl.spark.context import DELETED, NEW, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.spark.expressions import condition_to_spark, to_spark
 from flinkddl.spark.job import JoinStep, StateCall, UnionAll
 from flinkddl.spark.stream.aggregate import key_text
 from flinkddl.spark.stream.base import explode, group, lower_node, lowers, members, struct, with_one_key
-from flinkddl.spark.stream.join import common, join, plain, sides, struct_type
-from flinkddl.spark.stream.kinds import KEY, arrival, to_delta, weight
+from flinkddl.spark.stream.join import Sides, common, equal, join, plain, renamed, struct_type
+from flinkddl.spark.stream.kinds import KEY, arrival, inputs, to_delta, weight
 from flinkddl.spark.stream.ttl import must_forget
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from flinkddl.plan.physical import Physical
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
 
@@ -62,25 +63,20 @@ def interval(milliseconds: int) -> str:
 
 
 @lowers(IntervalJoin)
-def lower_interval_join(node: IntervalJoin, ctx: Lowering, want: Want) -> Rel:
+def lower_interval_join(node: IntervalJoin, ctx: Lowering, here: Physical) -> Rel:
     """Lower an interval join."""
-    left = to_delta(lower_node(node.left, ctx), ctx)
-    right = to_delta(lower_node(node.right, ctx), ctx)
-    appends = left.kind == right.kind == "append"
+    left, right = inputs(here, ctx)
+    sides = Sides(left, right, node.keys)
     kept = node.proctime and must_forget(ctx, span=node.span)  # no watermark ever empties Spark's own
-    if not appends or kept or (ctx.output_mode == "update" and node.kind != "inner"):
-        return join(left, right, regular(node), ctx, want)
+    if not sides.append or kept or (ctx.output_mode == "update" and node.kind != "inner"):
+        return join(sides, node, ctx, here)
     if node.proctime and node.kind != "inner":
         message = f"a {node.kind.upper()} interval join over processing time is not available on a stream"
         raise FlinkDdlError.of(
             "FD475", message, node.span, "join on event time, or leave out the bounds: a regular join"
         )
-    one, two = sides(left, right, ctx)
-    on = [
-        f"{common(one.sql(a), one.fields[a].type, two.fields[b].type)} = "
-        f"{common(two.sql(b), two.fields[b].type, one.fields[a].type)}"
-        for a, b in node.keys
-    ]
+    one, two = renamed(sides, ctx)
+    on = [equal(one, two, a, b) for a, b in node.keys]
     if not node.keys:  # Spark has no join of streams without an equality
         one, two, on = with_one_key(one, ctx, "__onel"), with_one_key(two, ctx, "__oner"), ["__onel = __oner"]
     columns = (*one.columns, *two.columns)
@@ -99,29 +95,28 @@ def lower_interval_join(node: IntervalJoin, ctx: Lowering, want: Want) -> Rel:
             note="IntervalJoin, Spark's own",
         )
     )
-    return plain(Rel(step.name, columns, (*one.fields, *two.fields)), regular(node), ctx, want)
+    return plain(Rel(step.name, columns, (*one.fields, *two.fields)), ctx, here)
 
 
 # ---- versions ----------------------------------------------------------------------------------------------------
 
 
-def lower_versions(node: Node, ctx: Lowering) -> Rel:
+def lower_versions(here: Physical, ctx: Lowering) -> Rel:
     """Lower a versioned table to all its versions: kind ``upsert``, a row per change, nothing folded."""
-    match node:
+    match node := here.node:
         case Scan():
-            rel = lower_node(node, ctx, Want(sequence=True, versions=True))
-            rel = _as_versions(rel, ctx)
+            rel = _as_versions(lower_node(here, ctx), ctx)
         case Project():
-            below = lower_versions(node.input, ctx)
+            below = lower_versions(here.inputs[0], ctx)
             exprs = [to_spark(e, below.columns, ctx.zone) for e in node.exprs]
             rel = project(below, node.fields, exprs, ctx, "project_versions")
         case Filter():
-            below = lower_versions(node.input, ctx)
+            below = lower_versions(here.inputs[0], ctx)
             passes = condition_to_spark(node.condition, below.columns, ctx.zone)
             gone = f"{DELETED} OR NOT coalesce({passes}, false)"
             rel = below.with_(step=extend(below, [(DELETED, gone)], ctx, "filter_versions"))
-        case Deduplicate(keep_last=True, window=None) | Rank(start=1, end=1, window=None, with_rank=False):
-            rel = _as_versions(lower_node(node.inputs[0], ctx, Want(sequence=True)), ctx)
+        case Deduplicate(versioned=True) | Rank(versioned=True):
+            rel = _as_versions(lower_node(here.inputs[0], ctx), ctx)
         case _:
             message = f"a {node.name} has no versions that a temporal join could read"
             raise FlinkDdlError.of("FD641", message, node.span)
@@ -138,16 +133,15 @@ def _as_versions(rel: Rel, ctx: Lowering) -> Rel:
 
 
 @lowers(TemporalJoin)
-def lower_temporal_join(node: TemporalJoin, ctx: Lowering, want: Want) -> Rel:
+def lower_temporal_join(node: TemporalJoin, ctx: Lowering, here: Physical) -> Rel:
     """Lower FOR SYSTEM_TIME AS OF."""
     if node.right_time is None:
         message = "a temporal join on processing time needs a table that can be looked up"
         raise FlinkDdlError.of("FD649", message, node.span, "join a jdbc table, or use an event-time column")
-    left = to_delta(lower_node(node.left, ctx, Want(sequence=True)), ctx)
-    right = lower_versions(node.right, ctx)
-    if ctx.output_mode == "append":
-        return _final(node, left, right, node.right_time, ctx, want)
-    return _corrected(node, left, right, node.right_time, ctx, want)
+    left = to_delta(lower_node(here.inputs[0], ctx), ctx)
+    sides = Sides(left, lower_versions(here.inputs[1], ctx), node.keys)
+    lower = _final if here.form.kind == "append" else _corrected
+    return _picked(node, sides, lower(node, sides, node.right_time, ctx), ctx, here)
 
 
 def _keys(node: TemporalJoin, rel: Rel, other: Rel, side: int) -> list[Named]:
@@ -158,8 +152,18 @@ def _keys(node: TemporalJoin, rel: Rel, other: Rel, side: int) -> list[Named]:
     return out
 
 
-def _final(node: TemporalJoin, left: Rel, right: Rel, right_time: int, ctx: Lowering, want: Want) -> Rel:
+@dataclass(frozen=True)
+class _Met:
+    """A step whose rows have met their version: texts of the left fields, and of the version."""
+
+    step: str
+    rows: Sequence[str]
+    best: str
+
+
+def _final(node: TemporalJoin, sides: Sides, right_time: int, ctx: Lowering) -> _Met:
     """Append mode: (row, older version) pairs and each row alone, grouped by row; the newest version wins."""
+    left, right = sides.both
     n = len(left.fields)
     rows: list[Named] = [(f"__l{i}", left.sql(i)) for i in range(n)] + [("__ls", arrival(left))]
     rows += [(f"__k{k}", sql) for k, (_, sql) in enumerate(_keys(node, left, right, 0))]
@@ -193,11 +197,12 @@ def _final(node: TemporalJoin, left: Rel, right: Rel, right_time: int, ctx: Lowe
     step = group(
         both, keep, newest, ctx, "as_of", "TemporalJoin: the newest version, when the watermark passes the row"
     )
-    return _picked(node, left, right, step, [f"__l{i}" for i in range(n)], "__best", None, ctx, want)
+    return _Met(step, [f"__l{i}" for i in range(n)], "__best")
 
 
-def _corrected(node: TemporalJoin, left: Rel, right: Rel, right_time: int, ctx: Lowering, want: Want) -> Rel:
+def _corrected(node: TemporalJoin, sides: Sides, right_time: int, ctx: Lowering) -> _Met:
     """Update mode: rows and versions of a key in order of time, the last version carried down to the rows."""
+    left, right = sides.both
     row_type, version_type = struct_type(left.fields), struct_type(right.fields)
     parts = []
     for side, (rel, other, at) in enumerate(((left, right, node.left_time), (right, left, right_time))):
@@ -214,51 +219,39 @@ def _corrected(node: TemporalJoin, left: Rel, right: Rel, right_time: int, ctx: 
     keys = [(f"{KEY}{i}", f"{KEY}{i}") for i in range(len(node.keys))]
     call = StateCall("retract", "over", ("__w", "__s", "true", "CAST(NULL AS BIGINT)", "__entry"))
     step = group(both, keys, [("__rows", call)], ctx, "as_of", "TemporalJoin: last version carried down, corrected")
-    step = explode(step, [], "__rows", ("__r", "__x", WEIGHT), ctx, "changes")
+    step = explode(step, [], ("__rows", ("__r", "__x", WEIGHT)), ctx, "changes")
     step = where(step, "__r.l IS NOT NULL", ctx, "left_rows")
-    return _picked(node, left, right, step, members("__r.l", len(left.fields)), "__x.`last:0`", WEIGHT, ctx, want)
+    return _Met(step, members("__r.l", len(left.fields)), "__x.`last:0`")
 
 
-def _picked(
-    node: TemporalJoin,
-    left: Rel,
-    right: Rel,
-    step: str,
-    rows: Sequence[str],
-    best: str,
-    weight_column: str | None,
-    ctx: Lowering,
-    want: Want,
-) -> Rel:
+def _picked(node: TemporalJoin, sides: Sides, met: _Met, ctx: Lowering, here: Physical) -> Rel:
     """Rows beside their version: dropped by an inner join, padded by a left join where nothing holds."""
-    n, m = len(left.fields), len(right.fields)
+    n, m = (len(rel.fields) for rel in sides.both)
     columns = (*(f"__a{i}" for i in range(n)), *(f"__b{i}" for i in range(m)))
-    values = [*rows, *members(f"{best}.r", m)]
-    tail: list[Named] = [("__gone", f"coalesce({best}.d, true)")]
-    tail += [(WEIGHT, weight_column)] if weight_column else [("__copies", "__copies")]
-    step = select(step, [*zip(columns, values, strict=True), *tail], ctx, "met")
+    values = [*met.rows, *members(f"{met.best}.r", m)]
+    times = WEIGHT if here.form.kind == "delta" else "__copies"
+    tail = [("__gone", f"coalesce({met.best}.d, true)"), (times, times)]
+    step = select(met.step, [*zip(columns, values, strict=True), *tail], ctx, "met")
     holds = f"(NOT __gone AND coalesce({condition_to_spark(node.condition, columns, ctx.zone)}, false))"
     if node.kind == "inner":
         step = where(step, holds, ctx, "matched")
     padded = [(c, c if i < n else f"IF({holds}, {c}, NULL)") for i, c in enumerate(columns)]
-    kind = "delta" if weight_column else "append"
-    if weight_column:
+    if here.form.kind == "delta":
         step = select(step, [*padded, (WEIGHT, WEIGHT)], ctx, "as_of_rows")
     else:
         copies = [("__copies", "array_repeat(named_struct('one', 1), CAST(__copies AS INT))")]
         step = select(step, [*padded, *copies], ctx, "as_of_rows")
-        step = explode(step, [(c, c) for c in columns], "__copies", ("__one",), ctx, "copies")
-    rel = Rel(step, columns, (*left.fields, *right.fields), "delta" if kind == "delta" else "append")
-    return plain(rel, regular(node), ctx, want)
+        step = explode(step, [(c, c) for c in columns], ("__copies", ("__one",)), ctx, "copies")
+    return plain(Rel(step, columns, (*sides.left.fields, *sides.right.fields), here.form.kind), ctx, here)
 
 
 @lowers(LookupJoin)
-def lower_lookup_join(node: LookupJoin, ctx: Lowering, want: Want) -> Rel:
+def lower_lookup_join(node: LookupJoin, ctx: Lowering, here: Physical) -> Rel:
     """Lower a lookup join: the table is read anew with every batch, as a finished relation."""
-    left = to_delta(lower_node(node.input, ctx, want), ctx)
+    (left,) = inputs(here, ctx)
     streaming, ctx.streaming = ctx.streaming, False
     try:
-        right = lower_node(node.table, ctx, PLAIN)
+        right = lower_node(decide(node.table, PLAIN, How())[0], ctx)
     finally:
         ctx.streaming = streaming
     n = len(left.fields)

@@ -11,26 +11,25 @@ from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.nodes import Deduplicate, Field, Join, Rank, WindowAggregate, WindowJoin, WindowTableFunction
-from flinkddl.plan.nodes.forms import PLAIN, is_native, needs_order
-from flinkddl.plan.rex import SortKey
-from flinkddl.spark.base import Want, extend, names_of, project, same, select, where
+from flinkddl.plan.nodes import Deduplicate, Field, Rank, WindowAggregate, WindowJoin, WindowTableFunction
+from flinkddl.plan.nodes.forms import is_native
+from flinkddl.spark.base import extend, names_of, project, same, select, where
 from flinkddl.spark.context import SEQUENCE, WINDOW, Rel
-from flinkddl.spark.expressions import condition_to_spark
-from flinkddl.spark.lateness import drop_late_windows, late_possible
+from flinkddl.spark.lateness import drop_late_windows
 from flinkddl.spark.rowtime import never_null
-from flinkddl.spark.stream.aggregate import accumulate, grouped, key_text, native_calls
+from flinkddl.spark.stream.aggregate import Grouping, accumulate, grouped, key_columns, native_calls
 from flinkddl.spark.stream.base import ONE_KEY, explode, group, lower_node, lowers, members, with_one_key
-from flinkddl.spark.stream.join import join, multiset, plain, presence, residual
-from flinkddl.spark.stream.kinds import KEY, PAIR, single, to_delta
-from flinkddl.spark.stream.ranking import lower_deduplicate, lower_rank, places, top
+from flinkddl.spark.stream.join import Sides, join
+from flinkddl.spark.stream.kinds import KEY, PAIR, inputs, to_delta
+from flinkddl.spark.stream.ranking import first_of, lower_deduplicate, lower_rank, places, top
 from flinkddl.spark.stream.sessions import END, START, refuse_proctime, session_rows
 from flinkddl.sqltypes import Root, quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flinkddl.plan.nodes import Node, Window
+    from flinkddl.plan.nodes import Window
+    from flinkddl.plan.physical import Physical
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
 
@@ -111,11 +110,11 @@ def _properties(start: str, end: str, time: str, zoned: bool, ctx: Lowering) -> 
 
 
 @lowers(WindowTableFunction)
-def lower_window_table_function(node: WindowTableFunction, ctx: Lowering, want: Want) -> Rel:
+def lower_window_table_function(node: WindowTableFunction, ctx: Lowering, here: Physical) -> Rel:
     """Lower a TVF without an aggregate right above: rows with window_start, window_end, window_time."""
     if node.window.kind == "SESSION":
-        return _sessions(node, ctx, want)
-    rel = to_delta(lower_node(node.input, ctx, replace(want, latest=False)), ctx)
+        return _sessions(node, ctx, here)
+    (rel,) = inputs(here, ctx)
     rel = assigned(rel, node.window, ctx)
     texts = bounds(node.window, _zoned(rel, node.window), ctx, grouped=False)
     n = len(rel.fields)
@@ -128,15 +127,15 @@ def lower_window_table_function(node: WindowTableFunction, ctx: Lowering, want: 
     ]
     added = tuple(node.fields[n:])
     fields = (*(replace(f, type=rel.fields[i].type) for i, f in enumerate(node.fields[:n])), *added)
-    return rel.with_(step=select(rel.step, named, ctx, "windowed"), columns=columns, fields=fields, key=())
+    return rel.with_(step=select(rel.step, named, ctx, "windowed"), columns=columns, fields=fields)
 
 
-def _sessions(node: WindowTableFunction, ctx: Lowering, want: Want) -> Rel:
+def _sessions(node: WindowTableFunction, ctx: Lowering, here: Physical) -> Rel:
     """Append mode: the rows of a session come out with its bounds when the watermark passes its end."""
     if ctx.output_mode == "update":
         message = "SESSION without an aggregate over it is not available in a query with updating operators"
         raise FlinkDdlError.of("FD646", message, node.span)
-    rel = session_rows(node.input, node.window, node.window.partition_keys, ctx)
+    rel = session_rows(here, node.window, node.window.partition_keys, ctx)
     n = len(rel.fields)
     texts = session_bounds(_zoned(rel, node.window), ctx)
     columns = names_of(node.fields)
@@ -151,17 +150,16 @@ def _zoned(rel: Rel, window: Window) -> bool:
 
 
 @lowers(WindowAggregate)
-def lower_window_aggregate(node: WindowAggregate, ctx: Lowering, want: Want) -> Rel:
+def lower_window_aggregate(node: WindowAggregate, ctx: Lowering, here: Physical) -> Rel:
     """Lower GROUP BY over a window: keys, aggregates, window properties."""
-    ordered = want.sequence or any(needs_order(c) for c in node.aggs)
-    late = not node.window.proctime and late_possible(node.input)
-    if late and node.window.kind == "SESSION" and node.windowed_input is None and ctx.output_mode == "append":
-        return _late_sessions(node, ctx)
-    rel = to_delta(lower_node(node.input, ctx, Want(sequence=ordered, watermark=late)), ctx)
+    once = here.form.kind == "append"
+    if once and node.sessions and here.inputs[0].asked.watermark:
+        return _late_sessions(node, ctx, here)
+    (rel,) = inputs(here, ctx)
     if node.windowed_input is not None and rel.watermark:
         rel = drop_late_windows(rel, rel.sql(node.windowed_input[1]), ctx)
     if node.windowed_input is not None and not rel.windowed:
-        return _by_bounds(node, rel, node.windowed_input, ctx, want)
+        return _by_bounds(node, rel, node.windowed_input, ctx, here)
     window = WINDOW
     zoned = False
     if node.windowed_input is None:
@@ -172,41 +170,32 @@ def lower_window_aggregate(node: WindowAggregate, ctx: Lowering, want: Want) -> 
         else:
             rel = assigned(rel, node.window, ctx)
             rel = drop_late_windows(rel, f"{WINDOW}.end", ctx) if rel.watermark else rel
-    keys = [(WINDOW, window), *((f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.keys))]
+    keys = [(WINDOW, window), *key_columns(rel, node.keys)]
     if node.window.kind == "SESSION" and not node.keys:
         rel = with_one_key(rel, ctx)  # Spark has no session without another key
         keys.append((f"{KEY}0", ONE_KEY))
-    if ctx.output_mode == "append":
-        return _once(rel, keys, node, zoned, ctx)
-    return _early(rel, keys, node, zoned, ctx, want)
+    if once:
+        return _once(rel, keys, node, bounds(node.window, zoned, ctx, grouped=True), ctx)
+    return _early(rel, keys, node, zoned, ctx, here)
 
 
-def _late_sessions(node: WindowAggregate, ctx: Lowering) -> Rel:
+def _late_sessions(node: WindowAggregate, ctx: Lowering, here: Physical) -> Rel:
     """Append mode, rows may be late: the aggregate of each session that the fold by arrival makes."""
-    rel = session_rows(node.input, node.window, node.window.partition_keys or node.keys, ctx, never_null)
-    keys: list[Named] = [(WINDOW, WINDOW), *((f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.keys))]
-    keys += [(START, START), (END, END)]
-    return _once(rel, keys, node, _zoned(rel, node.window), ctx, session_bounds(_zoned(rel, node.window), ctx))
+    rel = session_rows(here, node.window, node.window.partition_keys or node.keys, ctx, never_null)
+    keys = [(WINDOW, WINDOW), *key_columns(rel, node.keys), (START, START), (END, END)]
+    return _once(rel, keys, node, session_bounds(_zoned(rel, node.window), ctx), ctx)
 
 
-def _once(
-    rel: Rel,
-    keys: list[Named],
-    node: WindowAggregate,
-    zoned: bool,
-    ctx: Lowering,
-    texts: Mapping[str, str] | None = None,
-) -> Rel:
-    """Append mode: each window comes out when the watermark passes its end."""
+def _once(rel: Rel, keys: list[Named], node: WindowAggregate, texts: Mapping[str, str], ctx: Lowering) -> Rel:
+    """Append mode: each window comes out when the watermark passes its end; ``texts`` are its properties."""
     note = f"{node.window.kind} aggregate, once a window"
     if rel.kind == "append" and all(is_native(c) for c in node.aggs):
         aggs, values = native_calls(rel, node.aggs)
         step = group(rel.step, keys, aggs or [("__a0", "count(1)")], ctx, "window_aggregate", note)
     else:
-        step, finishes = accumulate(rel, keys, node.aggs, ctx, "window_aggregate", note)
+        step, finishes = accumulate(rel, Grouping(keys, node.aggs, note), ctx)
         step = where(step, f"{PAIR}.n IS NOT NULL", ctx, "fired")
         values = [f(f"{PAIR}.n") for f in finishes]
-    texts = texts or bounds(node.window, zoned, ctx, grouped=True)
     columns = names_of(node.fields)
     names = [quote(k) for k, _ in keys[1 : len(node.keys) + 1]]
     row = [*names, *values, *(texts[p] for p in node.properties)]
@@ -219,7 +208,7 @@ def _unmarked(f: Field) -> Field:
     return replace(f, type=f.type.as_attribute(None))
 
 
-def _early(rel: Rel, keys: list[Named], node: WindowAggregate, zoned: bool, ctx: Lowering, want: Want) -> Rel:
+def _early(rel: Rel, keys: list[Named], node: WindowAggregate, zoned: bool, ctx: Lowering, here: Physical) -> Rel:
     """Update mode: a window comes out with each batch that touches it, as a change of its row."""
     if node.window.kind == "SESSION":
         raise FlinkDdlError.of(
@@ -227,7 +216,7 @@ def _early(rel: Rel, keys: list[Named], node: WindowAggregate, zoned: bool, ctx:
         )
     inner = (Field(WINDOW, T.TIMESTAMP(3)), *node.fields[: len(node.keys) + len(node.aggs)])
     note = f"{node.window.kind} aggregate, early and corrected"
-    out = grouped(rel, keys, node.aggs, inner, ctx, want.sequence, "window_aggregate", note)
+    out = grouped(rel, Grouping(keys, node.aggs, note), inner, ctx, here)
     n = len(out.fields)
 
     def row(names: tuple[str, ...]) -> list[str]:
@@ -235,17 +224,16 @@ def _early(rel: Rel, keys: list[Named], node: WindowAggregate, zoned: bool, ctx:
         return [*map(quote, names[1:n]), *(texts[p] for p in node.properties)]
 
     fields = tuple(f if i >= n - 1 else _unmarked(f) for i, f in enumerate(node.fields))
-    key = (*range(len(node.keys)), *range(n - 1, len(node.fields)))
-    return project(out, fields, row(out.columns), ctx, "window_rows", old=row(out.old_columns)).with_(key=key)
+    return project(out, fields, [*row(out.columns), *row(out.old_columns)], ctx, "window_rows")
 
 
-def _by_bounds(node: WindowAggregate, rel: Rel, window: tuple[int, int], ctx: Lowering, want: Want) -> Rel:
+def _by_bounds(node: WindowAggregate, rel: Rel, window: tuple[int, int], ctx: Lowering, here: Physical) -> Rel:
     """A second aggregate over windowed rows whose window is only in its columns."""
-    if ctx.output_mode == "append":
+    if here.form.kind == "append":
         raise FlinkDdlError.of("FD647", "Spark has lost the window that this aggregate groups by", node.span)
-    keys = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate((*window, *node.keys))]
+    keys = key_columns(rel, (*window, *node.keys))
     inner = (*(rel.fields[k] for k in window), *node.fields[: len(node.keys) + len(node.aggs)])
-    out = grouped(rel, keys, node.aggs, inner, ctx, want.sequence, "window_aggregate", "aggregate per window")
+    out = grouped(rel, Grouping(keys, node.aggs, "aggregate per window"), inner, ctx, here)
     n = len(out.fields)
 
     def row(names: tuple[str, ...]) -> list[str]:
@@ -253,47 +241,31 @@ def _by_bounds(node: WindowAggregate, rel: Rel, window: tuple[int, int], ctx: Lo
         texts = {"start": start, "end": end, "time": f"CAST({end} - INTERVAL '0.001' SECOND AS TIMESTAMP)"}
         return [*map(quote, names[2:n]), *(texts.get(p, "current_timestamp()") for p in node.properties)]
 
-    key = (*range(len(node.keys)), *range(n - 2, len(node.fields)))
     fields = tuple(f if i >= n - 2 else _unmarked(f) for i, f in enumerate(node.fields))
-    return project(out, fields, row(out.columns), ctx, "window_rows", old=row(out.old_columns)).with_(key=key)
+    return project(out, fields, [*row(out.columns), *row(out.old_columns)], ctx, "window_rows")
 
 
 @lowers(Rank)
-def lower_any_rank(node: Rank, ctx: Lowering, want: Want) -> Rel:
+def lower_any_rank(node: Rank, ctx: Lowering, here: Physical) -> Rel:
     """Lower a Top-N, per window or over all rows."""
     if node.window is None:
-        return lower_rank(node, ctx, want)
-    return _top(_on_time(node.input, node.window, ctx, Want(sequence=True)), node, ctx)
+        return lower_rank(node, ctx, here)
+    return _top(_on_time(here.inputs[0], node.window, ctx), node, ctx, here)
 
 
-def _on_time(node: Node, window: tuple[int, int] | None, ctx: Lowering, want: Want = PLAIN) -> Rel:
+def _on_time(input: Physical, window: tuple[int, int], ctx: Lowering) -> Rel:
     """Lower an input that carries its window; rows that came after their window was closed are dropped."""
-    rel = to_delta(lower_node(node, ctx, replace(want, watermark=late_possible(node))), ctx)
-    if rel.watermark and window is not None:
-        return drop_late_windows(rel, rel.sql(window[1]), ctx)
-    return rel
+    rel = to_delta(lower_node(input, ctx), ctx)
+    return drop_late_windows(rel, rel.sql(window[1]), ctx) if rel.watermark else rel
 
 
 @lowers(Deduplicate)
-def lower_any_deduplicate(node: Deduplicate, ctx: Lowering, want: Want) -> Rel:
+def lower_any_deduplicate(node: Deduplicate, ctx: Lowering, here: Physical) -> Rel:
     """Lower a deduplication; per window the first or last row by time, as a Top-1."""
     if node.window is None:
-        return lower_deduplicate(node, ctx, want)
-    rel = _on_time(node.input, node.window, ctx, Want(sequence=True))
-    order = (SortKey(node.order, descending=node.keep_last, nulls_first=not node.keep_last),)
-    if node.keep_last:
-        rel = _newest_first(rel, ctx)
-    rank = Rank(
-        fields=node.fields,
-        input=node.input,
-        partition=node.keys,
-        order=order,
-        start=1,
-        end=1,
-        with_rank=False,
-        window=node.window,
-    )
-    return _top(rel, rank, ctx)
+        return lower_deduplicate(node, ctx, here)
+    rel = _on_time(here.inputs[0], node.window, ctx)
+    return _top(_newest_first(rel, ctx) if node.keep_last else rel, first_of(node), ctx, here)
 
 
 def _newest_first(rel: Rel, ctx: Lowering) -> Rel:
@@ -303,14 +275,13 @@ def _newest_first(rel: Rel, ctx: Lowering) -> Rel:
     return rel.with_(step=extend(rel, [(SEQUENCE, f"-{SEQUENCE}")], ctx, "newest_first"))
 
 
-def _top(rel: Rel, node: Rank, ctx: Lowering) -> Rel:
-    if ctx.output_mode == "update":
+def _top(rel: Rel, node: Rank, ctx: Lowering, here: Physical) -> Rel:
+    if here.form.kind != "append":
         return top(rel, node, ctx)
     if not rel.windowed:
         raise FlinkDdlError.of("FD647", "Spark has lost the window that this Top-N ranks in", node.span)
-    keys = [(WINDOW, WINDOW), *((f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.partition))]
-    step = places(rel, keys, node, ctx, "window_top", f"Rank {node.start}..{node.end}, once a window")
-    step = explode(step, [(WINDOW, WINDOW)], "__rows", ("__k", "__o", "__n"), ctx, "places")
+    step = places(rel, node, ctx, [(WINDOW, WINDOW)])
+    step = explode(step, [(WINDOW, WINDOW)], ("__rows", ("__k", "__o", "__n")), ctx, "places")
     n = len(rel.fields)
     columns = names_of(node.fields)
     row = [*members("__n", n), *(["__k"] if node.with_rank else [])]
@@ -320,34 +291,12 @@ def _top(rel: Rel, node: Rank, ctx: Lowering) -> Rel:
 
 
 @lowers(WindowJoin)
-def lower_window_join(node: WindowJoin, ctx: Lowering, want: Want) -> Rel:
+def lower_window_join(node: WindowJoin, ctx: Lowering, here: Physical) -> Rel:
     """Lower a join of two windowed inputs: both sides of a window and key meet in one group."""
-    left = _on_time(node.left, node.left_window, ctx)
-    right = _on_time(node.right, node.right_window, ctx)
-    keys = _with_window(node)
-    regular = Join(
-        fields=node.fields,
-        left=node.left,
-        right=node.right,
-        kind=node.kind,
-        condition=node.condition,
-        keys=keys,
-        span=node.span,
-    )
-    if ctx.output_mode == "update":
-        return join(left, right, regular, ctx, want)
-    if not (left.windowed and right.windowed):
+    windows = (node.left_window, node.right_window)
+    left, right = (_on_time(i, w, ctx) for i, w in zip(here.inputs, windows, strict=True))
+    once = ctx.output_mode == "append"
+    if once and not (left.windowed and right.windowed):
         raise FlinkDdlError.of("FD647", "Spark has lost the window that this join is over", node.span)
-    rest = residual(node.condition, keys, len(left.fields))
-    if rest is None:
-        return single(plain(multiset(left, right, node.kind, keys, ctx, windowed=True), regular, ctx, want), ctx)
-    out = multiset(left, right, "inner", keys, ctx, windowed=True)
-    out = out.with_(step=where(out.step, condition_to_spark(rest, out.columns, ctx.zone), ctx, "join_condition"))
-    if node.kind != "inner":
-        out = presence(left, right, out, node.kind, ctx)
-    return single(plain(out, regular, ctx, want), ctx)
-
-
-def _with_window(node: WindowJoin) -> tuple[tuple[int, int], ...]:
-    bounds = zip(node.left_window, node.right_window, strict=True)
-    return tuple(dict.fromkeys((*node.keys, *bounds)))
+    keys = tuple(dict.fromkeys((*node.keys, *zip(*windows, strict=True))))
+    return join(Sides(left, right, keys, windowed=once), node, ctx, here)

@@ -11,8 +11,8 @@ from flinkddl import sqltypes as T
 from flinkddl.catalog.model import ObjectPath, OptionText, Table
 from flinkddl.catalog.settings import Settings
 from flinkddl.plan import nodes as N
+from flinkddl.plan.nodes.forms import Traits
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex
-from flinkddl.spark.base import Want
 from flinkddl.spark.batch import lower
 from flinkddl.spark.batch.base import HANDLERS
 from flinkddl.spark.batch.lateness import add_watermark
@@ -58,13 +58,13 @@ def _value(v: Any, t: T.DataType) -> Any:
     return v
 
 
-def _lower_given(node: Given, ctx: Lowering, want: Want) -> Rel:
+def _lower_given(node: Given, ctx: Lowering, asked: Traits) -> Rel:
     rows = tuple(
         tuple(Literal(f.type.as_attribute(None), v) for v, f in zip(r, node.fields, strict=True)) for r in node.rows
     )
     values = N.Values(rows=rows, fields=node.fields)
-    rel = lower_values(values, ctx, Want(sequence=want.sequence or want.watermark))
-    return add_watermark(node, rel, ctx) if want.watermark else rel
+    rel = lower_values(values, ctx, Traits(sequence=asked.sequence or asked.watermark))
+    return add_watermark(node, rel, ctx) if asked.watermark else rel
 
 
 HANDLERS[Given] = _lower_given

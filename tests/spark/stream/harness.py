@@ -13,23 +13,27 @@ import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.catalog.model import ObjectPath, Table
-from flinkddl.catalog.settings import Settings
+from flinkddl.catalog.settings import NOTHING_SET, Settings
 from flinkddl.plan import nodes as N
+from flinkddl.plan.changelog import SinkPlan
+from flinkddl.plan.nodes.base import ALL, Mode
+from flinkddl.plan.physical import how_of, physical_sink
 from flinkddl.runtime.job.steps import perform
 from flinkddl.spark import job as J
 from flinkddl.spark.calls import calls_of
 from flinkddl.spark.context import DELETED, SEQUENCE, VERSION, WEIGHT, Kind, Lowering, Rel
 from flinkddl.spark.scan import guarded
-from flinkddl.spark.stream import Accepts, lower_for
+from flinkddl.spark.stream import lower_for
 from flinkddl.spark.stream.base import HANDLERS
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
-    from flinkddl.spark.base import Want
+    from flinkddl.plan.physical import Physical, PhysicalSink
 
+Accepts = Literal["append", "upsert", "changelog"]
 END = "2199-01-01 00:00:00"
 
 
@@ -66,7 +70,7 @@ def write(folder: str | Path, number: int, rows: list[dict[str, Any]]) -> None:
     os.utime(target, (1_700_000_000 + number, 1_700_000_000 + number))
 
 
-def _lower_feed(node: Feed, ctx: Lowering, want: Want) -> Rel:
+def _lower_feed(node: Feed, ctx: Lowering, here: Physical) -> Rel:
     extra = {"append": "", "delta": f", {WEIGHT} INT", "upsert": f", {VERSION} BIGINT, {DELETED} BOOLEAN"}[node.kind]
     schema = ", ".join(f"{quote(f.name)} {spark_type(f.type)}" for f in node.fields) + extra + f", {SEQUENCE} BIGINT"
     name = ctx.fresh("feed")
@@ -86,6 +90,19 @@ def _lower_feed(node: Feed, ctx: Lowering, want: Want) -> Rel:
 
 
 HANDLERS[Feed] = _lower_feed
+
+
+def fed(
+    node: N.Node,
+    accepts: Accepts = "changelog",
+    key: tuple[int, ...] = (),
+    arbitrated: bool = False,
+    config: Settings = NOTHING_SET,
+) -> PhysicalSink:
+    """Plan a sink that takes the node's changes; ``arbitrated``: rows of several upsert keys meet at its key."""
+    mode = Mode(node, ALL, True, () if arbitrated else (frozenset(key),), ())
+    sink = N.Sink(input=node, table=None, fields=node.fields)
+    return physical_sink(sink, SinkPlan(accepts, key, arbitrated, mode), how_of(config))
 
 
 def frame(spark: Any, step: J.Step, frames: dict[str, Any]) -> Any:
@@ -125,7 +142,7 @@ class Running:
         """Run everything that is there, from where the last run stopped."""
         child = self.spark.newSession()
         ctx = Lowering(streaming=True, config=Settings.of(self.config))
-        rel = lower_for(self.node, ctx, self.accepts, self.key, arbitrated=self.arbitrated)
+        rel = lower_for(fed(self.node, self.accepts, self.key, self.arbitrated, ctx.config), ctx)
         assert [f.type.as_attribute(None).root for f in rel.fields] == [
             f.type.as_attribute(None).root for f in self.node.fields
         ]
