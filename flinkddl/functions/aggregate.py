@@ -1,6 +1,7 @@
 """Aggregates: typing, and Spark SQL text for batch and append-only input.
 
-The text of an aggregate takes FILTER (``where``) and DISTINCT from the options; wrapping casts stand outside of them.
+The text of an aggregate takes DISTINCT, FILTER (``where``) and an OVER clause (``window``) from the options; wrapping
+casts stand outside of them.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ class Aggregate(Function):
 
 
 def plain(name: str, call: Lowered, *args: str) -> str:
-    """Return ``name([DISTINCT] args) [FILTER (WHERE ..)]``."""
+    """Return ``name([DISTINCT] args) [FILTER (WHERE ..)] [OVER (..)]``."""
     distinct = "DISTINCT " if call.options.get("distinct") else ""
-    return f"{name}({distinct}{', '.join(args or call.a)}){_filter(call)}"
+    return f"{name}({distinct}{', '.join(args or call.a)}){_clauses(call)}"
 
 
-def _filter(call: Lowered) -> str:
-    where = call.options.get("where")
-    return f" FILTER (WHERE {where})" if where else ""
+def _clauses(call: Lowered, respect: str = "") -> str:
+    where, window = call.options.get("where"), call.options.get("window")
+    return (f" FILTER (WHERE {where})" if where else "") + respect + (f" {window}" if window else "")
 
 
 def _simple(name: str) -> Callable[[Lowered], str]:
@@ -111,9 +112,9 @@ def _first(name: str) -> Callable[[Lowered], str]:
     def lower(call: Lowered) -> str:
         order = call.options.get("ordered_by")
         if not order:
-            return f"{name}_value({call.a[0]}, true){_filter(call)}"
+            return f"{name}_value({call.a[0]}, true){_clauses(call)}"
         place = f"if({call.a[0]} IS NULL, NULL, {order})"
-        return f"{'min' if name == 'first' else 'max'}_by({call.a[0]}, {place}){_filter(call)}"
+        return f"{'min' if name == 'first' else 'max'}_by({call.a[0]}, {place}){_clauses(call)}"
 
     return lower
 
@@ -130,13 +131,13 @@ def _listed(call: Lowered, value: str, keep_nulls: bool) -> str:
     distinct = "DISTINCT " if call.options.get("distinct") else ""
     respect = " RESPECT NULLS" if keep_nulls else ""
     if order:
-        pairs = f"array_sort(collect_list(struct({order} AS o, {value} AS v)){_filter(call)})"
+        pairs = f"array_sort(collect_list(struct({order} AS o, {value} AS v)){_clauses(call)})"
         values = f"transform({pairs}, e -> e.v)"
         values = values if keep_nulls else f"filter({values}, e -> e IS NOT NULL)"
         return f"array_distinct({values})" if distinct else values
     if distinct:
-        return f"array_distinct(collect_list({value}){_filter(call)}{respect})"
-    return f"collect_list({value}){_filter(call)}{respect}"
+        return f"array_distinct(collect_list({value}){_clauses(call, respect)})"
+    return f"collect_list({value}){_clauses(call, respect)}"
 
 
 def _array_agg(call: Lowered) -> str:
@@ -195,7 +196,7 @@ def _percentile(call: Lowered) -> str:
     shares = call.options.get("shares")
     known = call.a[1] if shares is None else f"array({', '.join(str(s) for s in shares)})"
     share = f"CAST({known} AS {'ARRAY<DOUBLE>' if call.type.root is Root.ARRAY else 'DOUBLE'})"
-    return f"percentile({', '.join((call.a[0], share, *call.a[2:]))}){_filter(call)}"
+    return f"percentile({', '.join((call.a[0], share, *call.a[2:]))}){_clauses(call)}"
 
 
 def _plain_type(args: Operands, _: Options) -> DataType:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.functions import chains
 from flinkddl.functions.cast_sql import cast_sql
-from flinkddl.functions.catalogue import AGGREGATES, lookup
+from flinkddl.functions.catalogue import lookup
 from flinkddl.functions.core import NO_VALUE, Lowered, string
 from flinkddl.plan.nodes import Node, WatermarkSpec
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex, transform, walk
@@ -158,35 +158,6 @@ def _call(rex: Call, args: tuple[str, ...], zone: str) -> str:
     values = tuple(a.value if isinstance(a, Literal) else NO_VALUE for a in rex.args)
     types = tuple(a.type.as_attribute(None) for a in rex.args)
     return function.to_spark(Lowered(args, types, rex.type, values, dict(rex.options), zone))
-
-
-def aggregate_to_spark(
-    function: str,
-    args: Sequence[str],
-    types: Sequence[DataType],
-    result: DataType,
-    *,
-    distinct: bool = False,
-    ignore_nulls: bool | None = None,
-    options: Sequence[tuple[str, object]] = (),
-    ordered_by: str | None = None,
-    where: str | None = None,
-    zone: str = "UTC",
-) -> str:
-    """Return Spark SQL of an aggregate over plain rows (batch, or append-only streams).
-
-    ``args`` are Spark texts of the arguments with their Flink ``types``; ``ordered_by`` is a column that gives the
-    order of arrival to aggregates that depend on it; ``where`` is the FILTER condition.
-    """
-    opts = {
-        **dict(options),
-        "distinct": distinct,
-        "ignore_nulls": ignore_nulls,
-        "ordered_by": ordered_by,
-        "where": where,
-    }
-    call = Lowered(tuple(args), tuple(types), result, (), opts, zone)
-    return AGGREGATES[function].to_spark(call)
 
 
 def user_functions(value: object) -> dict[str, str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from flinkddl.functions.catalogue import AGGREGATES
+from flinkddl.functions.core import Lowered
 from flinkddl.plan.nodes import Expand, Filter, Project
 from flinkddl.plan.rex import Literal
 from flinkddl.spark.context import SEQUENCE
-from flinkddl.spark.expressions import aggregate_to_spark, condition_to_spark, to_spark
+from flinkddl.spark.expressions import condition_to_spark, to_spark
 from flinkddl.spark.rowtime import untimed
 from flinkddl.sqltypes import INT, Root, quote
 
@@ -24,13 +25,6 @@ if TYPE_CHECKING:
 _ORDERED = frozenset(
     {"FIRST_VALUE", "LAST_VALUE", "LISTAGG", "STRING_AGG", "ARRAY_AGG", "JSON_ARRAYAGG", "JSON_OBJECTAGG"}
 )
-# Spark's aggregate functions that the catalogue's texts are made of
-_NATIVE = (
-    "any_value|approx_count_distinct|avg|bit_and|bit_or|bool_and|bool_or|collect_list|collect_set|count|count_if|every|"
-    "first|first_value|last|last_value|max|max_by|min|min_by|percentile|some|stddev_pop|stddev_samp|sum|try_avg|"
-    "try_sum|var_pop|var_samp|flinkddl\\.[a-z_]*agg"
-)
-_CALL = re.compile(rf"(?<![\w.`'])(?:{_NATIVE})\(")
 
 
 def said_batch(ctx: Lowering) -> bool:
@@ -85,51 +79,15 @@ def aggregate(
     args = [argument(i, rel, known, ctx) for i in call.args]
     if not args:  # COUNT(*)
         args, types = ["1"], (INT.not_null(),)
-    text = aggregate_to_spark(
-        call.function,
-        args,
-        types,
-        call.type,
-        distinct=call.distinct and not window,
-        ignore_nulls=call.ignore_nulls,
-        options=call.options,
-        ordered_by=order,
-        zone=ctx.zone,
-    )
-    suffix = f" FILTER (WHERE {rel.sql(call.filter)})" if call.filter is not None else ""
-    return suffixed(text, f"{suffix} {window}".rstrip())
-
-
-def suffixed(text: str, suffix: str) -> str:
-    """Put a FILTER or OVER clause behind every native aggregate call in a text."""
-    if not suffix:
-        return text
-    out, at = [], 0
-    for found in _CALL.finditer(text):
-        if found.start() < at:
-            continue  # an aggregate cannot stand inside another
-        end = _closing(text, found.end())
-        out.append(text[at:end] + suffix)
-        at = end
-    return "".join(out) + text[at:]
-
-
-def _closing(text: str, at: int) -> int:
-    """Return the index behind the parenthesis that closes the one before ``at``; quoted text is skipped."""
-    depth, quoted = 1, ""
-    while depth:
-        c = text[at]
-        if quoted:
-            if c == "\\" and quoted == "'":
-                at += 1
-            elif c == quoted:
-                quoted = ""
-        elif c in "'`":
-            quoted = c
-        else:
-            depth += (c == "(") - (c == ")")
-        at += 1
-    return at
+    options = {
+        **dict(call.options),
+        "distinct": call.distinct and not window,
+        "ignore_nulls": call.ignore_nulls,
+        "ordered_by": order,
+        "where": None if call.filter is None else rel.sql(call.filter),
+        "window": window,
+    }
+    return AGGREGATES[call.function].to_spark(Lowered(tuple(args), types, call.type, (), options, ctx.zone))
 
 
 def plain(rel: Rel, index: int) -> str:
