@@ -8,8 +8,8 @@ from flinkddl import sqltypes as T
 from flinkddl.catalog.model import Function
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.functions.user import UndeclaredTypes, declared
+from flinkddl.plan.expressions import user_call
 from flinkddl.plan.expressions.literals import text
-from flinkddl.plan.expressions.resolve import user_call
 from flinkddl.plan.rex import Literal
 from flinkddl.spark.expressions import to_spark, user_functions
 

@@ -8,7 +8,7 @@ from sqlglot import exp
 from flinkddl import sqltypes as T
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
-from flinkddl.plan.expressions.resolve import is_aggregate, resolve_aggregate, resolve_expression
+from flinkddl.plan.expressions import is_aggregate, resolve_aggregate, resolve_expression
 from flinkddl.plan.rex import InputRef
 from flinkddl.plan.scope import Session
 from flinkddl.spark.expressions import to_spark

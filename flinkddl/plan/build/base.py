@@ -6,7 +6,6 @@ do not import each other for that. ``builder.py`` imports them all.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -15,10 +14,10 @@ from sqlglot import exp
 
 from flinkddl.diagnostics import did_you_mean
 from flinkddl.plan import make
-from flinkddl.plan.build.names import Place, Relation
+from flinkddl.plan.build.names import Names, Place, Relation
 from flinkddl.plan.build.placeholders import SubqueryRef, has
-from flinkddl.plan.expressions.resolve import resolve_expression
-from flinkddl.plan.rex import InputRef, OuterRef, Rex, field_access, transform
+from flinkddl.plan.expressions import resolve_expression
+from flinkddl.plan.rex import InputRef, OuterRef, Rex, transform
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
     from flinkddl.catalog.model import Function
     from flinkddl.diagnostics import FlinkDdlError, Span
-    from flinkddl.plan.build.names import Entry
     from flinkddl.plan.context import Context
     from flinkddl.plan.nodes import Node
     from flinkddl.plan.scope import Session
@@ -157,23 +155,20 @@ class Builder:
 
     def scope(self, relation: Relation, clause: str = "SELECT") -> NameScope:
         """Return the scope in which a clause over ``relation`` is resolved."""
-        return NameScope(self, relation, clause)
+        return NameScope(self.context, relation, self, clause)
 
 
 @dataclass
-class NameScope:
-    """The expression resolver's view of one clause of one SELECT: which column a reference means, by Flink's rules.
+class NameScope(Names):
+    """The expression resolver's view of one clause of one SELECT (``plan.scope.Scope``).
 
-    Case-sensitive; an alias hides the table's own name; a part that names no table is a column with nested fields
-    behind it; what the query itself does not know may belong to the query around it (a correlated reference).
-
-    ``clause`` names it in messages; ``aggregates`` and ``overs`` say whether such calls may stand here;
-    ``aliases`` are select items that ORDER BY may name; ``grouped`` is False where an aggregate may see no rows (no
-    GROUP BY, or an empty grouping set).
+    What the query itself does not know may belong to the query around it: a correlated reference. ``clause`` names the
+    clause in messages; ``aggregates`` and ``overs`` say whether such calls may stand here; ``aliases`` are select items
+    that ORDER BY may name; ``grouped`` is False where an aggregate may see no rows (no GROUP BY, or an empty grouping
+    set).
     """
 
     builder: Builder
-    relation: Relation
     clause: str = "SELECT"
     aggregates: bool = False
     overs: bool = False
@@ -184,20 +179,11 @@ class NameScope:
     @property
     def session(self) -> Session:
         """The session's settings."""
-        return self.builder.context.session
-
-    def span(self, node: exp.Expression) -> Span | None:
-        """The node's place in the script."""
-        return self.builder.span(node)
+        return self.context.session
 
     def function(self, name: str) -> Function | None:
         """The user's function of that name."""
-        return self.builder.context.catalog.function(name)
-
-    @property
-    def error(self) -> Callable[..., FlinkDdlError]:
-        """See ``Context.error``."""
-        return self.builder.error
+        return self.context.catalog.function(name)
 
     def misplaced(self, node: exp.Expression, what: str) -> FlinkDdlError:
         """Return the error for an aggregate, window or grouping function where this clause takes none."""
@@ -249,64 +235,13 @@ class NameScope:
 
     def path(self, parts: tuple[str, ...], node: exp.Expression) -> Rex:
         """Resolve a dotted path, here or further outwards."""
-        span = self.span(node)
         if len(parts) == 1 and parts[0] in self.aliases:
             return self.aliases[parts[0]]
         for depth, scope in enumerate(self.chain()):
-            found = scope._local(parts, node, span)
+            found = scope.find(parts, node)
             if found is not None:
                 return found if depth == 0 else _outwards(found, depth)
         raise self._unknown(parts, node)
-
-    def _local(self, parts: tuple[str, ...], node: exp.Expression, span: Span | None) -> Rex | None:
-        for size in (3, 2, 1):
-            if len(parts) > size:
-                entry = next((e for e in self.relation.entries if e.called(parts[:size])), None)
-                if entry is not None:
-                    found = self._in_entry(entry, parts[size], node, span)
-                    return None if found is None else self.nested(found, parts[size + 1 :], node)
-        found = self._bare(parts[0], node, span)
-        return None if found is None else self.nested(found, parts[1:], node)
-
-    def _in_entry(self, entry: Entry, name: str, node: exp.Expression, span: Span | None) -> Rex | None:
-        found = entry.find(name)
-        if len(found) > 1:
-            raise self._ambiguous(name, node)
-        if found:
-            return self.relation.ref(found[0], span)
-        message = f"column '{name}' not found in table '{entry.alias}'"
-        raise self.error("FD450", message, node, did_you_mean(name, entry.names))
-
-    def _bare(self, name: str, node: exp.Expression, span: Span | None) -> Rex | None:
-        hidden: frozenset[int] = frozenset()
-        for merged_name, value, stands_for in self.relation.merged:
-            if merged_name == name:
-                hidden |= stands_for
-                result = value
-        found = [i for e in self.relation.entries for i in e.find(name) if i not in hidden]
-        if hidden:
-            if found:
-                raise self._ambiguous(name, node)
-            return result
-        if len(found) > 1:
-            raise self._ambiguous(name, node)
-        return self.relation.ref(found[0], span) if found else None
-
-    def nested(self, value: Rex, names: tuple[str, ...], node: exp.Expression) -> Rex:
-        """Return a field of a ROW value, or a field of that one and so on."""
-        for name in names:
-            inner = field_access(value, name, self.span(node)) if value.type.root is Root.ROW else None
-            if inner is None:
-                known = [f.name for f in value.type.fields]
-                message = f"field '{name}' not found in a value of type {value.type.summary}"
-                raise self.error("FD450", message, node, did_you_mean(name, known))
-            value = inner
-        return value
-
-    def _ambiguous(self, name: str, node: exp.Expression) -> FlinkDdlError:
-        owners = [e.alias for e in self.relation.entries if e.find(name) and e.alias]
-        help_ = f"qualify it: {' or '.join(f'{o}.{name}' for o in owners)}" if len(owners) > 1 else "rename one of them"
-        return self.error("FD451", f"column '{name}' is ambiguous", node, help_)
 
     def _unknown(self, parts: tuple[str, ...], node: exp.Expression) -> FlinkDdlError:
         known = sorted({n for s in self.chain() for e in s.relation.entries for n in e.names})
@@ -323,35 +258,6 @@ class NameScope:
         while scope is not None:
             yield scope
             scope = scope.builder.outer
-
-    def star(self, qualifier: tuple[str, ...], node: exp.Expression) -> list[tuple[str, Rex]]:
-        """Expand ``*``, ``t.*`` or ``row_column.*`` to names and values."""
-        if not qualifier:
-            return self._all(node)
-        entry = next((e for e in self.relation.entries if e.called(qualifier)), None)
-        if entry is not None:
-            return list(self._entry_star(entry, node))
-        value = self._local(qualifier, node, self.span(node))
-        if value is not None and value.type.root is Root.ROW:
-            return [(f.name, self.nested(value, (f.name,), node)) for f in value.type.fields]
-        known = [e.alias for e in self.relation.entries if e.alias]
-        name = ".".join(qualifier)
-        raise self.error("FD450", f"table '{name}' not found", node, did_you_mean(name, known))
-
-    def _all(self, node: exp.Expression) -> list[tuple[str, Rex]]:
-        if not self.relation.entries:
-            raise self.error("FD462", "SELECT * needs a FROM clause", node)
-        out: list[tuple[str, Rex]] = [(name, value) for name, value, _ in self.relation.merged]
-        hidden = frozenset(i for _, _, ids in self.relation.merged for i in ids)
-        for entry in self.relation.entries:
-            out += [(n, r) for n, r in self._entry_star(entry, node) if r.index not in hidden]
-        return out
-
-    def _entry_star(self, entry: Entry, node: exp.Expression) -> list[tuple[str, InputRef]]:
-        twice = next((n for n, count in Counter(entry.names).items() if count > 1), None)
-        if twice is not None:
-            raise self._ambiguous(twice, node)
-        return [(n, self.relation.ref(entry.start + i, self.span(node))) for i, n in enumerate(entry.names)]
 
     def within(self, clause: str, *, aggregates: bool = False, overs: bool = False) -> NameScope:
         """Return the scope of another clause of the same SELECT."""

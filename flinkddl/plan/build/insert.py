@@ -11,10 +11,9 @@ from flinkddl.catalog.model import View
 from flinkddl.connectors import connector
 from flinkddl.diagnostics import FlinkDdlError, did_you_mean, joined
 from flinkddl.functions.typing import can_cast_implicitly
-from flinkddl.plan import make
+from flinkddl.plan import expressions, make
 from flinkddl.plan.build import tables
 from flinkddl.plan.build.names import ONE_ROW
-from flinkddl.plan.expressions import resolve as expressions
 from flinkddl.plan.nodes import Sink
 from flinkddl.plan.rex import Literal, Rex
 

@@ -1,20 +1,24 @@
-"""What stands in a FROM clause: a plan and the names over its fields."""
+"""What stands in a FROM clause: a plan, the names over its fields, and what they mean."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from flinkddl.diagnostics import did_you_mean
 from flinkddl.plan.nodes import Values
-from flinkddl.plan.rex import InputRef
+from flinkddl.plan.rex import InputRef, field_access
+from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlglot import exp
 
-    from flinkddl.diagnostics import Span
+    from flinkddl.diagnostics import FlinkDdlError, Span
+    from flinkddl.plan.context import Context
     from flinkddl.plan.nodes import Field, JoinKind, Node
     from flinkddl.plan.rex import Rex
 
@@ -114,3 +118,104 @@ class Place:
     def on(self) -> exp.Expression | None:
         """The condition behind ON."""
         return None if self.join is None else self.join.args.get("on")
+
+
+@dataclass
+class Names:
+    """What names mean over a FROM clause, by Flink's rules.
+
+    Case-sensitive; an alias hides the table's own name; a part that names no table is a column with nested fields
+    behind it. All raise FlinkDdlError (FD450, FD451, FD462).
+    """
+
+    context: Context
+    relation: Relation
+
+    @property
+    def error(self) -> Callable[..., FlinkDdlError]:
+        """See ``Context.error``."""
+        return self.context.error
+
+    def span(self, node: exp.Expression) -> Span | None:
+        """The node's place in the script."""
+        return self.context.span(node)
+
+    def find(self, parts: tuple[str, ...], node: exp.Expression) -> Rex | None:
+        """Return what a dotted path means here, or None."""
+        for size in (3, 2, 1):
+            if len(parts) > size:
+                entry = next((e for e in self.relation.entries if e.called(parts[:size])), None)
+                if entry is not None:
+                    found = self._in_entry(entry, parts[size], node)
+                    return None if found is None else self.nested(found, parts[size + 1 :], node)
+        found = self._bare(parts[0], node)
+        return None if found is None else self.nested(found, parts[1:], node)
+
+    def _in_entry(self, entry: Entry, name: str, node: exp.Expression) -> Rex | None:
+        found = entry.find(name)
+        if len(found) > 1:
+            raise self._ambiguous(name, node)
+        if found:
+            return self.relation.ref(found[0], self.span(node))
+        message = f"column '{name}' not found in table '{entry.alias}'"
+        raise self.error("FD450", message, node, did_you_mean(name, entry.names))
+
+    def _bare(self, name: str, node: exp.Expression) -> Rex | None:
+        hidden: frozenset[int] = frozenset()
+        for merged_name, value, stands_for in self.relation.merged:
+            if merged_name == name:
+                hidden |= stands_for
+                result = value
+        found = [i for e in self.relation.entries for i in e.find(name) if i not in hidden]
+        if hidden:
+            if found:
+                raise self._ambiguous(name, node)
+            return result
+        if len(found) > 1:
+            raise self._ambiguous(name, node)
+        return self.relation.ref(found[0], self.span(node)) if found else None
+
+    def nested(self, value: Rex, names: tuple[str, ...], node: exp.Expression) -> Rex:
+        """Return a field of a ROW value, or a field of that one and so on."""
+        for name in names:
+            inner = field_access(value, name, self.span(node)) if value.type.root is Root.ROW else None
+            if inner is None:
+                known = [f.name for f in value.type.fields]
+                message = f"field '{name}' not found in a value of type {value.type.summary}"
+                raise self.error("FD450", message, node, did_you_mean(name, known))
+            value = inner
+        return value
+
+    def _ambiguous(self, name: str, node: exp.Expression) -> FlinkDdlError:
+        owners = [e.alias for e in self.relation.entries if e.find(name) and e.alias]
+        help_ = f"qualify it: {' or '.join(f'{o}.{name}' for o in owners)}" if len(owners) > 1 else "rename one of them"
+        return self.error("FD451", f"column '{name}' is ambiguous", node, help_)
+
+    def star(self, qualifier: tuple[str, ...], node: exp.Expression) -> list[tuple[str, Rex]]:
+        """Expand ``*``, ``t.*`` or ``row_column.*`` to names and values."""
+        if not qualifier:
+            return self._all(node)
+        entry = next((e for e in self.relation.entries if e.called(qualifier)), None)
+        if entry is not None:
+            return list(self._entry_star(entry, node))
+        value = self.find(qualifier, node)
+        if value is not None and value.type.root is Root.ROW:
+            return [(f.name, self.nested(value, (f.name,), node)) for f in value.type.fields]
+        known = [e.alias for e in self.relation.entries if e.alias]
+        name = ".".join(qualifier)
+        raise self.error("FD450", f"table '{name}' not found", node, did_you_mean(name, known))
+
+    def _all(self, node: exp.Expression) -> list[tuple[str, Rex]]:
+        if not self.relation.entries:
+            raise self.error("FD462", "SELECT * needs a FROM clause", node)
+        out: list[tuple[str, Rex]] = [(name, value) for name, value, _ in self.relation.merged]
+        hidden = frozenset(i for _, _, ids in self.relation.merged for i in ids)
+        for entry in self.relation.entries:
+            out += [(n, r) for n, r in self._entry_star(entry, node) if r.index not in hidden]
+        return out
+
+    def _entry_star(self, entry: Entry, node: exp.Expression) -> list[tuple[str, InputRef]]:
+        twice = next((n for n, count in Counter(entry.names).items() if count > 1), None)
+        if twice is not None:
+            raise self._ambiguous(twice, node)
+        return [(n, self.relation.ref(entry.start + i, self.span(node))) for i, n in enumerate(entry.names)]

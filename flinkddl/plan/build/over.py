@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan import make
+from flinkddl.plan import expressions, make
 from flinkddl.plan.build.base import CALLS, NameScope
 from flinkddl.plan.build.ordering import ordered
 from flinkddl.plan.build.placeholders import OverRef, WindowSpec
-from flinkddl.plan.expressions import resolve as expressions
 from flinkddl.plan.nodes import Field, Over
 from flinkddl.plan.rex import InputRef, Literal, Rex, SortKey
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from flinkddl.functions.typing import common_type
+from flinkddl.plan import expressions
 from flinkddl.plan.build.base import QUERIES, Builder
 from flinkddl.plan.build.names import ONE_ROW
 from flinkddl.plan.build.ordering import output
-from flinkddl.plan.expressions import resolve as expressions
 from flinkddl.plan.nodes import Field, Values
 
 if TYPE_CHECKING:

@@ -91,20 +91,27 @@ def _resolve(tree: exp.Select, scope: NameScope) -> Parts:
 
 
 def _item(item: exp.Expression, scope: NameScope, parts: Parts) -> None:
-    inner = item.this if isinstance(item, exp.Alias) else item
-    if isinstance(inner, exp.Star):
-        expanded = scope.star((), inner)
-    elif isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star):
-        expanded = scope.star(tuple(p.name for p in inner.parts[:-1]), inner)
-    elif isinstance(inner, exp.Dot) and isinstance(inner.expression, exp.Star):
-        value = scope.value(inner.this)
-        expanded = [(f.name, scope.nested(value, (f.name,), inner)) for f in value.type.fields]
-    else:
+    named = isinstance(item, exp.Alias)
+    inner = item.this if named else item
+    found = _star(inner, scope)
+    if found is None:
         value = scope.typed(inner)
-        name = item.alias if isinstance(item, exp.Alias) else _name(inner, len(parts.items), scope)
-        expanded = [(name, value)]
-    parts.names += [n for n, _ in expanded]
-    parts.items += [r for _, r in expanded]
+        found = [(item.alias if named else _name(inner, len(parts.items), scope), value)]
+    elif named:
+        raise scope.error("FD403", "'*' stands for several columns and takes no alias", item, "leave the alias out")
+    parts.names += [n for n, _ in found]
+    parts.items += [r for _, r in found]
+
+
+def _star(node: exp.Expression, scope: NameScope) -> list[tuple[str, Rex]] | None:
+    if isinstance(node, exp.Star):
+        return scope.star((), node)
+    if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+        return scope.star(tuple(p.name for p in node.parts[:-1]), node)
+    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Star):
+        value = scope.value(node.this)
+        return [(f.name, scope.nested(value, (f.name,), node)) for f in value.type.fields]
+    return None
 
 
 _BARE = frozenset(

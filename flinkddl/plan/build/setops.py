@@ -15,10 +15,9 @@ from sqlglot import exp
 from flinkddl import sqltypes as T
 from flinkddl.diagnostics import chain
 from flinkddl.functions.typing import common_type
-from flinkddl.plan import make
+from flinkddl.plan import expressions, make
 from flinkddl.plan.build.base import QUERIES, Builder
 from flinkddl.plan.build.ordering import output
-from flinkddl.plan.expressions import resolve as expressions
 from flinkddl.plan.nodes import Aggregate, Field, Join, Union, Unnest
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex
 

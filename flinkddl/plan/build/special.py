@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from flinkddl import sqltypes as T
+from flinkddl.plan import expressions
 from flinkddl.plan.build.base import CALLS, NameScope
 from flinkddl.plan.build.placeholders import AggRef, GroupingRef, GroupWindowRef, WindowPropertyRef
-from flinkddl.plan.expressions import resolve as expressions
 from flinkddl.plan.rex import Literal, Rex
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from sqlglot import exp
 
 from flinkddl import sqltypes as T
 from flinkddl.dialect import nodes as tree_nodes
-from flinkddl.plan import make
+from flinkddl.plan import expressions, make
 from flinkddl.plan.build.base import JOINED, TABLES, Builder
 from flinkddl.plan.build.names import Place, Relation
-from flinkddl.plan.expressions import resolve as expressions
 from flinkddl.plan.nodes import Field, Unnest, Window, WindowTableFunction
 from flinkddl.plan.rex import InputRef, Literal
 

@@ -1,1 +1,11 @@
-"""Expressions of the parsed tree to typed ones."""
+"""Expressions of the parsed tree to typed ones.
+
+``resolve_expression`` resolves a tree, ``resolve_aggregate`` the call of an aggregate; ``call``, ``cast`` and their
+like build typed calls by hand.
+"""
+
+from flinkddl.plan.expressions.aggregates import is_aggregate
+from flinkddl.plan.expressions.build import call, cast, explicit_cast, user_call
+from flinkddl.plan.expressions.resolve import resolve_aggregate, resolve_expression
+
+__all__ = ["call", "cast", "explicit_cast", "is_aggregate", "resolve_aggregate", "resolve_expression", "user_call"]

@@ -1,8 +1,7 @@
-"""Expressions: a sqlglot tree becomes a typed Rex.
+"""A sqlglot tree becomes a typed Rex.
 
-The entry points are ``resolve_expression`` for a tree, ``call`` and ``cast`` to build typed calls by hand, and
-``resolve_aggregate``. What a function takes and gives is a row of ``flinkddl.functions``; how sqlglot spells a call
-is a row of ``plan/expressions/forms.py``; this module holds the walk and the few nodes with rules of their own.
+What a function takes and gives is a row of ``flinkddl.functions``; how sqlglot spells a call is a row of
+``plan/expressions/forms.py``; this module holds the walk and the few nodes with rules of their own.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from flinkddl.diagnostics import FlinkDdlError, chain, did_you_mean, each
 from flinkddl.dialect import nodes
 from flinkddl.dialect.types import to_type
 from flinkddl.functions.catalogue import AGGREGATES, lookup
-from flinkddl.plan.expressions import literals as literals
-from flinkddl.plan.expressions.aggregates import is_aggregate, resolve_call
-from flinkddl.plan.expressions.build import call, cast, explicit_cast, operand, user_call
+from flinkddl.plan.expressions import literals
+from flinkddl.plan.expressions.aggregates import resolve_call
+from flinkddl.plan.expressions.build import call, explicit_cast, user_call
 from flinkddl.plan.expressions.forms import Form, form_of
 from flinkddl.plan.rex import Call, Literal, Rex, field_access
 
@@ -27,17 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from flinkddl.plan.scope import AggregateUse, Scope
-
-__all__ = [
-    "call",
-    "cast",
-    "explicit_cast",
-    "is_aggregate",
-    "operand",
-    "resolve_aggregate",
-    "resolve_expression",
-    "user_call",
-]
 
 _BARE = frozenset({"PI"})
 _CONSTRUCTORS = ("JSON_OBJECT", "JSON_ARRAY", "JSON")

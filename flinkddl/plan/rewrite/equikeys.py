@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from flinkddl.functions.typing import common_type
-from flinkddl.plan import make
-from flinkddl.plan.expressions import resolve as expressions
+from flinkddl.plan import expressions, make
 from flinkddl.plan.nodes import Field, Join, TemporalJoin
 from flinkddl.plan.rex import Call, InputRef, Rex, conjuncts, references, transform
 
