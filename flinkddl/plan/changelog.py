@@ -134,7 +134,7 @@ def _window_only(query: Mode) -> bool:
 
 def _check_conflict(sink: N.Sink, query: Mode, fits: bool, forced: str, config: Settings) -> None:
     if sink.conflict in ("NOTHING", "ERROR"):
-        bare = next((s for s in _scans(query.node) if s.watermark is None), None)
+        bare = next((s for s in N.scans(query.node) if s.watermark is None), None)
         if bare is not None:
             message = (
                 f"ON CONFLICT DO {sink.conflict} needs a watermark on every source, and '{bare.table.path}' has none"
@@ -153,10 +153,6 @@ def _check_conflict(sink: N.Sink, query: Mode, fits: bool, forced: str, config: 
         message = f"the query's upsert key ({found}) is not the primary key [{pk}] of sink '{_name(sink)}'"
         help = "add ON CONFLICT DO DEDUPLICATE, or group the query by the primary key"
         raise FlinkDdlError.of("FD553", message, sink.span, help)
-
-
-def _scans(node: N.Node) -> list[N.Scan]:
-    return [node] if isinstance(node, N.Scan) else [s for i in node.inputs for s in _scans(i)]
 
 
 def _name(sink: N.Sink) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.plan.explain import explain
-from flinkddl.plan.nodes import Aggregate, Project, Scan, Union, Window, WindowAggregate
+from flinkddl.plan.nodes import Aggregate, Project, Scan, Union, Window, WindowAggregate, scans
 from flinkddl.plan.nodes.terms import call_text, order_text, rex_text, window_text
 from flinkddl.plan.rex import SortKey
 
@@ -128,11 +128,7 @@ def numbered(found: Sequence[tuple[int, Identity, Node]]) -> Mapping[int, Identi
 
 def _content(node: Node) -> tuple[int, str]:
     text = explain(node, schema=True)
-    return text.count("\n"), text + "".join(map(_options, _scans(node)))
-
-
-def _scans(node: Node) -> list[Scan]:
-    return [node] if isinstance(node, Scan) else [s for i in node.inputs for s in _scans(i)]
+    return text.count("\n"), text + "".join(map(_options, scans(node)))
 
 
 def _options(scan: Scan) -> str:

@@ -12,7 +12,10 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.changelog import plan_sink
 from flinkddl.plan.identity import Identity, Origins, numbered
+from flinkddl.plan.nodes import scans
 from flinkddl.plan.nodes.forms import APPEND, DELTA, PLAIN, Form, How, Traits, weighted
 
 if TYPE_CHECKING:
@@ -53,8 +56,9 @@ class PhysicalSink:
 
     @property
     def mode(self) -> OutputMode:
-        """Spark's output mode."""
-        return "update" if self.how.streaming and self.conflict is not None else self.how.mode
+        """Spark's output mode; real-time mode has but one."""
+        changes = self.conflict is not None or self.how.realtime
+        return "update" if self.how.streaming and changes else self.how.mode
 
     @property
     def unique(self) -> bool:
@@ -83,6 +87,12 @@ class PhysicalSink:
         return weighted(below) if self.plan.accepts == "changelog" else below
 
     @property
+    def keyed(self) -> bool:
+        """Whether the query's changes come by the sink's key."""
+        below = self.query.form
+        return below.kind in ("upsert", "pair") and bool(below.key) and set(below.key) == set(self.plan.key)
+
+    @property
     def _takes_weights(self) -> bool:
         """Whether the sink's format writes each row of a finished table as an insert among changes."""
         found = self.sink.options.value_format if self.sink.table is not None else None
@@ -92,6 +102,11 @@ class PhysicalSink:
     def root(self) -> Physical:
         """The tree with the sink on top."""
         return Physical(self.sink, self.form, PLAIN, (self.query,))
+
+    @property
+    def bounded(self) -> bool:
+        """Whether all that it reads ends by itself."""
+        return all(scan.bounded for scan in scans(self.sink))
 
     @property
     def state(self) -> str:
@@ -104,9 +119,40 @@ class PhysicalSink:
         return self.plan.mode_of(self.sink)
 
 
-def how_of(config: Settings, *, streaming: bool = True) -> How:
+def how_of(config: Settings, *, streaming: bool = True, realtime: bool = False) -> How:
     """Return what of the settings the forms hang on."""
-    return How(streaming, ttl=config.table_exec_state_ttl, strict=config.flinkddl_state_ttl_strict)
+    ttl, strict = config.table_exec_state_ttl, config.flinkddl_state_ttl_strict
+    return How(streaming, ttl=ttl, strict=strict, realtime=realtime)
+
+
+def physical_plan(sinks: Sequence[Sink], config: Settings) -> tuple[PhysicalSink, ...]:
+    """Decide the trees of a job: how each sink is fed, whether the job streams, and how rows are carried.
+
+    Raises what ``plan_sink`` raises, and FD654.
+    """
+    plans = [plan_sink(sink, config) for sink in sinks]
+    streaming = _streams(plans, config)
+    endless = not all(scan.bounded for plan in plans for scan in scans(plan.input.node))
+    realtime = streaming and endless and config.flinkddl_execution_mode == "REALTIME"
+    how = how_of(config, streaming=streaming, realtime=realtime)
+    return tuple(physical_sink(sink, plan, how) for sink, plan in zip(sinks, plans, strict=True))
+
+
+def _streams(plans: Sequence[SinkPlan], config: Settings) -> bool:
+    """Decide the execution mode: what was SET, otherwise batch where every source is bounded.
+
+    What reads no table at all runs in batch in any case: Spark streams only what comes from a source.
+    Raises FD654 for an unbounded source in batch mode (Flink's rule, V56 of the connector reference).
+    """
+    read = [scan for plan in plans for scan in scans(plan.input.node)]
+    unbounded = next((scan for scan in read if not scan.bounded), None)
+    if config.batch and unbounded is not None:
+        message = f"table '{unbounded.table.path.name}' is unbounded and cannot be read in batch mode"
+        help = "set 'scan.bounded.mode', or run in streaming mode"
+        raise FlinkDdlError.of("FD654", message, unbounded.span or unbounded.table.span, help)
+    # which change of a key came last is known to a stream only
+    races = not config.batch and any(plan.races for plan in plans)
+    return (config.execution_runtime_mode == "STREAMING" and bool(read)) or unbounded is not None or races
 
 
 def decide(node: Node, asked: Traits, how: How) -> tuple[Physical, How]:

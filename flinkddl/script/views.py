@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from flinkddl.connectors import connector
 from flinkddl.deep import deep
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.nodes import scans
 from flinkddl.script.compile import Start
 from flinkddl.show.environment import settle
 from flinkddl.show.printer import print_steps, variables
 from flinkddl.show.prologue import prologue
 from flinkddl.show.pytext import comment, literal
-from flinkddl.spark.assemble import scans
 from flinkddl.spark.folders import view_store
 from flinkddl.spark.frames import frame_of
 from flinkddl.sqltypes import quote

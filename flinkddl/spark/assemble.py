@@ -6,11 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from flinkddl.connectors import connector
-from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.changelog import SinkPlan, plan_sink
-from flinkddl.plan.nodes import Node, Scan, Sink
-from flinkddl.plan.physical import how_of, physical_sink
+from flinkddl.plan.physical import physical_plan
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import user_functions
@@ -24,10 +20,11 @@ from flinkddl.spark.sink import lower_sink
 from flinkddl.spark.stream.ttl import note_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from flinkddl.catalog.settings import Settings
     from flinkddl.diagnostics import Bag
+    from flinkddl.plan.nodes import Sink
     from flinkddl.plan.physical import PhysicalSink
     from flinkddl.spark.context import Rel
     from flinkddl.spark.job import Write
@@ -53,47 +50,12 @@ _STREAMING = {
 }
 
 
-def scans(node: Node) -> Iterator[Scan]:
-    """Yield every scan of a plan, lookup tables aside."""
-    if isinstance(node, Scan):
-        yield node
-    for child in node.inputs:
-        yield from scans(child)
-
-
-def is_bounded(scan: Scan) -> bool:
-    """Whether a source ends by itself."""
-    return connector(scan.options.connector).bounded(scan.table, scan.options)
-
-
-def runs_streaming(sinks: Sequence[Sink], plans: Sequence[SinkPlan], config: Settings) -> bool:
-    """Decide the execution mode: what was SET, otherwise batch where every source is bounded.
-
-    What reads no table at all runs in batch in any case: Spark streams only what comes from a source.
-    Raises FD654 for an unbounded source in batch mode (Flink's rule, V56 of the connector reference).
-    """
-    unbounded = [s for sink in sinks for s in scans(sink) if not is_bounded(s)]
-    if config.batch and unbounded:
-        name = unbounded[0].table.path.name
-        message = f"table '{name}' is unbounded and cannot be read in batch mode"
-        help_text = "set 'scan.bounded.mode', or run in streaming mode"
-        raise FlinkDdlError.of("FD654", message, unbounded[0].span or unbounded[0].table.span, help_text)
-    # which change of a key came last is known to a stream only
-    races = not config.batch and any(plan.races for plan in plans)
-    reads = any(True for sink in sinks for _ in scans(sink))
-    return (config.execution_runtime_mode == "STREAMING" and reads) or bool(unbounded) or races
-
-
 def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag) -> SparkJob:
     """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals."""
-    plans = tuple(plan_sink(sink, config) for sink in sinks)
-    streaming = runs_streaming(sinks, plans, config)
-    bounded = all(is_bounded(s) for sink in sinks for s in scans(sink))
-    ctx = Lowering(
-        streaming=streaming, zone=zone, config=config, bounded=streaming and bounded, timed=timed_tables(sinks)
-    )
-    how = how_of(config, streaming=streaming)
-    physical = tuple(physical_sink(sink, plan, how) for sink, plan in zip(sinks, plans, strict=True))
+    physical = physical_plan(sinks, config)
+    streaming = physical[0].how.streaming
+    bounded = streaming and all(p.bounded for p in physical)
+    ctx = Lowering(streaming=streaming, zone=zone, config=config, bounded=bounded, timed=timed_tables(sinks))
     writes = [lower_sink(p.sink, _input(p, ctx), ctx) for p in physical]
     if streaming:
         ctx.steps[:] = as_streams(ctx.steps, (w.input for w in writes))
@@ -108,14 +70,14 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, b
         writes=_distinct(writes),
         settings=session_settings(streaming) | _parallelism(config) | ctx.settings,
         streaming=streaming,
-        trigger=trigger(sinks, config, streaming),
+        trigger=trigger(physical, config),
         udfs={**user_functions(sinks), **ctx.udfs},
         restart=restart_strategy(config, sinks[0].span, bag, streaming=streaming),
         identity=partial(fingerprint, sinks, tuple(ctx.steps)),
         queries=partial(queries, sinks),
         owners={step: places[node] for step, node in ctx.owners.items() if node in places},
     )
-    return _realtime(job, sinks) if job.trigger[0] == "realTime" else job
+    return _realtime(job) if physical[0].how.realtime else job
 
 
 def session_settings(streaming: bool) -> dict[str, str]:
@@ -132,10 +94,10 @@ def _parallelism(config: Settings) -> dict[str, str]:
     return next(({"spark.sql.shuffle.partitions": str(n)} for n in given if n > 0), {})
 
 
-def _realtime(job: SparkJob, sinks: tuple[Sink, ...]) -> SparkJob:
+def _realtime(job: SparkJob) -> SparkJob:
     """Bring a job into Spark's real-time mode. Raises FD662 with the operator that keeps it out."""
-    realtime.check(job, sinks[0].span)
-    return replace(job, writes=realtime.writes(job.writes), settings={**job.settings, **realtime.SETTINGS})
+    realtime.check(job)
+    return replace(job, settings={**job.settings, **realtime.SETTINGS})
 
 
 def _distinct(writes: list[Write]) -> tuple[Write, ...]:
@@ -164,18 +126,20 @@ def _input(planned: PhysicalSink, ctx: Lowering) -> Rel:
     return ctx.obeyed(planned.root, rel)
 
 
-def trigger(sinks: tuple[Sink, ...], config: Settings, streaming: bool) -> tuple[str, str]:
+def trigger(sinks: Sequence[PhysicalSink], config: Settings) -> tuple[str, str]:
     """Choose Spark's trigger: bounded input ends by itself, real-time mode when asked for, else as fast as it can.
 
     ``table.exec.mini-batch.allow-latency`` and a sink's buffer interval become the micro-batch interval. Real-time
     mode writes a checkpoint where its long batches end: each ``execution.checkpointing.interval``.
     """
-    if not streaming or all(is_bounded(s) for sink in sinks for s in scans(sink)):
+    how = sinks[0].how
+    if not how.streaming or all(p.bounded for p in sinks):
         return ("availableNow", "true")
-    if realtime.wanted(config):
+    if how.realtime:
         return ("realTime", f"{realtime.batch_ms(config)} milliseconds")
     waits = [0]
     if config.table_exec_mini_batch_enabled:
         waits.append(config.table_exec_mini_batch_allow_latency)
-    waits += [s.options["sink.buffer-flush.interval"] or 0 for s in sinks if s.options is not None]
+    given = [p.sink.options for p in sinks if p.sink.options is not None]
+    waits += [options["sink.buffer-flush.interval"] or 0 for options in given]
     return ("processingTime", f"{max(waits)} milliseconds")

@@ -15,11 +15,11 @@ from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
 from flinkddl.plan.build.builder import plan_query
 from flinkddl.plan.build.hooks import context_of
-from flinkddl.plan.nodes import Filter, Project, Scan, Sink
+from flinkddl.plan.nodes import Filter, Project, Scan, Sink, scans
 from flinkddl.plan.nodes.forms import PLAIN
 from flinkddl.plan.physical import decide, how_of
 from flinkddl.spark import job as J
-from flinkddl.spark.assemble import is_bounded, scans, session_settings
+from flinkddl.spark.assemble import session_settings
 from flinkddl.spark.base import select
 from flinkddl.spark.context import KIND, NEW, OLD, ROW_KIND, WEIGHT, Lowering, Rel
 from flinkddl.spark.expressions import user_functions
@@ -103,7 +103,7 @@ def frame_of_query(
     ``mode`` None is batch where all that is read ends by itself. Raises FlinkDdlError.
     """
     sources = list(scans(node))
-    bounded = all(map(is_bounded, sources))
+    bounded = all(s.bounded for s in sources)
     streaming = bool(sources) and (not bounded if mode is None else mode == "streaming")
     zone = str(context_of(catalog).session.zone)
     ctx = Lowering(streaming=streaming, zone=zone, config=catalog.settings, row_kinds=_row_by_row(node))

@@ -19,6 +19,7 @@ from flinkddl.spark.job import (
     Read,
     Rows,
     Select,
+    Step,
     UnionAll,
     Where,
     WithWatermark,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from flinkddl.plan.nodes import Node
     from flinkddl.plan.nodes.base import Mode
     from flinkddl.plan.physical import Physical
-    from flinkddl.spark.job import SparkJob, Step
+    from flinkddl.spark.job import SparkJob
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def operators(job: SparkJob) -> list[OnSpark]:
     owned: dict[str, list[Step]] = {}
     for step in job.steps:
         owned.setdefault(job.owners.get(step.name, "0"), []).append(step)
-    blocked = {step.name: why for step, why in realtime.blockers(job)}
+    blocked = {p.name if isinstance(p, Step) else id(p): why for p, why in realtime.blockers(job)}
     sink = next((f"writes through '{w.format}'" for w in job.writes if w.format not in realtime.SINKS), "")
     walk = _Walk(owned, blocked | {"": sink}, identities(job.plan))
     return [o for n, p in enumerate(job.plan) for o in walk.nodes(p.root, p.modes, f"{n}")]
@@ -79,18 +80,18 @@ def operators(job: SparkJob) -> list[OnSpark]:
 
 @dataclass(frozen=True)
 class _Walk:
-    """Steps by the path of the node that they serve; why a step, or as "" the sink, keeps real-time mode out."""
+    """Steps by the path of the node that they serve; what node, step or, as "", sink real-time mode does not take."""
 
     owned: Mapping[str, list[Step]]
-    blocked: Mapping[str, str]
+    blocked: Mapping[str | int, str]
     identities: Mapping[int, Identity]
 
     def nodes(self, found: Physical, mode: Mode, path: str, depth: int = 0) -> Iterator[OnSpark]:
         steps = self.owned.get(path, [])
         names = tuple(dict.fromkeys(filter(None, map(spark_operator, steps))))
         state = _state(mode, [s for s in steps if _keeps(s)])
-        why = next((self.blocked[s.name] for s in steps if s.name in self.blocked), "")
-        why = why or ("" if depth else self.blocked[""])
+        places: list[int | str] = [id(found), *(s.name for s in steps), *([] if depth else [""])]
+        why = next((self.blocked[p] for p in places if self.blocked.get(p)), "")
         identity = str(self.identities.get(id(found), "")) if state else ""
         keys = key_names(mode)
         text, kind, asked = found.node.describe(), found.form.kind, found.asked.words

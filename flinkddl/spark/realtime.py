@@ -8,30 +8,19 @@ place there, because a batch lasts as long as its trigger says and gives out eve
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.spark.context import WINDOW
-from flinkddl.spark.job import (
-    KAFKA,
-    Coalesce,
-    DropDuplicates,
-    GroupBy,
-    JoinStep,
-    Limit,
-    OrderBy,
-    Read,
-    SparkJob,
-    UnionAll,
-)
+from flinkddl.plan.nodes.forms import COMPARES
+from flinkddl.spark.job import KAFKA, Coalesce, DropDuplicates, GroupBy, Read, Step, UnionAll
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from flinkddl.catalog.settings import Settings
     from flinkddl.diagnostics import Span
-    from flinkddl.spark.job import Step, Write
+    from flinkddl.plan.physical import Physical
+    from flinkddl.spark.job import SparkJob
 
 MODE = "flinkddl.execution.mode"
 SINKS = (KAFKA, "console")
@@ -50,31 +39,12 @@ def batch_ms(config: Settings) -> int:
     return max(config.execution_checkpointing_interval or USUAL_MS, SHORTEST_MS)
 
 
-def blocker(step: Step) -> str | None:
-    """Return why real-time mode does not take a step by itself; None where it does."""
-    match step:
-        case Read() if not step.of_topics:
-            return f"reads from '{step.format}', real-time mode from Kafka only"
-        case GroupBy() if any(name == WINDOW for name, _ in step.keys):
-            return "gives a window out once, when the watermark closes it; real-time mode gives out every change"
-        case GroupBy() if step.state_calls:
-            return "compares each group with what it was before the batch, and real-time mode has no such batches"
-        case JoinStep():
-            return "joins two streams, which real-time mode does not"
-        case Coalesce():
-            return (
-                "reads a topic's partitions one after the other ('scan.parallelism'); real-time mode reads all at once"
-            )
-        case OrderBy() | Limit():
-            return "sorts, which real-time mode does not"
-    return None
-
-
-def check(job: SparkJob, span: Span | None) -> None:
+def check(job: SparkJob) -> None:
     """Raise FD662 with the operator that keeps a job out of real-time mode."""
-    for step, why in blockers(job):
-        what = f"the operator '{step.name}'" + (f" ({step.note})" if step.note else "")
-        _refuse(f"{what} {why}", span)
+    span = job.plan[0].sink.span
+    for place, why in blockers(job):
+        what = f"'{place.name}'" if isinstance(place, Step) else place.node.describe()
+        _refuse(f"the operator {what} {why}", span)
     for write in job.writes:
         if write.format not in SINKS:
             _refuse(f"the sink '{write.name}' writes through '{write.format}', real-time mode into Kafka only", span)
@@ -87,25 +57,47 @@ def _refuse(reason: str, span: Span | None) -> None:
     raise FlinkDdlError.of("FD662", f"the job cannot run in real-time mode: {reason}", span, help)
 
 
-def blockers(job: SparkJob) -> Iterator[tuple[Step, str]]:
-    """Yield each step that real-time mode does not take, and why."""
+def blockers(job: SparkJob) -> Iterator[tuple[Physical | Step, str]]:
+    """Yield what real-time mode does not take, and why: operators as planned, inputs first, then what is read."""
+    for sink in job.plan:
+        for here in reversed(list(sink.root.walk())):
+            arranged = here is sink.root and sink.form.kind == "upsert" and not sink.keyed
+            if why := COMPARES if arranged else _held_back(here):
+                yield here, why
     steps = {s.name: s for s in job.steps}
     for step in job.steps:
-        why = blocker(step)
-        if why is None and isinstance(step, UnionAll):
-            why = _union(step, steps)
-        if why is not None:
+        if why := _reading(step, steps):
             yield step, why
 
 
-def _union(step: UnionAll, steps: Mapping[str, Step]) -> str | None:
+def _held_back(here: Physical) -> str:
+    newest = any(i.form.kind == "upsert" for i in here.inputs)
+    if newest and here.form.kind in ("delta", "pair"):
+        return f"needs the row before an update (ChangelogNormalize), which {COMPARES}"
+    return here.node.holds_back(here.form)
+
+
+def _reading(step: Step, steps: Mapping[str, Step]) -> str:
+    match step:
+        case Read() if not step.of_topics:
+            return f"reads from '{step.format}', real-time mode from Kafka only"
+        case Coalesce():
+            return (
+                "reads a topic's partitions one after the other ('scan.parallelism'); real-time mode reads all at once"
+            )
+        case UnionAll():
+            return _union(step, steps)
+    return ""
+
+
+def _union(step: UnionAll, steps: Mapping[str, Step]) -> str:
     below = [_runs(part, steps) for part in step.parts]
     if any(isinstance(s, GroupBy | DropDuplicates) for part in below for s in part):
         return "unites what an operator with state gives, which real-time mode does not"
     topics = [tuple(sorted(s.options.items())) for part in below for s in part if isinstance(s, Read)]
     if len(set(topics)) < len(topics):
         return "unites two readings of one topic, which real-time mode does not"
-    return None
+    return ""
 
 
 def _runs(name: str, steps: Mapping[str, Step]) -> list[Step]:
@@ -125,8 +117,3 @@ def tasks(job: SparkJob, partitions: Callable[[Read], int], shuffles: int) -> in
             elif isinstance(step, GroupBy | DropDuplicates):
                 total += shuffles
     return total
-
-
-def writes(given: Sequence[Write]) -> tuple[Write, ...]:
-    """Return the writes in the only output mode there is."""
-    return tuple(replace(w, mode="update") for w in given)

@@ -196,11 +196,9 @@ def test_what_is_carried_in_another_way_is_not_reused() -> None:
 
 
 def test_a_sink_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from flinkddl.spark import assemble
-
     calls: list[N.Sink] = []
-    real = assemble.plan_sink
-    monkeypatch.setattr(assemble, "plan_sink", lambda sink, config: (calls.append(sink), real(sink, config))[1])
+    real = physical.plan_sink
+    monkeypatch.setattr(physical, "plan_sink", lambda sink, config: (calls.append(sink), real(sink, config))[1])
     (start,) = starts(f"{TABLES}INSERT INTO o {COUNTS};")
     explain(start.job)
     assert calls == list(start.sinks)

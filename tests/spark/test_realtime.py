@@ -43,14 +43,20 @@ TAKEN = {
     "upserts pass": "INSERT INTO s SELECT * FROM c;",
 }
 BLOCKED = {
-    "group that may stay as it is": ("INSERT INTO s SELECT k, MAX(v) FROM o GROUP BY k;", "GroupAggregate"),
-    "distinct": ("INSERT INTO s SELECT k, COUNT(DISTINCT v) FROM o GROUP BY k;", "GroupAggregate"),
+    "group that may stay as it is": (
+        "INSERT INTO s SELECT k, MAX(v) FROM o GROUP BY k;",
+        "Aggregate(by=[k], MAX(v)) compares",
+    ),
+    "distinct": (
+        "INSERT INTO s SELECT k, COUNT(DISTINCT v) FROM o GROUP BY k;",
+        "Aggregate(by=[k], COUNT(DISTINCT v)) compares",
+    ),
     "join": ("INSERT INTO a SELECT o.k, o.v FROM o JOIN o AS x ON o.k = x.k;", "joins two streams"),
     "outer join": ("INSERT INTO s SELECT o.k, c.n FROM o LEFT JOIN c ON o.k = c.k;", "ChangelogNormalize"),
     "top": (
         "INSERT INTO s SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS n FROM o) "
         "WHERE n = 1;",
-        "Rank 1..1",
+        "Rank(ROW_NUMBER 1..1, by=[k], order=[v]) compares",
     ),
     "window": (
         "INSERT INTO a SELECT k, COUNT(*) FROM TABLE(TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) "

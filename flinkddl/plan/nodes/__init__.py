@@ -6,7 +6,7 @@
 from flinkddl.plan.nodes.base import Binary, Node, Unary
 from flinkddl.plan.nodes.grouping import Aggregate, Deduplicate, Over, Rank, Sort
 from flinkddl.plan.nodes.joins import IntervalJoin, Join, LookupJoin, TemporalJoin, WindowJoin, regular
-from flinkddl.plan.nodes.leaves import Scan, Values
+from flinkddl.plan.nodes.leaves import Scan, Values, scans
 from flinkddl.plan.nodes.rows import Expand, Filter, Project, Union, Unnest
 from flinkddl.plan.nodes.sinks import Sink
 from flinkddl.plan.nodes.values import Field, JoinKind, WatermarkSpec, Window, WindowKind
@@ -49,4 +49,5 @@ __all__ = [
     "WindowKind",
     "WindowTableFunction",
     "regular",
+    "scans",
 ]

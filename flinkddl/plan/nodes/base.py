@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from flinkddl.plan.nodes.forms import weighted
+from flinkddl.plan.nodes.forms import COMPARES, weighted
 from flinkddl.plan.nodes.values import counted, moved
 
 if TYPE_CHECKING:
@@ -226,9 +226,17 @@ class Node(Facts):
         """Return how its rows are carried on a stream, from how those of its inputs are."""
         raise NotImplementedError(f"{self.name}.form")
 
+    def holds_back(self, form: Form) -> str:
+        """Return why it cannot give out each change at once, as Spark's real-time mode does; "" where it can."""
+        return COMPARES
+
 
 class Stateless:
     """Of nodes that look at one row at a time."""
+
+    def holds_back(self, form: Form) -> str:
+        """Return that it gives out what it gets."""
+        return ""
 
     def state(self, mode: Mode) -> str:
         """Return that nothing is kept."""

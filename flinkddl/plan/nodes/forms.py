@@ -48,6 +48,10 @@ class Form:
     key: tuple[int, ...] = ()
 
 
+COMPARES = "compares each group with what it was before the batch, and real-time mode has no such batches"
+ONCE = "gives a window out once, when the watermark closes it; real-time mode gives out every change"
+JOINS = "joins two streams, which real-time mode does not"
+
 APPEND = Form("append")
 DELTA = Form("delta")
 
@@ -56,14 +60,15 @@ DELTA = Form("delta")
 class How:
     """What of a query's run the forms hang on.
 
-    ``mode`` is Spark's output mode; ``ttl`` in ms is ``table.exec.state.ttl``; ``strict`` says that state must be
-    forgotten after it (``flinkddl.state.ttl.strict``).
+    ``mode`` is Spark's output mode, ``realtime`` whether it runs in real-time mode; ``ttl`` in ms is
+    ``table.exec.state.ttl``; ``strict`` says that state must be forgotten after it (``flinkddl.state.ttl.strict``).
     """
 
     streaming: bool = True
     mode: Literal["append", "update"] = "append"
     ttl: int = 0
     strict: bool = False
+    realtime: bool = False
 
     def forgets(self, *hints: int | None) -> bool:
         """Whether an operator that never forgets must not be used."""

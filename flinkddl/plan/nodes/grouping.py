@@ -6,7 +6,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.plan.nodes.base import ALL, IU, I, Node, Unary, Untimed, dropped
-from flinkddl.plan.nodes.forms import APPEND, DELTA, ORDERED, PLAIN, Form, counts_rows, is_native, needs_order
+from flinkddl.plan.nodes.forms import (
+    APPEND,
+    COMPARES,
+    DELTA,
+    ONCE,
+    ORDERED,
+    PLAIN,
+    Form,
+    counts_rows,
+    is_native,
+    needs_order,
+)
 from flinkddl.plan.nodes.terms import call_text, names_of, order_text, pick
 
 if TYPE_CHECKING:
@@ -58,6 +69,10 @@ class Aggregate(Untimed, Unary):
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return order, where it is asked or an aggregate needs it."""
         return (replace(PLAIN, sequence=asked.sequence or any(map(needs_order, self.aggs))),)
+
+    def holds_back(self, form: Form) -> str:
+        """Return nothing of Spark's own aggregates."""
+        return "" if form.kind == "upsert" else COMPARES
 
     def updates(self, asked: Traits) -> bool:
         """Return that groups change."""
@@ -153,6 +168,10 @@ class Rank(Unary):
         """Whether a temporal join can read the versions of its input instead of its rows."""
         return self.start == self.end == 1 and self.window is None and not self.with_rank
 
+    def holds_back(self, form: Form) -> str:
+        """Return that a window's come out once."""
+        return ONCE if form.kind == "append" else COMPARES
+
     def updates(self, asked: Traits) -> bool:
         """Return whether places change: those of a window do not."""
         return self.window is None and not (asked.versions and self.versioned)
@@ -223,6 +242,12 @@ class Deduplicate(Unary):
     def versioned(self) -> bool:
         """Whether a temporal join can read the versions of its input instead of its rows."""
         return self.keep_last and self.window is None
+
+    def holds_back(self, form: Form) -> str:
+        """Return nothing of first rows by arrival; a window's come out once."""
+        if form.kind != "append":
+            return COMPARES
+        return "" if self.window is None else ONCE
 
     def updates(self, asked: Traits) -> bool:
         """Return whether a better row can come: not by arrival for the first one."""
@@ -360,6 +385,10 @@ class Sort(Unary):
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return order of arrival; an order by time passes on what is asked."""
         return (replace(asked, watermark=self.input.late, versions=False) if self.append_only else ORDERED,)
+
+    def holds_back(self, form: Form) -> str:
+        """Return nothing of an order by time: the rows pass."""
+        return "" if self.append_only else COMPARES
 
     def updates(self, asked: Traits) -> bool:
         """Return whether a row can lose its place."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes.base import ALL, Binary, I, Keyless, Stateless, Unary, Untimed
-from flinkddl.plan.nodes.forms import APPEND, DELTA, ORDERED, PLAIN, Form, weighted
+from flinkddl.plan.nodes.forms import APPEND, DELTA, JOINS, ORDERED, PLAIN, Form, weighted
 from flinkddl.plan.nodes.terms import names_of, rex_text
 
 if TYPE_CHECKING:
@@ -42,6 +42,10 @@ class _Join(Binary):
     def detail(self) -> str:
         """The kind and the condition."""
         return ", ".join([self.kind, rex_text(self.condition, names_of(self.left, self.right)), *self.flags])
+
+    def holds_back(self, form: Form) -> str:
+        """Return that real-time mode joins nothing."""
+        return JOINS
 
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return nothing of either side."""
@@ -267,6 +271,10 @@ class LookupJoin(Keyless, Stateless, Untimed, Unary):
     def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
         """Return those of the input."""
         return inputs[0]
+
+    def holds_back(self, form: Form) -> str:
+        """Return that real-time mode joins nothing."""
+        return JOINS
 
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return what is asked."""

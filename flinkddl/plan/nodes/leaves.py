@@ -11,6 +11,8 @@ from flinkddl.plan.nodes.forms import Form
 from flinkddl.plan.nodes.terms import rex_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from flinkddl.catalog.model import Table
     from flinkddl.plan.nodes.base import Keys, Kinds, Mode
     from flinkddl.plan.nodes.forms import How, Traits
@@ -57,6 +59,11 @@ class Scan(Node):
         return "delta" if "UB" in kinds and not self.normalised else "upsert"
 
     @property
+    def bounded(self) -> bool:
+        """Whether the table ends by itself."""
+        return connector(self.options.connector).bounded(self.table, self.options)
+
+    @property
     def detail(self) -> str:
         """The table and its watermark."""
         text = str(self.table.path)
@@ -93,10 +100,22 @@ class Scan(Node):
         """Return whether the format carries changes; a temporal join reads them version by version."""
         return self.carries != "append" and not asked.versions
 
+    def holds_back(self, form: Form) -> str:
+        """Return nothing: what is read is looked at where it is read."""
+        return ""
+
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return the format's kind; of upserts the primary key."""
         keys = self.known_keys() if self.carries == "upsert" else ()
         return Form(self.carries, tuple(sorted(keys[0])) if keys else ())
+
+
+def scans(node: Node) -> Iterator[Scan]:
+    """Yield every scan of a plan, lookup tables aside."""
+    if isinstance(node, Scan):
+        yield node
+    for child in node.inputs:
+        yield from scans(child)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes.base import I, Keyless, Node, Stateless, Unary, dropped
-from flinkddl.plan.nodes.forms import APPEND, ORDERED, Form, needs_order
+from flinkddl.plan.nodes.forms import APPEND, COMPARES, ONCE, ORDERED, Form, needs_order
 from flinkddl.plan.nodes.terms import call_text, names_of, pick, window_text
 
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ class WindowTableFunction(Keyless, Stateless, Unary):
         if self.window.kind == "SESSION":
             return (replace(ORDERED, watermark=self.input.late),)
         return super().requires(asked)
+
+    def holds_back(self, form: Form) -> str:
+        """Return that sessions come out whole."""
+        return ONCE if self.window.kind == "SESSION" else ""
 
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return append while the input is; sessions come out whole."""
@@ -120,6 +124,10 @@ class WindowAggregate(Unary):
     def sessions(self) -> bool:
         """Whether it makes sessions, which are made in order of arrival where rows can be late."""
         return self.window.kind == "SESSION" and self.windowed_input is None
+
+    def holds_back(self, form: Form) -> str:
+        """Return that a window comes out once."""
+        return ONCE if form.kind == "append" else COMPARES
 
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return append where a window comes out once; in update mode it comes early and is corrected."""

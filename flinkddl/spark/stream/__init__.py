@@ -60,13 +60,12 @@ def lower_for(sink: PhysicalSink, ctx: Lowering) -> Rel:
         raise FlinkDdlError.of("FD648", message, node.span, "write into an upsert-kafka table")
     if form.kind != "upsert":
         return to_delta(rel, ctx)
-    keyed = bool(rel.key) and set(rel.key) == set(form.key)
-    if rel.kind == "upsert" and keyed:
+    if rel.kind == "upsert" and sink.keyed:
         return rel
     if sink.plan.races and rel.sequence and _row_by_row(node):
         return to_upsert(last_changes(rel, form.key, ctx), ctx)
     rel = normalise(rel, ctx) if rel.kind == "upsert" else rel
-    return to_upsert(rel if rel.kind == "pair" and keyed else to_pair(rel, form.key, ctx), ctx)
+    return to_upsert(rel if rel.kind == "pair" and sink.keyed else to_pair(rel, form.key, ctx), ctx)
 
 
 _ROW_BY_ROW = (Filter, Project, Scan, Union, Unnest, Values)
