@@ -15,6 +15,14 @@ help: setup ## list the targets
 
 setup: $(STAMP) ## make .venv and install the package with its development tools
 
+# What a demo needs is less than what a developer needs; pip says what it does.
+$(VENV)/.runs: pyproject.toml
+	@echo "installing flinkddl into $(VENV) (PySpark is 460 MB, once)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@if $(BIN)/python -c 'import pip' 2>/dev/null; then $(BIN)/python -m pip install --disable-pip-version-check --editable . \
+		| grep --line-buffered -E '^ *(Collecting|Downloading|Building|Installing)'; test $${PIPESTATUS[0]} = 0; fi
+	@touch $@
+
 $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@if $(BIN)/python -c 'import pip' 2>/dev/null; then $(BIN)/python -m pip install --quiet --editable '.[dev]'; fi
@@ -42,7 +50,7 @@ test: setup ## all tests: fast ones, then Spark, then Kafka
 jar: setup ## rebuild flinkddl/jvm/flinkddl-functions.jar (needs a JDK)
 	$(BIN)/python -m flinkddl.jvm.build
 
-demo: setup ## page views from Kafka to Kafka, live, about a minute
+demo: $(VENV)/.runs ## page views from Kafka to Kafka, live, about a minute
 	$(BIN)/python -m samples.pageviews.demo
 
 samples: setup ## run every script under samples/ on the development broker

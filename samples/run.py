@@ -25,9 +25,9 @@ from flinkddl.api import Catalog
 from flinkddl.cli.shell.results import TableResult
 from flinkddl.cli.tables import Columns
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.script.compile import Start, compile_script
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.payloads import kafka_table, plain
+from flinkddl.script.compile import Start, compile_script
 from samples.topics import read_topic
 
 if TYPE_CHECKING:

@@ -11,13 +11,29 @@ import random
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from samples.topics import read_topic
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from flinkddl.api import Catalog, Job
+    from flinkddl.runtime.broker.server import Broker
+
 HERE = Path(__file__).parent
 REGIONS = ("eu-north", "eu-south", "us-east", "us-west", "ap-south")
+
+
+CLEAR = "\r\033[K"
+NEXT = """
+next:
+  .venv/bin/flinkddl shell          type Flink SQL and watch its results change
+  .venv/bin/flinkddl init my-job    a small project of your own ("Your first job" in README.md)
+  make samples                      what else runs, folder by folder under samples/"""
 
 
 def say(text: str = "") -> None:
@@ -76,11 +92,52 @@ def recount(views: list[Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
     return per_region, {(p,): {"page_id": p, "pv": n} for p, n in pages.items() if n < 10}
 
 
-def draw(table: dict[Any, Any], views: int) -> Any:
+class Steps:
+    """What is being done, one line a step: on a terminal with seconds that move, elsewhere when it begins and ends."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._number = total, 0
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Name a step, and say how long it took."""
+        self._number += 1
+        lead, start, done = f"[{self._number}/{self._total}] {name}", time.time(), threading.Event()
+        moving = threading.Thread(target=self._move, args=(lead, start, done), daemon=True)
+        if sys.stdout.isatty():
+            moving.start()
+        else:
+            say(f"{lead} ...")
+        try:
+            yield
+        finally:
+            done.set()
+            if moving.is_alive():
+                moving.join()
+        say(f"{CLEAR if sys.stdout.isatty() else ''}{lead}: {time.time() - start:.1f} s")
+
+    def skip(self) -> None:
+        """Count a step that shows itself."""
+        self._number += 1
+
+    @staticmethod
+    def _move(lead: str, start: float, done: threading.Event) -> None:
+        while not done.wait(0.1):
+            print(f"{CLEAR}{lead} ... {time.time() - start:.0f} s", end="", flush=True)
+
+
+def batches(jobs: list[Job]) -> str:
+    """Return the last batch of each job in words."""
+    shown = [f"{p.table.rpartition('.')[2]} batch {p.batch} in {p.batch_ms / 1000:.2f} s" for job in jobs for p in job.progress]
+    return " · ".join(shown)
+
+
+def draw(table: dict[Any, Any], jobs: list[Job]) -> Any:
     """Return the table of regions as a rich renderable."""
     from rich.table import Table
 
-    out = Table(title=f"pageviews_per_region after {views:,} page views")
+    views = sum(r["pv"] for r in table.values())
+    out = Table(title=f"pageviews_per_region after {views:,} page views", caption=batches(jobs))
     for name in ("user_region", "pv", "uv"):
         out.add_column(name, justify="left" if name == "user_region" else "right")
     for row in sorted(table.values(), key=lambda r: -r["pv"]):
@@ -88,22 +145,22 @@ def draw(table: dict[Any, Any], views: int) -> Any:
     return out
 
 
-def watch(servers: str, seconds: float) -> None:
+def watch(servers: str, seconds: float, jobs: list[Job], result: Callable[[], dict[Any, Any]]) -> None:
     """Show the sink table while it changes, until the time is over."""
     end = time.time() + seconds
     if sys.stdout.isatty():
         from rich.live import Live
 
-        with Live(refresh_per_second=4) as live:
+        with Live(draw(result(), jobs), refresh_per_second=4) as live:
             while time.time() < end:
-                table = latest(read_topic(servers, "pageviews_per_region"))
-                live.update(draw(table, sum(r["pv"] for r in table.values())))
                 time.sleep(0.5)
+                live.update(draw(result(), jobs))
         return
     while time.time() < end:
+        rows = sorted(result().values(), key=lambda r: -r["pv"])
+        counts = "  ".join(f"{r['user_region']} {r['pv']}/{r['uv']}" for r in rows)
+        say(f"      {time.strftime('%H:%M:%S')}  {counts}  ({batches(jobs)})")
         time.sleep(max(0.0, min(seconds / 6, end - time.time())))
-        rows = sorted(latest(read_topic(servers, "pageviews_per_region")).values(), key=lambda r: -r["pv"])
-        say(f"[{time.strftime('%H:%M:%S')}] " + "  ".join(f"{r['user_region']} {r['pv']}/{r['uv']}" for r in rows))
 
 
 def show_records(records: list[Any], topic: str, want_tombstone: bool) -> None:
@@ -125,30 +182,54 @@ def main() -> int:
     from flinkddl.runtime.broker.server import Broker
     from flinkddl.runtime.kafka.admin import KafkaAdmin
 
-    say("starting a Kafka broker ...")
-    with Broker() as broker:
+    steps = Steps(5)
+    with ExitStack() as stack:
+        with steps.step("a Kafka broker and Spark"):
+            broker, catalog = started(stack, Broker(), Catalog())
         servers = broker.bootstrap
         with KafkaAdmin({"bootstrap.servers": servers}) as admin:
             for topic in ("pageviews", "pageviews_per_region", "quiet_pages"):
                 admin.create_topic(topic, partitions=4)
-        say(f"broker at {servers}; starting Spark ...")
-        jobs = []
-        with Catalog() as catalog:
-            for script in ("job.sql", "quiet_pages.sql"):
-                session = catalog.fork()
-                text, variables = (HERE / script).read_text(), {"KAFKA_SERVERS": servers}
-                job = session.execute(text, variables=variables, name=script).job
-                jobs.append(job)
-                say(f"running {script}: {job.name}")
-            feeder = threading.Thread(target=feed, args=(servers, args.seconds, args.rate, args.seed), daemon=True)
-            feeder.start()
-            watch(servers, args.seconds)
+        with steps.step(f"job.sql and quiet_pages.sql as Spark queries over {servers}"):
+            jobs = [submitted(catalog, script, servers) for script in ("job.sql", "quiet_pages.sql")]
+        feeder = threading.Thread(target=feed, args=(servers, args.seconds, args.rate, args.seed), daemon=True)
+        feeder.start()
+
+        def result() -> dict[Any, Any]:
+            return latest(read_topic(servers, "pageviews_per_region"))
+
+        with steps.step(f"{args.rate:,} page views a second go in; the first result"):
+            while not result():
+                time.sleep(0.2)
+        say(f"[4/5] pageviews_per_region while it changes, {args.seconds:.0f} s")
+        watch(servers, args.seconds, jobs, result)
+        steps.skip()
+        with steps.step("the jobs read what is left, then a recount in Python"):
             feeder.join()
             for job in jobs:
                 if not job.await_input(timeout=120):
                     say(f"'{job.name}' still has a lag of {job.lag}")
                 job.stop()
-        return compare(servers)
+        code = compare(servers)
+    say(NEXT)
+    return code
+
+
+def started(stack: ExitStack, broker: Broker, catalog: Catalog) -> tuple[Broker, Catalog]:
+    """Start both at once; what fails first is raised."""
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(stack.enter_context, broker)
+        stack.enter_context(catalog)
+        _ = catalog.spark
+        return running.result(), catalog
+
+
+def submitted(catalog: Catalog, script: str, servers: str) -> Job:
+    """Start the job of a script."""
+    text, variables = (HERE / script).read_text(), {"KAFKA_SERVERS": servers}
+    job = catalog.fork().execute(text, variables=variables, name=script).job
+    assert job is not None
+    return job
 
 
 def compare(servers: str) -> int:
