@@ -176,6 +176,9 @@ def check(key: str, text: str, key_span: Span | None, value_span: Span | None, b
     setting = table().get(key)
     if setting is None:
         help = did_you_mean(key, table())
+        if key.startswith("flinkddl.") or "'flinkddl." in (help or ""):
+            bag.error("FD485", f"'{key}' is no setting of flinkddl", key_span, help)
+            return False
         bag.note("FD331", f"'{key}' is no setting known here; it is stored and has no effect", key_span, help)
         return True
     try:

@@ -31,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check each script by itself and print what was found, then a summary."""
     from flinkddl.script.compile import compile_script
+    from flinkddl.script.unused import unused
 
     found: list[Diagnostic] = []
     scripts = find_scripts(args.scripts)
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     for path in scripts:
         try:
             compiled = compile_script(read_source(path), start_catalog(args), variables=dict(args.variables))
-            diagnostics, statements = compiled.diagnostics, compiled.statements
+            diagnostics, statements = [*compiled.diagnostics, *unused(compiled)], compiled.statements
         except FlinkDdlError as error:
             diagnostics, statements = list(error.diagnostics), 0
         errors = [d for d in diagnostics if d.severity == "error"]

@@ -137,10 +137,13 @@ class Cursor:
         expected = what or _list_of([k if k.isalpha() or "_" in k else f"'{k}'" for k in keys])
         help = None
         loose = self.loose_alias
-        if loose is not None and self.prev is loose and (near := _near(loose.text, [*keys, *_CLAUSES])):
-            self.fail("FD102", f"'{loose.text}' is not expected here", loose, f"did you mean '{near}'?")
-        if self.tok.kind == t.WORD and (near := _near(self.tok.text, [k for k in keys if k[0].isalpha()])):
-            help = f"did you mean '{near}'?"
+        if loose is not None and self.prev is loose and (meant := near(loose.text, [*keys, *_CLAUSES])):
+            self.fail("FD102", f"'{loose.text}' is not expected here", loose, f"did you mean '{meant}'?")
+        if self.tok.kind == t.WORD and (meant := near(self.tok.text, [k for k in keys if k[0].isalpha()])):
+            help = f"did you mean '{meant}'?"
+        another = self.tok.kind in (t.STRING, t.NUMBER) or (self.is_name() and self.peek().kind == t.WORD)
+        if help is None and "," in keys and another:
+            help = "is the comma before it missing?"
         self.fail(code, f"expected {expected}, found {self.found()}", help=help)
 
     def fail_double_quoted(self) -> NoReturn:
@@ -267,7 +270,7 @@ def is_bare_alias(token: Token) -> bool:
     return token.kind == t.NAME or (token.kind == t.WORD and (token.key not in RESERVED or token.key in LENIENT))
 
 
-def _near(word: str, keys: list[str]) -> str | None:
+def near(word: str, keys: list[str]) -> str | None:
     """Return the keyword meant: first one with the same letters (FORM for FROM), else the nearest."""
     letters = sorted(word.upper())
     return next((k for k in keys if sorted(k) == letters and k != word.upper()), None) or suggest(word, keys)

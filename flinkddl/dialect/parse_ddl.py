@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from flinkddl.dialect import nodes as n
 from flinkddl.dialect import tokens as t
+from flinkddl.dialect.cursor import ParseFailure, near
 from flinkddl.dialect.parse_query import QueryParser
 
 if TYPE_CHECKING:
@@ -48,11 +49,15 @@ class DdlParser(QueryParser):
 
     def _exists(self) -> bool | None:
         """``if_not_exists``."""
-        return self.take("IF", "NOT", "EXISTS") or None
+        if not self.take("IF", "NOT"):
+            return None
+        return bool(self.need("EXISTS"))
 
     def _if_exists(self) -> bool | None:
         """``if_exists``."""
-        return self.take("IF", "EXISTS") or None
+        if self.at("IF") and near(self.peek().text, ["EXISTS"]):
+            return bool(self.need("IF", "EXISTS"))
+        return None
 
     def comment(self) -> exp.Literal | None:
         """``comment``."""
@@ -139,7 +144,7 @@ class DdlParser(QueryParser):
             return self.constraint()
         self._glued("PRIMARY KEY", self.peek().key == "(")
         self._glued("WATERMARK FOR", self.peek(2).key == "AS")
-        name: exp.Expression = self.identifier("a column name")
+        name: exp.Expression = self._column_name()
         if self.tok.key in (",", ")"):
             return name
         while self.take("."):
@@ -152,6 +157,18 @@ class DdlParser(QueryParser):
         if self.take("METADATA"):
             return self._metadata(name, kind, start)
         return self._physical(name, kind, start)
+
+    def _column_name(self) -> exp.Identifier:
+        """Take a column's name; a reserved word is told of and the statement goes on, so that each one is."""
+        token = self.tok
+        try:
+            return self.identifier("a column name")
+        except ParseFailure as failure:
+            if failure.diagnostic.code != "FD107" or self.peek().kind != t.WORD:
+                raise
+            self.notes.append(failure.diagnostic)
+            self.advance()
+            return self.place(exp.Identifier(this=token.value, quoted=True), token)
 
     def _glued(self, words: str, follows: bool) -> None:
         """Fail at keywords without the space between them, where no column could have that name."""

@@ -14,7 +14,7 @@ from flinkddl.dialect.parse_session import STARTS, StatementParser
 from flinkddl.dialect.variables import lex_script, templates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from sqlglot import exp
 
@@ -35,6 +35,8 @@ class Script:
 
     statements: tuple[ParsedStatement, ...]
     diagnostics: tuple[Diagnostic, ...]
+    unread: tuple[tuple[str, ...], ...] = ()
+    """The names of tables and views whose own statements could not be read."""
 
     @property
     def ok(self) -> bool:
@@ -72,17 +74,20 @@ def parse_tokens(source: SourceText, lexed: Lexed) -> Script:
     for fault in lexed.faults:
         bag.error(fault.code, fault.message, Span(source, fault.start, max(fault.end, fault.start)), fault.help)
     statements: list[ParsedStatement] = []
+    unread: list[tuple[str, ...]] = []
     parser = StatementParser(source, lexed.tokens)
     while True:
         while parser.take(";"):
             pass
         if parser.tok.kind == t.END:
             break
-        _one(parser, bag, statements)
+        first = parser.index
+        if not _one(parser, bag, statements):
+            unread += _declared(parser, first)
     bag.extend(parser.notes)
     if "{{" in source.text:
         _note_templates(source, lexed, bag)
-    return Script(tuple(statements), tuple(_without_echoes(bag, lexed)))
+    return Script(tuple(statements), tuple(_without_echoes(bag, lexed)), tuple(unread))
 
 
 def _note_templates(source: SourceText, lexed: Lexed, bag: Bag) -> None:
@@ -91,7 +96,30 @@ def _note_templates(source: SourceText, lexed: Lexed, bag: Bag) -> None:
         bag.note("FD672", f"{text} is plain text here, as in Flink", Span(source, token.start, token.end), help)
 
 
-def _one(parser: StatementParser, bag: Bag, statements: list[ParsedStatement]) -> None:
+def _declared(parser: StatementParser, first: int) -> Iterator[tuple[str, ...]]:
+    """Yield the name of the table or view that the statement beginning at a token declares."""
+    tokens = iter(parser.tokens[first : first + 12])
+    if next(tokens).key != "CREATE":
+        return
+    for token in tokens:
+        if token.key in ("TABLE", "VIEW"):
+            break
+    name: list[str] = []
+    last = ""
+    for token in tokens:
+        if token.key in ("IF", "NOT") or (not name and token.text.upper().startswith("EXIST")):
+            continue
+        if token.key != ".":
+            if token.kind not in (t.WORD, t.NAME) or (name and last != "."):
+                break
+            name.append(token.value)
+        last = token.key or ""
+    if name:
+        yield tuple(name)
+
+
+def _one(parser: StatementParser, bag: Bag, statements: list[ParsedStatement]) -> bool:
+    """Read one statement; return whether it could be read."""
     first, start = parser.index, parser.tok.start
     parser.depth = 0
     parser.loose_alias = None
@@ -99,6 +127,7 @@ def _one(parser: StatementParser, bag: Bag, statements: list[ParsedStatement]) -
         tree = parser.statement()
         _check_end(parser, bag)
         statements.append(ParsedStatement(tree, Span(parser.source, start, parser.prev.end)))
+        return True
     except ParseFailure as failure:
         bag.items.append(failure.diagnostic)
         _recover(parser, first)
@@ -106,6 +135,7 @@ def _one(parser: StatementParser, bag: Bag, statements: list[ParsedStatement]) -
         span = Span(parser.source, start, parser.prev.end)
         bag.error("FD117", "this statement nests too deeply", span, "split it with views")
         _recover(parser, first)
+    return False
 
 
 def _check_end(parser: StatementParser, bag: Bag) -> None:

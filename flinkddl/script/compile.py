@@ -109,7 +109,7 @@ def compile_script(
     """Parse, fold, plan and lower a whole script; never raises for a mistake in it."""
     script = parse_script(source, variables)
     out = Compiled(catalog or Catalog(), diagnostics=list(script.diagnostics))
-    broken: set[tuple[str, ...]] = set()
+    broken: set[tuple[str, ...]] = set(script.unread)
     for statement in script.statements:
         out.statements += 1
         _fold(out, statement.tree, statement.span, broken)
