@@ -148,9 +148,12 @@ class Catalog:
 
         match action.tree:
             case nodes.Show():
-                return Result(action, _JOB_COLUMNS, [_job_row(j) for j in self.jobs])
+                every = self.state.settings.sql_client_verbose
+                return Result(action, _JOB_COLUMNS, [_job_row(j) for j in self.jobs if every or not j.is_over_query])
             case nodes.Describe():
-                return Result(action, _JOB_COLUMNS, [_job_row(self._job(action))])
+                job = self._job(action)
+                failure = ("last failure", job.last_failure) if job.last_failure else ()
+                return Result(action, (*_JOB_COLUMNS, *failure[:1]), [(*_job_row(job), *failure[1:])])
             case nodes.StopJob():
                 return self._stop_job(action)
             case _:
@@ -202,7 +205,7 @@ class Catalog:
         self.preflight(action, run.get("checkpoint"))
         check_session(self.spark, self.state.settings)
         running = RunningJob(self.spark, action.job, self._run_options(action, run)).start()
-        job = Job(running, str(len(self.jobs) + 1))
+        job = Job(running, str(len(self.jobs) + 1), is_query=action.is_query)
         self.jobs.append(job)
         return job
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 class Job:
     """A running INSERT, statement set or SELECT; all methods may be called from any thread."""
 
-    def __init__(self, running: RunningJob, id: str = "0") -> None:
+    def __init__(self, running: RunningJob, id: str = "0", *, is_query: bool = False) -> None:
         self._running = running
-        self.id = id
+        self.id, self.is_query = id, is_query
         self.started = datetime.now(UTC)
 
     @property
@@ -42,6 +42,11 @@ class Job:
     def status(self) -> str:
         """``starting``, ``running``, ``finished``, ``stopped`` or ``failed``."""
         return self._running.status
+
+    @property
+    def is_over_query(self) -> bool:
+        """Whether this was a SELECT that has come to its end."""
+        return self.is_query and self.status in ("finished", "stopped")
 
     @property
     def error(self) -> FlinkDdlError | None:

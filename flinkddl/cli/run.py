@@ -220,6 +220,7 @@ class Running(Front):
         show = {"on_rows": lambda rows: tableau.add(rows.changes), "notice": self.shown.notice}
         job = self.catalog.start(action, **self.options, **show)
         self.stops.add(job)
+        tableau.begin()
         job.await_termination()
         tableau.end(cancelled=self.stops.asked)
 

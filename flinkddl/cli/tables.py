@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +111,17 @@ def frame(columns: Sequence[str], rows: Sequence[Sequence[str]], most: int | Non
     yield rule(widths)
 
 
+def record(names: Sequence[str], texts: Sequence[str], number: int, width: int = 0) -> Iterator[str]:
+    """Yield a row as a line a column, values whole: beyond ``width`` (0: no limit) they go on below themselves."""
+    lead = max(map(len, names), default=0)
+    yield f"-[ row {number:,} ]".ljust(lead + 3, "-")
+    room = max(8, width - lead - 3) if width else 0
+    for name, text in zip(names, texts, strict=True):
+        pieces = [text[i : i + room] for i in range(0, len(text), room)] if room and text else [text]
+        for n, piece in enumerate(pieces):
+            yield f"{'' if n else name:<{lead}} | {piece}"
+
+
 def in_set(rows: int) -> str:
     """Return the line below a finished table."""
     return "Empty set" if rows == 0 else f"{rows_of(rows)} in set"
@@ -120,39 +133,63 @@ def rows_of(n: int) -> str:
 
 
 class Tableau:
-    """Prints a result while it comes: every change with its kind (streaming), or the finished table (batch)."""
+    """Prints a result while it comes: every change with its kind (streaming), or the finished table (batch).
 
-    def __init__(self, columns: Columns, streaming: bool, write: Callable[[str], object]) -> None:
-        self.columns, self.streaming, self.write = columns, streaming, write
+    ``expanded``: a row is a line a column, nothing cut. ``last`` is when the last row came (monotonic seconds).
+    """
+
+    def __init__(
+        self, columns: Columns, streaming: bool, write: Callable[[str], object], *, expanded: bool = False
+    ) -> None:
+        self.columns, self.streaming, self.write, self.expanded = columns, streaming, write, expanded
         self.count = 0
+        self.last = time.monotonic()
         self._kept: list[list[str]] = []
         self._widths = [len(OP), *columns.widths()]
         self._begun = False
+        self._lock = threading.RLock()  # rows come in a thread of Spark's
 
     def add(self, changes: Sequence[Change]) -> None:
         """Take the changes of a batch."""
-        for change in paired(changes, self.columns.key):
-            self.count += 1
-            texts = self.columns.cells(change.row)
-            if self.streaming:
-                self._begin()
-                self.write(line([change.kind, *texts], self._widths))
-            else:
-                self._kept.append(texts)
+        self.last = time.monotonic()
+        with self._lock:
+            for change in paired(changes, self.columns.key):
+                self._take(change)
 
-    def _begin(self) -> None:
-        if not self._begun:
+    def _take(self, change: Change) -> None:
+        self.count += 1
+        texts = self.columns.cells(change.row)
+        if not self.streaming:
+            self._kept.append(texts)
+        elif self.expanded:
+            self._record([OP, *self.columns.names], [change.kind, *texts], self.count)
+        else:
+            self.begin()
+            self.write(line([change.kind, *texts], self._widths))
+
+    def _record(self, names: Sequence[str], texts: Sequence[str], number: int) -> None:
+        for text in record(names, texts, number):
+            self.write(text)
+
+    def begin(self) -> None:
+        """Print what stands above the rows, before there are any."""
+        with self._lock:
+            if not self.streaming or self.expanded or self._begun:
+                return
             self._begun = True
-            self.write(rule(self._widths))
-            self.write(line([OP, *self.columns.names], self._widths))
-            self.write(rule(self._widths))
+            for text in (rule(self._widths), line([OP, *self.columns.names], self._widths), rule(self._widths)):
+                self.write(text)
 
     def end(self, *, cancelled: bool = False, note: str = "") -> None:
         """Close the frame and say how many rows there were."""
         note = f" {note}" if note else ""
         if not self.streaming:
-            for text in frame(self.columns.names, self._kept):
-                self.write(text)
+            if self.expanded:
+                for n, texts in enumerate(self._kept, 1):
+                    self._record(self.columns.names, texts, n)
+            else:
+                for text in frame(self.columns.names, self._kept):
+                    self.write(text)
             self.write(in_set(self.count) + note)
             return
         if self._begun:

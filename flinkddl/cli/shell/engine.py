@@ -50,6 +50,7 @@ class Engine(Front):
         self.run = dict(run or {})
         self.checkpoint = self.run.get("checkpoint")
         self.variables = dict(variables or {})
+        self.expanded = False
 
     # ---- statements ------------------------------------------------------------------------------------------------
 
@@ -109,6 +110,9 @@ class Engine(Front):
             raise Quit
         if word == "HELP":
             self.out.line(HELP)
+        elif word == "\\X":
+            self.expanded = not self.expanded
+            self.out.info(f"Rows are shown {'a line a column' if self.expanded else 'as a table'}.")
         elif self.out.colour:
             self.out.line("\x1b[2J\x1b[H")
 
@@ -155,15 +159,17 @@ class Engine(Front):
 
     def _tableau(self, action: Start, columns: Columns) -> None:
         began = time.monotonic()
-        tableau = Tableau(columns, action.job.streaming, self.out.line)
+        tableau = Tableau(columns, action.job.streaming, self.out.line, expanded=self.expanded)
         cancelled = False
         try:
-            await_job(self.start(action, on_rows=lambda rows: tableau.add(rows.changes), notice=lambda text: None))
+            job = self.start(action, on_rows=lambda rows: tableau.add(rows.changes), notice=lambda text: None)
+            tableau.begin()
+            await_job(job)
         except KeyboardInterrupt:
             cancelled = True
-        tableau.end(cancelled=cancelled, note=self.time_cost(began))
+        tableau.end(cancelled=cancelled, note=self.time_cost(began, tableau.last if tableau.count else None))
 
-    def time_cost(self, began: float) -> str:
-        """Return ``(0.35 seconds)``, or nothing where the user does not want it."""
+    def time_cost(self, began: float, last: float | None = None) -> str:
+        """Return ``(0.35 seconds)`` until the last row came (or now), or nothing where the user does not want it."""
         shown = self.settings.sql_client_display_print_time_cost
-        return f"({time.monotonic() - began:.2f} seconds)" if shown else ""
+        return f"({(last or time.monotonic()) - began:.2f} seconds)" if shown else ""

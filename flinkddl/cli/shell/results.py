@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ class Result:
     def __init__(self, columns: Columns, most: int) -> None:
         self.columns, self.most = columns, max(1, most)
         self.count = 0
+        self.last: float | None = None  # when the last change came, monotonic seconds
         self._lock = threading.Lock()
 
     @property
@@ -36,6 +38,7 @@ class Result:
 
     def add(self, changes: Sequence[Change]) -> None:
         """Take the changes of a batch."""
+        self.last = time.monotonic()
         with self._lock:
             for change in paired(changes, self.columns.key):
                 self.count += 1

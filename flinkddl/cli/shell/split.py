@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from flinkddl.dialect import tokens as t
 from flinkddl.dialect.tokens import lex
 
-CLIENT_WORDS = frozenset({"QUIT", "EXIT", "HELP", "CLEAR"})
+CLIENT_WORDS = frozenset({"QUIT", "EXIT", "HELP", "CLEAR", "\\X"})
 """Commands of the client, which need no semicolon."""
 
 

@@ -12,7 +12,7 @@ from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
 
 from flinkddl.cli.cells import cut, data_widths, line, rule
 from flinkddl.cli.shell.results import ChangelogResult, Result, TableResult
-from flinkddl.cli.tables import frame, in_set, rows_of
+from flinkddl.cli.tables import frame, in_set, record, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from flinkddl.script.compile import Start
 
 REFRESH_SECONDS = 0.25
-_KEYS = "q leave   n/p page   g/l first, last page   up/down row   left/right column"
+_KEYS = "q leave   n/p page   g/l first, last page   up/down row   left/right column   x row by row"
 _FRAME_LINES = 7  # title, state, three lines of frame, an empty one, keys
 _MOVES = {  # by how many rows, pages, columns
     ("n", "pagedown", " "): (0, 1, 0),
@@ -47,19 +47,24 @@ class View:
         self.job: Job | None = None
         self.top = 0
         self.column = 0
-        self.follows = False
+        self.follows = result.op  # a changelog is read at its end, a table from its beginning
+        self.expanded = False
         self.application: Application[None] | None = None
 
     # ---- what is shown ---------------------------------------------------------------------------------------------
 
     def lines(self, height: int, width: int) -> list[tuple[str, str]]:
         """Return the screen as (style, line) pairs."""
-        page = max(1, height - _FRAME_LINES)
+        page = self._page(height)
         size = len(self.result)
         if self.follows:
             self.top = max(0, (size - 1) // page * page)
         self.top = min(self.top, max(0, size - 1))
         out = [("bold", self.title), ("dim", self.state(page))]
+        if self.expanded:
+            row = self.result.page(self.top, 1)
+            out += [("", text) for text in record(self.result.header, row[0], self.top + 1, width)] if row else []
+            return [(style, cut(text, max(3, width))) for style, text in out[: max(3, height - 1)]]
         header = list(self.result.header)[self.column :]
         rows = [row[self.column :] for row in self.result.page(self.top, page)]
         if not header:
@@ -70,6 +75,9 @@ class View:
         if rows:
             out.append(("", rule(widths)))
         return [(style, cut(text, max(3, width))) for style, text in out]
+
+    def _page(self, height: int) -> int:
+        return 1 if self.expanded else max(1, height - _FRAME_LINES)
 
     def state(self, page: int) -> str:
         """Return the line below the title: where the reader is, and how the job does."""
@@ -92,6 +100,7 @@ class View:
             **{names: partial(self._move, by=by) for names, by in _MOVES.items()},
             ("g", "home"): self._first,
             ("l", "end"): self._last,
+            ("x", "enter"): self._expand,
             ("q", "Q", "c-c", "c-d"): _leave,
         }
         for names, handler in table.items():
@@ -101,7 +110,7 @@ class View:
 
     def _move(self, event: KeyPressEvent, by: tuple[int, int, int]) -> None:
         rows, pages, columns = by
-        page = max(1, event.app.output.get_size().rows - _FRAME_LINES)
+        page = self._page(event.app.output.get_size().rows)
         last = max(0, (len(self.result) - 1) // page * page)
         self.follows = False
         self.top = min(max(0, self.top + rows + pages * page), max(last, self.top))
@@ -112,6 +121,9 @@ class View:
 
     def _last(self, event: KeyPressEvent) -> None:
         self.follows = True
+
+    def _expand(self, event: KeyPressEvent) -> None:
+        self.expanded = not self.expanded
 
     # ---- the screen ------------------------------------------------------------------------------------------------
 
@@ -180,20 +192,20 @@ def show_query(engine: Engine, action: Start, columns: Columns, mode: str) -> No
         running = job.status == "running"
         with engine.out.waiting(lambda: "ending the query"):
             job.stop()
-    _leave_behind(engine, result, began, cancelled=running)
+    _leave_behind(engine, result, engine.time_cost(began, result.last), cancelled=running)
     for text in told:  # the screen had no room for more than their sum
         engine.out.message("WARN", text)
     if job.error is not None:
         raise job.error
 
 
-def _leave_behind(engine: Engine, result: Result, began: float, *, cancelled: bool) -> None:
+def _leave_behind(engine: Engine, result: Result, cost: str, *, cancelled: bool) -> None:
     size = len(result)
     rows = result.page(max(0, size - _LEFT_BEHIND), _LEFT_BEHIND)
     for text in frame(result.header, rows, result.columns.most):
         engine.out.line(text)
     shown = f" (the last {len(rows)} are shown)" if size > len(rows) else ""
-    engine.out.line(f"{in_set(size)}{shown} {engine.time_cost(began)}".rstrip())
+    engine.out.line(f"{in_set(size)}{shown} {cost}".rstrip())
     if cancelled:
         engine.out.info("Result retrieval cancelled.")
 
