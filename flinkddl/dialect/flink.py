@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sqlglot.dialects.dialect import Dialect, NormalizationStrategy
-from sqlglot.errors import ErrorLevel, ParseError
+from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 from sqlglot.parser import Parser
 from sqlglot.tokens import Tokenizer
 
@@ -19,7 +19,7 @@ from flinkddl.dialect import tokens as t
 from flinkddl.dialect.cursor import ParseFailure
 from flinkddl.dialect.generator import FlinkGenerator
 from flinkddl.dialect.parse_session import StatementParser
-from flinkddl.dialect.script import Script, parse_script
+from flinkddl.dialect.script import Script, compiled, parse_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,6 +120,11 @@ class Flink(Dialect):
     Tokenizer = FlinkTokenizer
     Parser = FlinkParser
     Generator = FlinkGenerator
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        if unusable := compiled():
+            raise SqlglotError(f"{unusable.code}: {unusable.message}; {unusable.help}")
+        super().__init__(*args, **settings)
 
 
 portable.install(FlinkGenerator)

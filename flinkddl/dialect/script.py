@@ -50,22 +50,20 @@ def parse_script(source: SourceText, variables: Mapping[str, str] | None = None)
 
     ``variables`` give ``${name}`` a text; names not among them are looked up in the environment.
     """
-    if not _nodes_can_be_made():
-        message = (
-            "sqlglot is installed with its compiled classes (sqlglot[c]), which take no nodes of Flink's statements"
-        )
-        help = "pip uninstall sqlglotc: sqlglot goes on with the same classes in Python"
-        return Script((), (Diagnostic("FD476", message, help=help),))
+    if unusable := compiled():
+        return Script((), (unusable,))
     return parse_tokens(source, lex_script(source.text, variables))
 
 
-def _nodes_can_be_made() -> bool:
-    """Whether sqlglot's classes have subclasses in Python; of compiled ones only the first value says that not."""
+def compiled() -> Diagnostic | None:
+    """Return FD476 where sqlglot's classes take no subclass in Python; only the first value of one says that."""
     try:
         nodes.Set()
     except TypeError:
-        return False
-    return True
+        message = "sqlglot's classes are compiled ones (sqlglot[c]), which take no nodes of Flink's statements"
+        help = "pip uninstall sqlglotc: sqlglot goes on with the same classes in Python"
+        return Diagnostic("FD476", message, help=help)
+    return None
 
 
 def parse_tokens(source: SourceText, lexed: Lexed) -> Script:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flinkddl.diagnostics import Bag, FlinkDdlError
 from flinkddl.formats import cdc, columns, registry
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from flinkddl.options.registry import Role
     from flinkddl.options.resolved import FormatOptions
 
-MESSAGE_PLACE = ("topic", "partition", "offset")
 FORMATS: Mapping[str, Changes] = {
     "json": "insert-only",
     "csv": "insert-only",
@@ -33,6 +32,18 @@ FORMATS: Mapping[str, Changes] = {
 _SCIENTIFIC = "write-bigdecimal-in-scientific-notation"
 
 
+class Message(NamedTuple):
+    """The column that holds a message, and the expressions that tell which one it is."""
+
+    column: str = "value"
+    topic: str = "topic"
+    partition: str = "partition"
+    offset: str = "offset"
+
+
+MESSAGE = Message()
+
+
 def metadata_types(format: FormatOptions) -> Mapping[str, DataType]:
     """Return the metadata keys of a value format, without ``value.``, and the Flink type of each."""
     return cdc.METADATA.get(format.name, {})
@@ -44,14 +55,13 @@ def decoder(
     *,
     owner: str,
     metadata: Sequence[str] = (),
-    column: str = "value",
-    place: tuple[str, str, str] = MESSAGE_PLACE,
+    message: Message = MESSAGE,
     where: Span | None = None,
 ) -> DecodeSpec:
-    """Return how messages in ``column`` become rows of ``fields`` and format metadata.
+    """Return how messages become rows of ``fields`` and format metadata.
 
-    ``owner`` names the reader in messages (``value of table 't'``); ``place`` are the expressions that tell which
-    message it is. Raises FlinkDdlError with every column the format can not read.
+    ``owner`` names the reader in errors (``value of table 't'``). Raises FlinkDdlError with every column the format can
+    not read.
     """
     fields = tuple(fields)
     changes = _checked(format, fields, "source", where)
@@ -60,7 +70,7 @@ def decoder(
     whole = fields + tuple((f"value.{key}", known[key]) for key in metadata)
     row = struct_type(whole, weighted=changes == "delta")
     spec = spec_text(format, fields, owner, metadata, values)
-    call = f"{kernel(format, 'decode')}({column}, CAST(NULL AS {row}), {spec}, {', '.join(place)})"
+    call = f"{kernel(format, 'decode')}({message.column}, CAST(NULL AS {row}), {spec}, {', '.join(message[1:])})"
     return DecodeSpec(call, whole, changes, secrets)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+import sqlglot
+from sqlglot.errors import SqlglotError
 
 from flinkddl.diagnostics import SourceText
 from flinkddl.dialect import nodes
@@ -88,3 +90,6 @@ def test_compiled_classes_of_sqlglot_are_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(nodes.Set, "__init__", refused)
     (said,) = parse_script(SourceText("s.sql", "CREATE TABLE t (a INT);")).diagnostics
     assert (said.code, "sqlglotc" in (said.help or "")) == ("FD476", True)
+    for way in ({"read": "flink"}, {"write": "flink"}):
+        with pytest.raises(SqlglotError, match=r"FD476: .*; pip uninstall sqlglotc"):
+            sqlglot.transpile("SELECT 1", **way)

@@ -15,6 +15,8 @@ from flinkddl.spark.folders import plain_path
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from flinkddl.options import ResolvedOptions
     from flinkddl.plan.nodes import Node, Sink
     from flinkddl.spark.context import Lowering, Rel
@@ -25,36 +27,23 @@ def write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
     """Lower a filesystem sink: one line a row, or parquet; partitions as folders ``name=value``. Raises FD657."""
     options: ResolvedOptions = node.options
     assert node.table is not None
-    form = options.value_format
-    name = form.name if form is not None else str(options["format"])
     columns = {c.name: (rel.sql(i), c.type) for i, c in enumerate(node.table.persisted)}
     parts = node.table.partition_keys
     if node.overwrite:
         _check_overwrite(node, node)
     default = string(str(options["partition.default-name"]))
     folders = [(p, f"coalesce(nullif({_folder(*columns[p])}, ''), {default})") for p in parts]
-    if name == "parquet":
-        record = [(c, text) for c, (text, _) in columns.items() if c not in parts]
-    elif form is not None and name in LINES:
-        if name == "csv":  # Flink's writer of csv files always strips decimals, whatever the option says
-            key = "write-bigdecimal-in-scientific-notation"
-            form = replace(form, options={**form.options, key: True}, given=form.given | {key})
-        fields = projection(node.table, options).value
-        spec = encoder(
-            form,
-            [(f.name, f.type) for f in fields],
-            owner=f"table '{node.target}'",
-            values=[columns[f.column][0] for f in fields],
-        )
-        record = [("value", f"CAST({spec.expression} AS STRING)")]
+    texts = {c: text for c, (text, _) in columns.items()}
+    if parquet := _is_parquet(options):
+        record = [(c, text) for c, text in texts.items() if c not in parts]
     else:
-        raise FlinkDdlError.of("FD657", f"the format '{name}' cannot be written to files here", node.span)
+        record = [("value", _line(node, texts))]
     note = f"filesystem table {node.table.path.name}"
     select = J.Select(name=ctx.fresh("lines"), input=rel.step, columns=(*record, *folders), note=note)
     return J.Write(
         name=node.target,
         input=ctx.add(select).name,
-        format="parquet" if name == "parquet" else "text",
+        format="parquet" if parquet else "text",
         options={"path": str(options["path"]), **_writer_properties(options)},
         mode=ctx.output_mode,
         table=node.target,
@@ -64,10 +53,29 @@ def write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
     )
 
 
+def _is_parquet(options: ResolvedOptions) -> bool:
+    return options.value_format is not None and options.value_format.name == "parquet"
+
+
+def _line(node: Sink, texts: Mapping[str, str]) -> str:
+    """Return a row as a line. Raises FD657 for a format without lines."""
+    form = node.options.value_format
+    if form is None or form.name not in LINES:
+        name = form.name if form is not None else node.options["format"]
+        raise FlinkDdlError.of("FD657", f"the format '{name}' cannot be written to files here", node.span)
+    if form.name == "csv":  # Flink's writer of csv files always strips decimals, whatever the option says
+        key = "write-bigdecimal-in-scientific-notation"
+        form = replace(form, options={**form.options, key: True}, given=form.given | {key})
+    assert node.table is not None
+    fields = projection(node.table, node.options).value
+    named, values = [(f.name, f.type) for f in fields], [texts[f.column] for f in fields]
+    spec = encoder(form, named, owner=f"table '{node.target}'", values=values)
+    return f"CAST({spec.expression} AS STRING)"
+
+
 def _writer_properties(options: ResolvedOptions) -> dict[str, str]:
     """Return the properties of the Parquet writer, which Spark takes under the names that Flink has for them."""
-    form = options.value_format
-    if form is None or form.name != "parquet":
+    if not _is_parquet(options):
         return {}
     return {k: t.value for k, t in options.texts.items() if k.startswith("parquet.") and k not in _OF_TIMES}
 

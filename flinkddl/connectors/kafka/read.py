@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.connectors.kafka.client import client_options, written_property
 from flinkddl.connectors.kafka.facts import projection
-from flinkddl.formats import decoder
+from flinkddl.formats import Message, decoder
 from flinkddl.functions.core import string
 from flinkddl.spark import job as J
 from flinkddl.spark import realtime
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from flinkddl.formats import DecodeSpec
     from flinkddl.options import ResolvedOptions
     from flinkddl.plan.nodes import Scan
+    from flinkddl.spark.context import Kind
 
 # Kafka records as Spark gives them -> Flink's metadata, raw (before the cast to the declared type).
 METADATA: Mapping[str, str] = {
@@ -81,13 +82,17 @@ def _decoders(node: Scan, shape: Projection) -> tuple[DecodeSpec | None, DecodeS
     key = None
     if shape.key and options.key_format is not None:
         fields = [(p.name, p.type) for p in shape.key]
-        key = decoder(options.key_format, fields, owner=f"key of table '{table}'", column="`key`", where=where)
+        key = decoder(
+            options.key_format, fields, owner=f"key of table '{table}'", message=Message("`key`"), where=where
+        )
     keys = (c.metadata_key or "" for c in node.table.columns if c.kind == "metadata")
     wanted = tuple(dict.fromkeys(k.removeprefix("value.") for k in keys if k.startswith("value.")))
     fields = [(p.name, p.type) for p in shape.value]
     assert options.value_format is not None  # a required option
     owner = f"value of table '{table}'"
-    return key, decoder(options.value_format, fields, owner=owner, metadata=wanted, column="`value`", where=where)
+    return key, decoder(
+        options.value_format, fields, owner=owner, metadata=wanted, message=Message("`value`"), where=where
+    )
 
 
 def _row_type(value: DecodeSpec) -> str:
@@ -228,19 +233,11 @@ def _key_columns(node: Scan, shape: Projection) -> tuple[str, ...]:
 
 def _columns(node: Scan, shape: Projection, value: DecodeSpec, step: str, ctx: Lowering, sequence: bool) -> Rel:
     """Put physical and raw metadata columns in declared order; a column in key and value is the value's (4.2)."""
-    options: ResolvedOptions = node.options
-    upsert = options.connector == "upsert-kafka"
-    keys = set(_key_columns(node, shape))
-    places = {p.column: f"{_KEY}.{quote(p.name)}" for p in shape.key}
-    for p in shape.value:
-        text = f"{_VALUE}.{quote(p.name)}"
-        if upsert and p.column in keys:  # a tombstone has its key only
-            text = f"IF(`value` IS NULL, {places[p.column]}, {text})"
-        places[p.column] = text
-    if upsert:
-        places |= {p.column: _present(node, p, places[p.column], ctx) for p in shape.key}
+    upsert = node.options.connector == "upsert-kafka"
+    keys, name = _key_columns(node, shape), node.table.path.name
+    places = _places(node, shape, ctx)
     record = _of_record(node)
-    meta = {name: f"{_VALUE}.{quote(name)}" for name, _ in value.fields}
+    meta = {key: f"{_VALUE}.{quote(key)}" for key, _ in value.fields}
     kept = [(c, f) for c, f in zip(node.table.columns, node.fields, strict=True) if c.kind != "computed"]
     names = unique_names(c.name for c, _ in kept)
     columns = [
@@ -248,31 +245,39 @@ def _columns(node: Scan, shape: Projection, value: DecodeSpec, step: str, ctx: L
         for n, (c, _) in zip(names, kept, strict=True)
     ]
     delta = value.changelog == "delta" and not node.normalised
-    if node.normalised:
-        columns += [(VERSION, "`offset`"), (DELETED, f"{_VALUE}.{quote(WEIGHT)} < 0")]
-    elif upsert:
-        columns += [(VERSION, "`offset`"), (DELETED, "`value` IS NULL")]
-    elif delta:
-        columns.append((WEIGHT, f"{_VALUE}.{quote(WEIGHT)}"))
-    if sequence:
-        columns.append((SEQUENCE, _SEQUENCE))
     kinds = delta and ctx.row_kinds
-    if kinds:
-        columns.append((KIND, _KINDS))
+    columns += _reserved(node, upsert, delta)
+    columns += [(SEQUENCE, _SEQUENCE)] * sequence + [(KIND, _KINDS)] * kinds
     if node.normalised:
-        step = ctx.add(J.Where(name=ctx.fresh(f"{node.table.path.name}_after"), input=step, condition=_AFTER)).name
-    select: J.Step = J.Select(name=ctx.fresh(f"{node.table.path.name}_columns"), input=step, columns=tuple(columns))
+        step = ctx.add(J.Where(name=ctx.fresh(f"{name}_after"), input=step, condition=_AFTER)).name
+    select: J.Step = J.Select(name=ctx.fresh(f"{name}_columns"), input=step, columns=tuple(columns))
     if upsert and ctx.config.table_exec_sink_not_null_enforcer == "DROP":
         complete = " AND ".join(f"{quote(p.column)} IS NOT NULL" for p in shape.key)
-        name = ctx.fresh(f"{node.table.path.name}_keyed")
-        select = J.Where(name=name, input=ctx.add(select).name, condition=f"{quote(DELETED)} OR ({complete})")
+        condition = f"{quote(DELETED)} OR ({complete})"
+        select = J.Where(name=ctx.fresh(f"{name}_keyed"), input=ctx.add(select).name, condition=condition)
     index = {c.name: i for i, (c, _) in enumerate(kept)}
-    return Rel(
-        step=ctx.add(select).name,
-        columns=names,
-        fields=tuple(f for _, f in kept),
-        kind="upsert" if keys else "delta" if delta else "append",
-        key=tuple(index[c] for c in _key_columns(node, shape)),
-        sequence=sequence,
-        kinds=kinds,
-    )
+    fields = tuple(f for _, f in kept)
+    kind: Kind = "upsert" if keys else "delta" if delta else "append"
+    key = tuple(index[c] for c in keys)
+    return Rel(ctx.add(select).name, names, fields, kind, key=key, sequence=sequence, kinds=kinds)
+
+
+def _places(node: Scan, shape: Projection, ctx: Lowering) -> dict[str, str]:
+    """Return where each physical column is found."""
+    places = {p.column: f"{_KEY}.{quote(p.name)}" for p in shape.key}
+    of_value = {p.column: f"{_VALUE}.{quote(p.name)}" for p in shape.value}
+    if node.options.connector != "upsert-kafka":
+        return places | of_value
+    # a tombstone has its key only
+    of_value |= {c: f"IF(`value` IS NULL, {key}, {of_value[c]})" for c, key in places.items() if c in of_value}
+    places |= of_value
+    return places | {p.column: _present(node, p, places[p.column], ctx) for p in shape.key}
+
+
+def _reserved(node: Scan, upsert: bool, delta: bool) -> list[J.Named]:
+    """Return the columns that say what a record does to the rows before it."""
+    if node.normalised:
+        return [(VERSION, "`offset`"), (DELETED, f"{_VALUE}.{quote(WEIGHT)} < 0")]
+    if upsert:
+        return [(VERSION, "`offset`"), (DELETED, "`value` IS NULL")]
+    return [(WEIGHT, f"{_VALUE}.{quote(WEIGHT)}")] * delta
