@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from flinkddl.connectors import use_table
 from flinkddl.connectors.base import Use
@@ -107,14 +107,10 @@ class Context:
 
     def in_source(self, source: SourceText | None) -> Context:
         """Return this context for trees that stand in another text (a view's, a table's)."""
-        return self if source is None or source is self.source else self._copy(source=source)
+        return self if source is None or source is self.source else replace(self, source=source)
 
     def in_view(self, view: View) -> Context:
         """Return this context for a view's own query: its text, catalog and database."""
         catalog = self.catalog.at(view.catalog, view.database) if view.catalog else self.catalog
         source = view.span.source if view.span else self.source
-        return self._copy(source=source, catalog=catalog, open_views=(*self.open_views, str(view.path)))
-
-    def _copy(self, **changes: Any) -> Context:
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return Context(**(values | changes))
+        return replace(self, source=source, catalog=catalog, open_views=(*self.open_views, str(view.path)))

@@ -4,8 +4,8 @@
 like build typed calls by hand.
 """
 
-from flinkddl.plan.expressions.aggregates import is_aggregate
+from flinkddl.plan.expressions.aggregates import is_aggregate, resolve_aggregate
 from flinkddl.plan.expressions.build import call, cast, explicit_cast, user_call
-from flinkddl.plan.expressions.resolve import resolve_aggregate, resolve_expression
+from flinkddl.plan.expressions.resolve import resolve_expression
 
 __all__ = ["call", "cast", "explicit_cast", "is_aggregate", "resolve_aggregate", "resolve_expression", "user_call"]

@@ -9,19 +9,18 @@ from sqlglot import exp
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.dialect import nodes
 from flinkddl.functions.catalogue import AGGREGATES, lookup
-from flinkddl.functions.core import SignatureError, Unavailable
-from flinkddl.plan.expressions.build import cast, operand
+from flinkddl.plan.expressions.build import fitted
 from flinkddl.plan.expressions.forms import form_of
+from flinkddl.plan.expressions.resolve import resolve_expression
 from flinkddl.plan.rex import Call, Literal
 from flinkddl.plan.scope import AggregateUse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from flinkddl.diagnostics import Span
     from flinkddl.plan.rex import Rex
     from flinkddl.plan.scope import Scope
-    from flinkddl.sqltypes import DataType
 
 
 def is_aggregate(node: exp.Expression) -> bool:
@@ -34,44 +33,53 @@ def is_aggregate(node: exp.Expression) -> bool:
     return form is not None and form.name.upper() in AGGREGATES and lookup(form.name.upper()) is None
 
 
-def resolve_call(
-    node: exp.Expression, scope: Scope, grouped: bool, resolve: Callable[[exp.Expression, Scope], Rex]
-) -> AggregateUse:
-    """Resolve and type an aggregate or window function call. Raises FlinkDdlError (FD401, FD402, FD408)."""
+def resolve_aggregate(node: exp.Expression, scope: Scope, grouped: bool = True) -> AggregateUse:
+    """Resolve and type an aggregate or window function call. Raises FlinkDdlError (FD401, FD402, FD408).
+
+    Without ``grouped`` the result may be NULL, because a global aggregate over no rows is.
+    """
+    node, condition, ignore_nulls = _clauses(node, scope)
+    form, span = form_of(node), scope.span(node)
+    function = AGGREGATES.get(form.name.upper()) if form is not None else None
+    if form is None or function is None:
+        raise FlinkDdlError.of("FD408", f"'{node.sql()[:60]}' is no aggregate function", span)
+    if function.batch_only and scope.session.streaming:
+        raise FlinkDdlError.of("FD402", f"aggregate '{form.name}' is for batch mode only", span)
+    distinct, plain = _plain_args(form.args)
+    args = tuple(resolve_expression(a, scope) for a in plain)
+    options = {**form.options, **_constants(function.name, args, span)}
+    ignore_nulls = options.pop("ignore_nulls", ignore_nulls)
+    typed, result = fitted(function, args, {**options, "distinct": distinct}, form.name, span)
+    if function.empty_is_null and (not grouped or condition is not None):
+        result = result.with_nullable(True)
+    return AggregateUse(function.name, typed, result, distinct, condition, ignore_nulls, tuple(options.items()), span)
+
+
+def _clauses(node: exp.Expression, scope: Scope) -> tuple[exp.Expression, Rex | None, bool | None]:
+    """Return a call without what stands around it, the condition of FILTER, and whether it ignores NULLs."""
     condition: Rex | None = None
     ignore_nulls: bool | None = None
     while isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
         if isinstance(node, exp.Filter):
             where = node.expression
-            condition = resolve(where.this if isinstance(where, exp.Where) else where, scope)
+            condition = resolve_expression(where.this if isinstance(where, exp.Where) else where, scope)
         else:
             ignore_nulls = isinstance(node, exp.IgnoreNulls)
         node = node.this
-    form, span = form_of(node), scope.span(node)
-    function = AGGREGATES.get(form.name.upper()) if form is not None else None
-    if form is None or function is None:
-        raise FlinkDdlError.of("FD408", f"'{node.sql()[:60]}' is no aggregate function", span)
-    options = dict(form.options)
-    if function.batch_only and scope.session.streaming:
-        raise FlinkDdlError.of("FD402", f"aggregate '{form.name}' is for batch mode only", span)
-    distinct, plain = _plain_args(form.args)
-    args = tuple(resolve(a, scope) for a in plain)
-    if function.name == "PERCENTILE" and len(args) > 1 and isinstance(args[1], Call) and args[1].function == "ARRAY":
-        # Spark wants the shares as constants; as a column they would not be
+    return node, condition, ignore_nulls
+
+
+def _constants(name: str, args: tuple[Rex, ...], span: Span | None) -> dict[str, Any]:
+    """Return what of the arguments must be known before there are rows; Spark would not take it as a column."""
+    if name == "PERCENTILE" and len(args) > 1 and isinstance(args[1], Call) and args[1].function == "ARRAY":
         shares = [_constant(a) for a in args[1].args]
         if not all(isinstance(s, Literal) and s.value is not None for s in shares):
             raise FlinkDdlError.of("FD401", "the shares of PERCENTILE must be literals", span)
-        options["shares"] = tuple(s.value for s in shares if isinstance(s, Literal))
-    if function.name == "NTILE" and args and not _counts(args[0]):
+        return {"shares": tuple(s.value for s in shares if isinstance(s, Literal))}
+    if name == "NTILE" and args and not _counts(args[0]):
         raise FlinkDdlError.of("FD401", "the number of groups of NTILE must be a literal of 1 or more", span)
     raw = tuple(i for i, a in enumerate(args) if isinstance(a, Call) and a.function in ("JSON_OBJECT", "JSON_ARRAY"))
-    if raw and function.name.startswith("JSON"):
-        options["raw"] = raw
-    ignore_nulls = options.pop("ignore_nulls", ignore_nulls)
-    typed, result = _typed_aggregate(function.name, form.name, args, options, distinct, span)
-    if function.empty_is_null and (not grouped or condition is not None):
-        result = result.with_nullable(True)
-    return AggregateUse(function.name, typed, result, distinct, condition, ignore_nulls, tuple(options.items()), span)
+    return {"raw": raw} if raw and name.startswith("JSON") else {}
 
 
 def _counts(rex: Rex) -> bool:
@@ -91,18 +99,3 @@ def _plain_args(args: Sequence[Any]) -> tuple[bool, list[Any]]:
         return True, [*args[0].expressions, *args[1:]]
     # ARRAY_AGG(v ORDER BY v): Flink reads the order and does nothing with it
     return False, [a.this if isinstance(a, exp.Order) else a for a in args if not isinstance(a, exp.Star)]
-
-
-def _typed_aggregate(
-    name: str, shown: str, args: tuple[Rex, ...], options: dict[str, Any], distinct: bool, span: Span | None
-) -> tuple[tuple[Rex, ...], DataType]:
-    function = AGGREGATES[name]
-    try:
-        types = function.operands([operand(a) for a in args], {**options, "distinct": distinct})
-    except SignatureError as e:
-        got = ", ".join(str(a.type) for a in args)
-        raise FlinkDdlError.of("FD401", f"cannot apply '{shown}' to ({got}): {e}", span) from None
-    except Unavailable as e:
-        raise FlinkDdlError.of("FD402", f"aggregate '{shown}' is not available on Spark: {e}", span) from None
-    typed = tuple(cast(a, t, span) for a, t in zip(args, types, strict=True))
-    return typed, function.result_type([operand(a) for a in typed], options)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from flinkddl import sqltypes as T
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.report import did_you_mean
+from flinkddl.functions.aggregate import Aggregate
 from flinkddl.functions.casts import CastRefused, check_cast
 from flinkddl.functions.catalogue import AGGREGATES, FUNCTIONS, lookup
 from flinkddl.functions.core import NO_VALUE, Operand, SignatureError, Unavailable
@@ -17,8 +18,9 @@ from flinkddl.plan.rex import Call, Literal, Rex
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from flinkddl.catalog.model import Function
+    from flinkddl.catalog.model import Function as UserFunction
     from flinkddl.diagnostics import Span
+    from flinkddl.functions.core import Function
     from flinkddl.sqltypes import DataType
 
 
@@ -34,18 +36,24 @@ def call(
     if function is None:
         raise unknown_function(shown or name, span)
     opts = dict(options or {})
+    typed, result = fitted(function, args, opts, shown or name, span)
+    return Call(result, function.name, typed, tuple(opts.items()), span)
+
+
+def fitted(
+    function: Function, args: Sequence[Rex], options: Mapping[str, Any], shown: str, span: Span | None
+) -> tuple[tuple[Rex, ...], DataType]:
+    """Return the arguments of a function or aggregate with their implicit casts, and its result type."""
+    what, got = ("aggregate", "") if isinstance(function, Aggregate) else ("function", "arguments of type ")
     try:
-        types = function.operands([operand(a) for a in args], opts)
+        types = function.operands([_operand(a) for a in args], options)
     except SignatureError as e:
-        got = ", ".join(str(a.type) for a in args)
-        message = f"cannot apply '{shown or name}' to arguments of type ({got}): {e}"
-        raise FlinkDdlError.of("FD401", message, span) from None
+        got += f"({', '.join(str(a.type) for a in args)})"
+        raise FlinkDdlError.of("FD401", f"cannot apply '{shown}' to {got}: {e}", span) from None
     except Unavailable as e:
-        message = f"function '{shown or name}' is not available on Spark: {e}"
-        raise FlinkDdlError.of("FD402", message, span) from None
-    cast_args = tuple(cast(a, t, span) for a, t in zip(args, types, strict=True))
-    result = function.result_type([operand(a) for a in cast_args], opts)
-    return Call(result, function.name, cast_args, tuple(opts.items()), span)
+        raise FlinkDdlError.of("FD402", f"{what} '{shown}' is not available on Spark: {e}", span) from None
+    typed = tuple(cast(a, t, span) for a, t in zip(args, types, strict=True))
+    return typed, function.result_type([_operand(a) for a in typed], options)
 
 
 def cast(rex: Rex, target: DataType, span: Span | None = None) -> Rex:
@@ -60,7 +68,7 @@ def cast(rex: Rex, target: DataType, span: Span | None = None) -> Rex:
     return Call(target.with_nullable(nullable), "CAST", (rex,), (), span)
 
 
-def operand(rex: Rex) -> Operand:
+def _operand(rex: Rex) -> Operand:
     """Return what the catalogue may know of an argument."""
     return Operand(rex.type, rex.value if isinstance(rex, Literal) else NO_VALUE)
 
@@ -89,7 +97,7 @@ def explicit_cast(value: Rex, target: DataType, try_: bool = False, span: Span |
     return Call(result, "TRY_CAST" if try_ else "CAST", (value,), (), span)
 
 
-def user_call(name: str, function: Function, args: Sequence[Rex], span: Span | None) -> Rex:
+def user_call(name: str, function: UserFunction, args: Sequence[Rex], span: Span | None) -> Rex:
     """Build the call of a user's scalar function: its declared types decide.
 
     Raises FlinkDdlError: FD401 arguments that do not fit, FD402 a Java function or one without declared types.

@@ -17,7 +17,6 @@ from flinkddl.dialect import nodes
 from flinkddl.dialect.types import to_type
 from flinkddl.functions.catalogue import AGGREGATES, lookup
 from flinkddl.plan.expressions import literals
-from flinkddl.plan.expressions.aggregates import resolve_call
 from flinkddl.plan.expressions.build import call, explicit_cast, user_call
 from flinkddl.plan.expressions.forms import Form, form_of
 from flinkddl.plan.rex import Call, Literal, Rex, field_access
@@ -25,7 +24,7 @@ from flinkddl.plan.rex import Call, Literal, Rex, field_access
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from flinkddl.plan.scope import AggregateUse, Scope
+    from flinkddl.plan.scope import Scope
 
 _BARE = frozenset({"PI"})
 _CONSTRUCTORS = ("JSON_OBJECT", "JSON_ARRAY", "JSON")
@@ -65,14 +64,6 @@ def _special(node: exp.Expression, scope: Scope) -> Rex | None:
         if isinstance(node, exp.Column) and node.table == "" and node.name.upper() in _BARE:
             return call(node.name, (), span=scope.span(node))
         raise
-
-
-def resolve_aggregate(node: exp.Expression, scope: Scope, grouped: bool = True) -> AggregateUse:
-    """Resolve and type an aggregate or window function call. Raises FlinkDdlError (FD401, FD402, FD408).
-
-    Without ``grouped`` the result may be NULL, because a global aggregate over no rows is.
-    """
-    return resolve_call(node, scope, grouped, resolve_expression)
 
 
 _CHAINS: frozenset[type] = frozenset({exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.DPipe})
