@@ -90,7 +90,7 @@ class PhysicalSink:
     def keyed(self) -> bool:
         """Whether the query's changes come by the sink's key."""
         below = self.query.form
-        return below.kind in ("upsert", "pair") and bool(below.key) and set(below.key) == set(self.plan.key)
+        return below.kind in ("upsert", "images") and bool(below.key) and set(below.key) == set(self.plan.key)
 
     @property
     def _takes_weights(self) -> bool:

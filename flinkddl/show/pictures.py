@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from flinkddl.show.dataflow import Flow, Operator
 
-_COLOURS: Mapping[str, str] = {"append": "#e8f1fb", "upsert": "#fdf3dc", "delta": "#fbe9e7", "pair": "#f1eafa"}
+_COLOURS: Mapping[str, str] = {"append": "#e8f1fb", "upsert": "#fdf3dc", "delta": "#fbe9e7", "images": "#f1eafa"}
 _LETTERS, _LINE, _PAD, _GAP_X, _GAP_Y, _WIDTH = 38, 15, 10, 90, 26, 276
 
 

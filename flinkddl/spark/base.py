@@ -39,7 +39,7 @@ def registrar(handlers: Handlers) -> Callable[..., Callable[[H], H]]:
 def conform(rel: Rel, fields: tuple[Field, ...], ctx: Lowering) -> Rel:
     """Bring a relation to the node's fields: a TIMESTAMP changes its Spark type when it becomes or ends as rowtime."""
     types = list(zip(rel.fields, fields, strict=True))
-    columns = list(map(quote, (*rel.columns, *rel.old_columns)))
+    columns = list(map(quote, (*rel.columns, *rel.before_columns)))
     exprs = [carry(c, have.type, need.type) for c, (have, need) in zip(columns, cycle(types), strict=False)]
     return rel.with_(fields=fields) if exprs == columns else project(rel, fields, exprs, ctx, "time_attributes")
 
@@ -73,16 +73,16 @@ def same(names: Iterable[str]) -> tuple[Named, ...]:
 def project(
     rel: Rel, fields: tuple[Field, ...], exprs: Sequence[str], ctx: Lowering, prefix: str, note: str = ""
 ) -> Rel:
-    """Add a Select with one expression per field, of a pair then one per old field; reserved columns ride along."""
+    """Add a Select: one expression per field, then one per field of a before image; reserved columns ride along."""
     out = rel.with_(columns=names_of(fields), fields=fields)
-    named = (*zip((*out.columns, *out.old_columns), exprs, strict=True), *same(rel.reserved))
+    named = (*zip((*out.columns, *out.before_columns), exprs, strict=True), *same(rel.reserved))
     return out.with_(step=select(rel.step, named, ctx, prefix, note))
 
 
 def extend(rel: Rel, extra: Sequence[Named], ctx: Lowering, prefix: str, note: str = "") -> str:
     """Add a Select that keeps every column and adds or replaces some; returns the step's name."""
     replaced = {name for name, _ in extra}
-    kept = tuple(n for n in same((*rel.columns, *rel.old_columns, *rel.reserved)) if n[0] not in replaced)
+    kept = tuple(n for n in same((*rel.columns, *rel.before_columns, *rel.reserved)) if n[0] not in replaced)
     return select(rel.step, (*kept, *extra), ctx, prefix, note)
 
 

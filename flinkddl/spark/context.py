@@ -29,7 +29,7 @@ ARRIVAL = {
 NO_COLUMN = "__none"  # of a constant relation without columns, which Spark does not have
 NOTHING = f"TRUE AS {NO_COLUMN}"
 WATERMARK = "__wm"  # bounded runs: the watermark (ms) a row met on arrival, only where an operator asked for it
-OLD, NEW = "__old", "__new"  # pair: whether the row was there before this batch, and is there now
+BEFORE, AFTER = "__old", "__new"  # images: whether the row was there before this batch, and is there now
 TICK = "__tick"  # true on a row that only moves the watermark of a silent partition
 KIND = "__kind"  # Flink's row kind of a CDC record's row, only where it was asked for
 ROW_KIND = "_row_kind"  # of frames for the user's own code: Flink's row kind, '+I', '-U', '+U' or '-D'
@@ -39,7 +39,7 @@ KIND_COLUMNS: Mapping[Kind, tuple[str, ...]] = {
     "append": (),
     "upsert": (VERSION, DELETED),
     "delta": (WEIGHT,),
-    "pair": (OLD, NEW),
+    "images": (BEFORE, AFTER),
 }
 
 S = TypeVar("S", bound="Step")
@@ -53,7 +53,7 @@ class Rel:
     upsert key; ``sequence`` and ``watermark`` whether ``__seq`` and ``__wm`` are there. In batch mode every relation is
     ``append``: a finished table.
 
-    A ``pair`` row is one change of one key: ``columns`` hold the row as it is now, ``old_columns`` as it was before
+    A row of ``images`` is one change of one key: ``columns`` hold it as it is now, ``before_columns`` as it was before
     this batch; each key comes at most once a batch. ``windowed`` says that ``__window`` is there, ``kinds`` that
     ``__kind`` is.
     """
@@ -70,15 +70,15 @@ class Rel:
 
     @property
     def reserved(self) -> tuple[str, ...]:
-        """Names of the reserved columns that this relation carries, without ``old_columns``."""
+        """Names of the reserved columns that this relation carries, without ``before_columns``."""
         extra = (SEQUENCE,) * self.sequence + (WATERMARK,) * self.watermark + (WINDOW,) * self.windowed
         extra += (KIND,) * self.kinds
         return KIND_COLUMNS[self.kind] + extra
 
     @property
-    def old_columns(self) -> tuple[str, ...]:
-        """Columns of a pair's old row, one a field; of other kinds none."""
-        return tuple(f"__old_{i}" for i in range(len(self.fields))) if self.kind == "pair" else ()
+    def before_columns(self) -> tuple[str, ...]:
+        """Columns of the before image, one a field; of other kinds none."""
+        return tuple(f"__old_{i}" for i in range(len(self.fields))) if self.kind == "images" else ()
 
     def sql(self, index: int) -> str:
         """Return the column of a field, quoted for Spark SQL text."""
@@ -140,7 +140,7 @@ class Lowering:
 
 def unique_names(names: Iterable[str], taken: Iterable[str] = ()) -> tuple[str, ...]:
     """Return Spark column names for plan fields: the user's own, made distinct by ``_2``, ``_3`` where they clash."""
-    seen = {*taken, WEIGHT, VERSION, DELETED, SEQUENCE, WATERMARK, OLD, NEW, WINDOW, TICK, KIND}
+    seen = {*taken, WEIGHT, VERSION, DELETED, SEQUENCE, WATERMARK, BEFORE, AFTER, WINDOW, TICK, KIND}
     out = []
     for name in names:
         candidate, n = name, 1

@@ -21,7 +21,7 @@ from flinkddl.plan.physical import decide, how_of
 from flinkddl.spark import job as J
 from flinkddl.spark.assemble import session_settings
 from flinkddl.spark.base import select
-from flinkddl.spark.context import KIND, NEW, OLD, ROW_KIND, WEIGHT, Lowering, Rel
+from flinkddl.spark.context import AFTER, BEFORE, KIND, ROW_KIND, WEIGHT, Lowering, Rel
 from flinkddl.spark.expressions import user_functions
 from flinkddl.spark.finished import as_streams
 from flinkddl.spark.rowtime import untimed
@@ -170,11 +170,11 @@ def _changes(rel: Rel, columns: tuple[Field, ...], name: str, ctx: Lowering) -> 
     new = [untimed(rel.sql(i), f.type) for i, f in enumerate(rel.fields)]
     if rel.kinds:
         return select(rel.step, [*zip(_names(columns), new, strict=True), (ROW_KIND, KIND)], ctx, f"{name}_frame")
-    if rel.kind == "pair":
-        old = [untimed(quote(c), f.type) for c, f in zip(rel.old_columns, rel.fields, strict=True)]
-        gone = f"named_struct('k', IF({NEW}, '-U', '-D'), 'r', {struct(old)})"
-        come = f"named_struct('k', IF({OLD}, '+U', '+I'), 'r', {struct(new)})"
-        each = f"array_compact(array(IF({OLD}, {gone}, NULL), IF({NEW}, {come}, NULL)))"
+    if rel.kind == "images":
+        old = [untimed(quote(c), f.type) for c, f in zip(rel.before_columns, rel.fields, strict=True)]
+        gone = f"named_struct('k', IF({AFTER}, '-U', '-D'), 'r', {struct(old)})"
+        come = f"named_struct('k', IF({BEFORE}, '+U', '+I'), 'r', {struct(new)})"
+        each = f"array_compact(array(IF({BEFORE}, {gone}, NULL), IF({AFTER}, {come}, NULL)))"
     else:
         kind = f"IF({WEIGHT} > 0, '+I', '-D')"
         each = f"array_repeat(named_struct('k', {kind}, 'r', {struct(new)}), CAST(abs({WEIGHT}) AS INT))"

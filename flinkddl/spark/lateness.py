@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl.spark.base import where
 from flinkddl.spark.context import WATERMARK
-from flinkddl.spark.job import Where
 
 if TYPE_CHECKING:
     from flinkddl.plan.nodes import Node
@@ -33,6 +33,5 @@ def drop_late_windows(rel: Rel, end: str, ctx: Lowering) -> Rel:
 
 
 def _dropped(rel: Rel, on_time: str, ctx: Lowering) -> Rel:
-    condition = f"{WATERMARK} IS NULL OR {on_time}"
-    step = ctx.add(Where(name=ctx.fresh("on_time"), input=rel.step, condition=condition, note="late rows are dropped"))
-    return rel.with_(step=step.name, watermark=False)
+    step = where(rel.step, f"{WATERMARK} IS NULL OR {on_time}", ctx, "on_time", "late rows are dropped")
+    return rel.with_(step=step, watermark=False)

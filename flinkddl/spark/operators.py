@@ -38,21 +38,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OnSpark:
-    """One plan node: Flink's mode and our kind, Spark's operators, what they keep, what keeps real-time mode out.
-
-    ``keys`` are its upsert keys; ``asked`` the traits that the operator above requires; ``identity``
-    is that of an operator with state.
-    """
+    """One plan node: where it stands, Spark's operators, what they keep, what keeps real-time mode out."""
 
     depth: int
-    text: str
-    words: str
-    kind: str
+    here: Physical
+    mode: Mode
     operators: tuple[str, ...]
     state: str
     blocked: str
-    keys: tuple[tuple[str, ...], ...] = ()
-    asked: tuple[str, ...] = ()
     identity: str = ""
 
 
@@ -93,9 +86,7 @@ class _Walk:
         places: list[int | str] = [id(found), *(s.name for s in steps), *([] if depth else [""])]
         why = next((self.blocked[p] for p in places if self.blocked.get(p)), "")
         identity = str(self.identities.get(id(found), "")) if state else ""
-        keys = key_names(mode)
-        text, kind, asked = found.node.describe(), found.form.kind, found.asked.words
-        yield OnSpark(depth, text, mode.words, kind, names, state, why, keys, asked, identity)
+        yield OnSpark(depth, found, mode, names, state, why, identity)
         for i, (child, below) in enumerate(zip(found.inputs, mode.inputs, strict=True)):
             yield from self.nodes(child, below, f"{path}.{i}", depth + 1)
 
@@ -144,16 +135,17 @@ def spark_operator(step: Step) -> str:
 
 def lines(found: Iterable[OnSpark]) -> list[str]:
     """Return the text of EXPLAIN."""
-    out = []
-    for o in found:
-        pad = "   " * o.depth
-        out.append(f"{pad}{o.text}")
-        out.append(f"{pad}   Flink [{o.words}], here {o.kind}; Spark: {', '.join(o.operators) or 'select, where'}")
-        if o.keys and o.words != "I":
-            out.append(f"{pad}   upsert keys: {', '.join('(' + ', '.join(key) + ')' for key in o.keys)}")
-        if o.asked:
-            out.append(f"{pad}   required traits: {', '.join(o.asked)}")
-        if o.state:
-            out.append(f"{pad}   state: {o.state}{f'; {o.identity}' if o.identity else ''}")
-        out.append(f"{pad}   real-time mode: {'no, ' + o.blocked if o.blocked else 'yes'}")
-    return out
+    return [f"{'   ' * o.depth}{line}" for o in found for line in _lines(o)]
+
+
+def _lines(o: OnSpark) -> Iterator[str]:
+    yield o.here.node.describe()
+    spark = ", ".join(o.operators) or "select, where"
+    yield f"   Flink [{o.mode.words}], here {o.here.form.kind}; Spark: {spark}"
+    if o.mode.keys and not o.mode.append:
+        yield f"   upsert keys: {', '.join('(' + ', '.join(key) + ')' for key in key_names(o.mode))}"
+    if o.here.asked.words:
+        yield f"   required traits: {', '.join(o.here.asked.words)}"
+    if o.state:
+        yield f"   state: {o.state}{f'; {o.identity}' if o.identity else ''}"
+    yield f"   real-time mode: {'no, ' + o.blocked if o.blocked else 'yes'}"

@@ -72,7 +72,7 @@ def blockers(job: SparkJob) -> Iterator[tuple[Physical | Step, str]]:
 
 def _held_back(here: Physical) -> str:
     newest = any(i.form.kind == "upsert" for i in here.inputs)
-    if newest and here.form.kind in ("delta", "pair"):
+    if newest and here.form.kind in ("delta", "images"):
         return f"needs the row before an update (ChangelogNormalize), which {COMPARES}"
     return here.node.holds_back(here.form)
 

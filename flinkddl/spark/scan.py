@@ -14,6 +14,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.options.installed import usable
 from flinkddl.plan.rex import InputRef
 from flinkddl.spark import job as J
+from flinkddl.spark.base import same, select, where
 from flinkddl.spark.context import DELETED, SEQUENCE, TICK, VERSION, WEIGHT, Lowering, Rel, unique_names
 from flinkddl.spark.expressions import to_spark
 from flinkddl.spark.partitions import NAMED_SOURCES, idle_ms, is_timed, most_partitions
@@ -93,9 +94,7 @@ def _by_field(raw: Rel, kept: list[int], count: int) -> tuple[str, ...]:
 
 
 def _select(rel: Rel, columns: dict[str, str], prefix: str, ctx: Lowering) -> Rel:
-    reserved = tuple((c, quote(c)) for c in rel.reserved)
-    step = J.Select(name=ctx.fresh(prefix), input=rel.step, columns=tuple(columns.items()) + reserved)
-    return rel.with_(step=ctx.add(step).name)
+    return rel.with_(step=select(rel.step, [*columns.items(), *same(rel.reserved)], ctx, prefix))
 
 
 def _as_rowtime(text: str, t: DataType) -> str:
@@ -132,7 +131,7 @@ def _watermarked(node: Scan, rel: Rel, ctx: Lowering) -> Rel:
         # The filter names the rowtime itself: one on another column would be pushed below the watermark.
         condition = f"({quote(column)} IS NULL OR {quote(column)} < TIMESTAMP '{_END}')"
         condition += f" AND NOT coalesce({TICK}, false)" if idle else ""
-        step = ctx.add(J.Where(name=ctx.fresh(f"{node.table.path.name}_rows"), input=step, condition=condition)).name
+        step = where(step, condition, ctx, f"{node.table.path.name}_rows")
     rel = rel.with_(step=step)
     return _select(rel, {c: quote(c) for c in rel.columns}, f"{node.table.path.name}_real", ctx) if idle else rel
 
@@ -154,8 +153,7 @@ def guarded(rel: Rel, column: str, ctx: Lowering, extra: tuple[str, ...] = ()) -
     real = f"coalesce({quote(column)} < TIMESTAMP '{_END}', true)"
     names = (*rel.columns, *rel.reserved, *extra)
     named = [(c, quote(c) if c == column else f"IF({real}, {quote(c)}, NULL)") for c in names]
-    step = J.Select(name=ctx.fresh("guarded"), input=rel.step, columns=tuple(named), note="filters stay above")
-    return ctx.add(step).name
+    return select(rel.step, named, ctx, "guarded", "filters stay above")
 
 
 def _with_control(node: Scan, rel: Rel, column: str, ctx: Lowering, ticks: bool) -> str:

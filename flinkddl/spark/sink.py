@@ -12,6 +12,7 @@ from flinkddl.connectors import connector
 from flinkddl.functions.core import string
 from flinkddl.options.installed import usable
 from flinkddl.spark import job as J
+from flinkddl.spark.base import same, select, where
 from flinkddl.spark.context import DELETED, KIND_COLUMNS, SEQUENCE, Lowering, Rel
 from flinkddl.spark.rowtime import is_rowtime, untimed
 from flinkddl.sqltypes import Root, quote
@@ -38,9 +39,7 @@ def _plain(rel: Rel, ctx: Lowering) -> Rel:
     if not any(is_rowtime(f.type) for f in rel.fields):
         return rel
     columns = [(c, untimed(quote(c), f.type)) for c, f in zip(rel.columns, rel.fields, strict=True)]
-    columns += [(c, quote(c)) for c in rel.reserved]
-    step = J.Select(name=ctx.fresh("sink_columns"), input=rel.step, columns=tuple(columns))
-    return rel.with_(step=ctx.add(step).name)
+    return rel.with_(step=select(rel.step, [*columns, *same(rel.reserved)], ctx, "sink_columns"))
 
 
 def _collectable(rel: Rel, ctx: Lowering) -> Rel:
@@ -52,15 +51,13 @@ def _collectable(rel: Rel, ctx: Lowering) -> Rel:
         (c, f"CAST(CAST({quote(c)} AS INTERVAL MONTH) AS INT)" if i in months else quote(c))
         for i, c in enumerate(rel.columns)
     ]
-    columns += [(c, quote(c)) for c in rel.reserved]
-    return rel.with_(step=ctx.add(J.Select(name=ctx.fresh("months"), input=rel.step, columns=tuple(columns))).name)
+    return rel.with_(step=select(rel.step, [*columns, *same(rel.reserved)], ctx, "months"))
 
 
 def shown(rel: Rel, ctx: Lowering) -> Rel:
     """Leave nothing but the columns and what tells row kinds: operators may carry more."""
     kept = (*rel.columns, *KIND_COLUMNS[rel.kind], *([SEQUENCE] if rel.sequence else []))
-    step = J.Select(name=ctx.fresh("shown"), input=rel.step, columns=tuple((c, quote(c)) for c in kept))
-    return rel.with_(step=ctx.add(step).name, windowed=False, watermark=False)
+    return rel.with_(step=select(rel.step, same(kept), ctx, "shown"), windowed=False, watermark=False)
 
 
 def _enforced(node: Sink, rel: Rel, ctx: Lowering) -> Rel:
@@ -72,10 +69,7 @@ def _enforced(node: Sink, rel: Rel, ctx: Lowering) -> Rel:
     if ctx.config.table_exec_sink_not_null_enforcer == "DROP":
         complete = " AND ".join(f"{rel.sql(i)} IS NOT NULL" for i in checked)
         condition = f"({complete}) OR {quote(DELETED)}" if alive else complete
-        step: J.Step = J.Where(
-            name=ctx.fresh("not_null"), input=rel.step, condition=condition, note="table.exec.sink.not-null-enforcer"
-        )
-        return rel.with_(step=ctx.add(step).name)
+        return rel.with_(step=where(rel.step, condition, ctx, "not_null", "table.exec.sink.not-null-enforcer"))
     columns = []
     for i, column in enumerate(rel.columns):
         text = quote(column)
@@ -83,9 +77,7 @@ def _enforced(node: Sink, rel: Rel, ctx: Lowering) -> Rel:
             message = string(f"column '{node.fields[i].name}' of '{node.target}' is NOT NULL, but got NULL")
             text = f"CASE WHEN {text} IS NULL{alive} THEN raise_error({message}) ELSE {text} END"
         columns.append((column, text))
-    columns += [(c, quote(c)) for c in rel.reserved]
-    step = J.Select(name=ctx.fresh("not_null"), input=rel.step, columns=tuple(columns), note="NOT NULL enforcement")
-    return rel.with_(step=ctx.add(step).name)
+    return rel.with_(step=select(rel.step, [*columns, *same(rel.reserved)], ctx, "not_null", "NOT NULL enforcement"))
 
 
 def local(node: Sink, rel: Rel, ctx: Lowering, format: str, options: dict[str, str]) -> J.Write:

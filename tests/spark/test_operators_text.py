@@ -22,12 +22,12 @@ def found(sql: str, before: str = "") -> list[OnSpark]:
 
 
 def test_join_aggregate_and_top() -> None:
-    by_name = {o.text.partition("(")[0]: o for o in found(TOP_OF_JOIN)}
+    by_name = {o.here.node.name: o for o in found(TOP_OF_JOIN)}
     join, group, top = by_name["Join"], by_name["Aggregate"], by_name["Rank"]
     assert "groupBy.agg flinkddl.retract_left" in join.operators
-    assert (join.words, join.kind, join.state) == ("I,UB,UA,D", "delta", "all rows of both sides")
+    assert (join.mode.words, join.here.form.kind, join.state) == ("I,UB,UA,D", "delta", "all rows of both sides")
     assert group.operators == ("groupBy.agg flinkddl.retract_aggregate",)
-    assert (group.kind, group.state) == ("pair", "one row of totals a group")
+    assert (group.here.form.kind, group.state) == ("images", "one row of totals a group")
     assert top.operators == ("groupBy.agg flinkddl.retract_top",)
     assert all("compares each group" in o.blocked for o in (join, group, top))
     assert not by_name["Scan"].blocked
@@ -35,7 +35,7 @@ def test_join_aggregate_and_top() -> None:
 
 def test_a_native_group_is_for_real_time_mode() -> None:
     out = found("INSERT INTO s SELECT k, COUNT(*) FROM o GROUP BY k;")
-    group = next(o for o in out if o.text.startswith("Aggregate"))
+    group = next(o for o in out if o.here.node.name.startswith("Aggregate"))
     assert group.operators == ("groupBy.agg, Spark's own functions",)
     assert not any(o.blocked for o in out)
     assert "   real-time mode: yes" in lines(out)[2:]
@@ -43,9 +43,9 @@ def test_a_native_group_is_for_real_time_mode() -> None:
 
 def test_a_ttl_is_said() -> None:
     out = found(TOP_OF_JOIN, "SET 'table.exec.state.ttl' = '1 h';")
-    assert [o.state.endswith("idle rows are forgotten") for o in out if o.text.startswith(("Join", "Rank"))] == [
-        True
-    ] * 2
+    assert [
+        o.state.endswith("idle rows are forgotten") for o in out if o.here.node.name.startswith(("Join", "Rank"))
+    ] == [True] * 2
 
 
 LOOK_UP = """
@@ -56,7 +56,7 @@ INSERT INTO p SELECT o.k, d.n FROM (SELECT *, PROCTIME() AS p FROM o) AS o
 
 
 def test_a_lookup_keeps_nothing() -> None:
-    assert [o.state for o in found(LOOK_UP) if o.text.startswith("LookupJoin")] == [""]
+    assert [o.state for o in found(LOOK_UP) if o.here.node.name.startswith("LookupJoin")] == [""]
 
 
 def test_a_local_sink_is_not() -> None:

@@ -1,8 +1,8 @@
 """The form in which Spark carries a node's rows: decided on the plan, before anything is lowered.
 
 A kind says which columns stand beside the fields (``spark/context.py``): append rows alone; ``upsert`` the newest row
-of a key; ``delta`` rows with weights; ``pair`` a key's row before and after. Traits are what the operator above
-requires of the rows.
+of a key; ``delta`` rows with weights; ``images`` a key's row before and after, as CDC's before and after image. Traits
+are what the operator above requires of the rows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from flinkddl.plan.rex import AggCall
 
-Kind = Literal["append", "upsert", "delta", "pair"]
+Kind = Literal["append", "upsert", "delta", "images"]
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Traits:
     """What the operator above requires.
 
     ``sequence``: arrival order in ``__seq``. ``latest``: it can do with the newest row per key (kind ``upsert`` or
-    ``pair``), even where the row did not change. ``watermark``: the watermark each row met in ``__wm``, where rows can
-    be late. ``versions``: every version of a row, nothing folded, for a temporal join.
+    ``images``), even where the row did not change. ``watermark``: the watermark each row met in ``__wm``, where rows
+    can be late. ``versions``: every version of a row, nothing folded, for a temporal join.
     """
 
     sequence: bool = False
@@ -42,7 +42,7 @@ ORDERED = Traits(sequence=True)
 
 @dataclass(frozen=True)
 class Form:
-    """How a relation is carried: its kind; of ``upsert`` and ``pair`` the field indices of the key."""
+    """How a relation is carried: its kind; of ``upsert`` and ``images`` the field indices of the key."""
 
     kind: Kind = "append"
     key: tuple[int, ...] = ()

@@ -86,7 +86,7 @@ class Aggregate(Untimed, Unary):
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return upserts of Spark's own aggregates where the newest rows are enough, else a group before and after."""
         native = asked.latest and not asked.sequence and self.always_changes and inputs[0].kind == "append"
-        return Form("upsert" if native and not how.forgets(self.ttl) else "pair", tuple(range(len(self.keys))))
+        return Form("upsert" if native and not how.forgets(self.ttl) else "images", tuple(range(len(self.keys))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +183,7 @@ class Rank(Unary):
         if self.window is not None and how.mode == "append":
             return APPEND
         rank = (len(self.fields) - 1,) if self.with_rank else ()
-        return Form("pair", (*self.partition, *rank) if rank or self.start == self.end == 1 else ())
+        return Form("images", (*self.partition, *rank) if rank or self.start == self.end == 1 else ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,7 +260,7 @@ class Deduplicate(Unary):
         if self.window is not None and how.mode == "append":
             return APPEND
         arrived = self.window is None and inputs[0].kind == "append" and self.proctime and not self.keep_last
-        return APPEND if arrived and not how.forgets() else Form("pair", self.keys)
+        return APPEND if arrived and not how.forgets() else Form("images", self.keys)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -398,4 +398,4 @@ class Sort(Unary):
         """Return the input's of an order by time; a bare LIMIT over append rows is append, else places change."""
         if self.append_only:
             return inputs[0]
-        return APPEND if inputs[0].kind == "append" and not self.order else Form("pair")
+        return APPEND if inputs[0].kind == "append" and not self.order else Form("images")

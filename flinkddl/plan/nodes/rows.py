@@ -81,7 +81,7 @@ class Project(Stateless, Untimed, Unary):
         key = self._moved_key(below.key)
         if asked.versions:
             return Form("upsert", key or ())
-        return Form("pair" if below.kind == "upsert" and key is None else below.kind, key or ())
+        return Form("images" if below.kind == "upsert" and key is None else below.kind, key or ())
 
     def _moved_key(self, key: tuple[int, ...]) -> tuple[int, ...] | None:
         """Where the key's fields went; None when one of them is gone."""
@@ -138,7 +138,7 @@ class Filter(Stateless, Untimed, Unary):
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return the input's; a newest row that does not pass says nothing of the one before it."""
         below = inputs[0]
-        return Form("pair", below.key) if below.kind == "upsert" and not asked.versions else below
+        return Form("images", below.key) if below.kind == "upsert" and not asked.versions else below
 
     def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
         """Return the input's."""

@@ -134,4 +134,4 @@ class WindowAggregate(Unary):
         if how.mode == "append":
             return APPEND
         first, count = len(self.keys) + len(self.aggs), len(self.keys)
-        return Form("pair", (*range(count), *range(first, len(self.fields))))
+        return Form("images", (*range(count), *range(first, len(self.fields))))

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Literal
 from flinkddl.plan.nodes import IntervalJoin, Join, WindowJoin
 from flinkddl.plan.nodes.forms import Traits
 from flinkddl.plan.rex import conjunction, conjuncts, references
+from flinkddl.spark.base import same, select
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import lower_node, lowers
 from flinkddl.spark.batch.lateness import drop_late_windows, late_possible
 from flinkddl.spark.context import SEQUENCE, Rel, unique_names
-from flinkddl.spark.job import JoinStep, Select
+from flinkddl.spark.job import JoinStep
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -119,17 +120,15 @@ class Sides:
             return joined
         parts = [LEFT_SEQUENCE] if left_only else [LEFT_SEQUENCE, RIGHT_SEQUENCE]
         latest = LEFT_SEQUENCE if left_only else f"greatest({', '.join(parts)})"
-        selected: list[Named] = [(c, quote(c)) for c in columns]
-        out = ctx.add(Select(name=ctx.fresh("joined"), input=step, columns=(*selected, (SEQUENCE, latest))))
-        return joined.with_(step=out.name, sequence=True)
+        out = select(step, [*same(columns), (SEQUENCE, latest)], ctx, "joined")
+        return joined.with_(step=out, sequence=True)
 
 
 def _renamed(rel: Rel, names: tuple[str, ...], sequence: str, ctx: Lowering) -> Rel:
     columns: list[Named] = [(new, quote(old)) for new, old in zip(names, rel.columns, strict=True)]
     if rel.sequence:
         columns.append((sequence, SEQUENCE))
-    step = ctx.add(Select(name=ctx.fresh("side"), input=rel.step, columns=tuple(columns)))
-    return rel.with_(step=step.name, columns=names, sequence=False)
+    return rel.with_(step=select(rel.step, columns, ctx, "side"), columns=names, sequence=False)
 
 
 def _null_aware(node: Join, columns: tuple[str, ...], ctx: Lowering) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Expand, Filter, Project, Scan, Union, Unnest, Values
-from flinkddl.spark.base import names_of, project
+from flinkddl.spark.base import names_of, project, select
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import lower_node, lowers, renumber, reserved_of, where
 from flinkddl.spark.batch.lateness import add_watermark
@@ -115,7 +115,7 @@ def _aligned(rel: Rel, columns: tuple[str, ...], node: Union, ctx: Lowering, ask
         exprs.append((SEQUENCE, SEQUENCE if rel.sequence else "CAST(0 AS BIGINT)"))
     if asked.watermark:
         exprs.append((WATERMARK, WATERMARK if rel.watermark else "CAST(NULL AS BIGINT)"))
-    return ctx.add(Select(name=ctx.fresh("part"), input=rel.step, columns=tuple(exprs))).name
+    return select(rel.step, exprs, ctx, "part")
 
 
 @lowers(Expand)

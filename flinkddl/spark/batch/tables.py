@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.spark.base import comparable
+from flinkddl.spark.base import comparable, same, select
 from flinkddl.spark.batch.base import group, over, where
 from flinkddl.spark.context import DELETED, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.spark.job import Select
@@ -42,8 +42,8 @@ def _newest(rel: Rel, ctx: Lowering) -> Rel:
     live = where(rel.with_(step=newest), f"NOT __newest.{quote(DELETED)}", ctx, f"{rel.step}_live")
     columns: list[Named] = [(c, f"__newest.{quote(c)}" if c in rest else quote(c)) for c in rel.columns]
     columns += [(SEQUENCE, SEQUENCE)] * rel.sequence
-    flat = ctx.add(Select(name=ctx.fresh(f"{rel.step}_table"), input=live.step, columns=tuple(columns)))
-    return rel.with_(step=flat.name, kind="append", key=())
+    flat = select(live.step, columns, ctx, f"{rel.step}_table")
+    return rel.with_(step=flat, kind="append", key=())
 
 
 def _changes(rel: Rel, ctx: Lowering) -> str:
@@ -56,9 +56,8 @@ def _changes(rel: Rel, ctx: Lowering) -> str:
     if len(told) == len(rel.columns):
         # the lag of the first row is NULL, which no struct equals
         changed = f"CASE WHEN {now} IS DISTINCT FROM {before} THEN {SEQUENCE} END"
-    columns: list[Named] = [(c, quote(c)) for c in rel.columns] + [(r, r) for r in rel.reserved]
-    step = Select(name=ctx.fresh(f"{rel.step}_changes"), input=rel.step, columns=(*columns, ("__changed", changed)))
-    return ctx.add(step).name
+    columns = [*same(rel.columns), *((r, r) for r in rel.reserved), ("__changed", changed)]
+    return select(rel.step, columns, ctx, f"{rel.step}_changes")
 
 
 def _weighed(rel: Rel, ctx: Lowering) -> Rel:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import LookupJoin, TemporalJoin, regular
 from flinkddl.plan.nodes.forms import Traits
+from flinkddl.spark.base import select
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import UP_TO_HERE, lower_node, lowers, over, where
 from flinkddl.spark.batch.versions import lower_versions
@@ -39,7 +40,7 @@ def lower_temporal_join(node: TemporalJoin, ctx: Lowering, asked: Traits) -> Rel
     columns += [(n, f"{MATCH}.{quote(c)}") for n, c in zip(names[width:], right.columns, strict=True)]
     columns.append((DELETED, f"coalesce({MATCH}.{DELETED}, TRUE)"))
     columns += [(SEQUENCE, f"{ROW}.{SEQUENCE}")] * asked.sequence
-    met = ctx.add(Select(name=ctx.fresh("as_of"), input=carried, columns=tuple(columns), note="TemporalJoin")).name
+    met = select(carried, columns, ctx, "as_of", "TemporalJoin")
     holds = f"coalesce(NOT {DELETED} AND {text.condition(node.condition, names, ctx)}, FALSE)"
     rel = Rel(met, names, left.fields + right.fields, sequence=asked.sequence)
     return where(rel, holds, ctx, "matched") if node.kind == "inner" else _padded(rel, width, holds, ctx)
@@ -67,7 +68,7 @@ def _carried(node: TemporalJoin, left: Rel, right: Rel, right_time: int, ctx: Lo
     held = ", ".join([*map(quote, right.columns), DELETED])
     right_columns += [(ROW, f"CAST(NULL AS STRUCT<{row}>)"), (MATCH, f"struct({held})")]
     parts = [
-        ctx.add(Select(name=ctx.fresh(name), input=rel.step, columns=tuple(columns))).name
+        select(rel.step, columns, ctx, name)
         for name, rel, columns in (("rows", left, left_columns), ("versions", right, right_columns))
     ]
     both = ctx.add(UnionAll(name=ctx.fresh("timeline"), parts=tuple(parts))).name
@@ -83,4 +84,4 @@ def _padded(rel: Rel, width: int, holds: str, ctx: Lowering) -> Rel:
     columns: list[Named] = [(c, quote(c)) for c in rel.columns[:width]]
     columns += [(c, f"CASE WHEN {holds} THEN {quote(c)} END") for c in rel.columns[width:]]
     columns += [(r, r) for r in rel.reserved]
-    return rel.with_(step=ctx.add(Select(name=ctx.fresh("padded"), input=rel.step, columns=tuple(columns))).name)
+    return rel.with_(step=select(rel.step, columns, ctx, "padded"))

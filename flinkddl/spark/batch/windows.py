@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import WindowAggregate, WindowTableFunction
 from flinkddl.plan.nodes.forms import Traits
-from flinkddl.spark.base import extend, names_of, project
+from flinkddl.spark.base import extend, names_of, project, select
 from flinkddl.spark.batch import sessions, text
 from flinkddl.spark.batch.base import group, lower_node, lowers, reserved_of, where
 from flinkddl.spark.batch.lateness import drop_late_windows, late_possible
@@ -88,8 +88,7 @@ def _grouped(node: WindowAggregate, rel: Rel, ctx: Lowering, asked: Traits, orde
     selected: list[Named] = list(zip(columns, exprs, strict=True))
     # windows come out in the order of their ends
     selected += [(SEQUENCE, END)] * asked.sequence
-    out = ctx.add(Select(name=ctx.fresh("windows"), input=step, columns=tuple(selected)))
-    return Rel(out.name, columns, node.fields, sequence=asked.sequence)
+    return Rel(select(step, selected, ctx, "windows"), columns, node.fields, sequence=asked.sequence)
 
 
 def _property(kind: str, field: Field, ctx: Lowering) -> str:

@@ -12,7 +12,7 @@ from flinkddl.plan.nodes import Filter, Project, Scan, Union, Unnest, Values
 from flinkddl.spark.base import project
 from flinkddl.spark.stream import aggregate, join, over, ranking, rows, temporal, windows
 from flinkddl.spark.stream.base import HANDLERS, lower_node
-from flinkddl.spark.stream.kinds import first_rows, last_changes, normalise, to_delta, to_pair, to_upsert
+from flinkddl.spark.stream.kinds import first_rows, last_changes, normalise, to_delta, to_images, to_upsert
 
 if TYPE_CHECKING:
     from flinkddl.plan.nodes import Node
@@ -65,7 +65,7 @@ def lower_for(sink: PhysicalSink, ctx: Lowering) -> Rel:
     if sink.plan.races and rel.sequence and _row_by_row(node):
         return to_upsert(last_changes(rel, form.key, ctx), ctx)
     rel = normalise(rel, ctx) if rel.kind == "upsert" else rel
-    return to_upsert(rel if rel.kind == "pair" and sink.keyed else to_pair(rel, form.key, ctx), ctx)
+    return to_upsert(rel if rel.kind == "images" and sink.keyed else to_images(rel, form.key, ctx), ctx)
 
 
 _ROW_BY_ROW = (Filter, Project, Scan, Union, Unnest, Values)

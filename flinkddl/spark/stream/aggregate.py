@@ -18,7 +18,7 @@ from flinkddl.spark.job import StateCall
 from flinkddl.spark.rowtime import untimed
 from flinkddl.spark.stream.base import group, lowers
 from flinkddl.spark.stream.calls import Registry, narrow, plan_call
-from flinkddl.spark.stream.kinds import KEY, PAIR, arrival, drop_unchanged, family, inputs, unpack, weight
+from flinkddl.spark.stream.kinds import IMAGES, KEY, arrival, drop_unchanged, family, inputs, unpack, weight
 from flinkddl.spark.stream.ttl import hinted_ttl
 from flinkddl.sqltypes import Root, quote, spark_type
 
@@ -65,21 +65,21 @@ class Grouping:
 
 
 def grouped(rel: Rel, by: Grouping, fields: tuple[Field, ...], ctx: Lowering, here: Physical) -> Rel:
-    """Group an ``append`` or ``delta`` relation; the result is a ``pair`` of keys, then calls."""
+    """Group an ``append`` or ``delta`` relation; the result is a ``images`` of keys, then calls."""
     step, finishes = accumulate(rel, by, ctx)
     names = [name for name, _ in by.keys]
 
     def row(side: str) -> str:
-        values = [*map(quote, names), *(f(f"{PAIR}.{side}") for f in finishes)]
+        values = [*map(quote, names), *(f(f"{IMAGES}.{side}") for f in finishes)]
         items = ", ".join(f"'c{i}', {v}" for i, v in enumerate(values))
         body = f"named_struct({items})" if items else "named_struct('none', true)"
-        return f"IF({PAIR}.{side} IS NULL, NULL, {body})"
+        return f"IF({IMAGES}.{side} IS NULL, NULL, {body})"
 
-    step = where(step, f"{PAIR} IS NOT NULL", ctx, "touched")
-    both = f"named_struct('o', {row('o')}, 'n', {row('n')}, 's', {PAIR}.s)"
-    step = select(step, [(PAIR, both)], ctx, "finish", "from accumulators to Flink's results")
+    step = where(step, f"{IMAGES} IS NOT NULL", ctx, "touched")
+    both = f"named_struct('o', {row('o')}, 'n', {row('n')}, 's', {IMAGES}.s)"
+    step = select(step, [(IMAGES, both)], ctx, "finish", "from accumulators to Flink's results")
     plain = tuple(_plain(f) for f in fields)
-    rel = unpack(step, plain, ctx, (), f"{PAIR}.s" if here.asked.sequence else None)
+    rel = unpack(step, plain, ctx, (), f"{IMAGES}.s" if here.asked.sequence else None)
     if all(c.function in _DIRECT for c in by.calls):
         return rel
     return drop_unchanged(rel, ctx, "accumulators moved, the result did not")
@@ -94,7 +94,7 @@ def accumulate(rel: Rel, by: Grouping, ctx: Lowering) -> tuple[str, list[Finish]
     # a GROUP BY without keys has one group: a constant key keeps it out of Spark's global aggregate, which
     # gives a row for no input
     named = by.keys or [(f"{KEY}0", "0")]
-    return group(rel.step, named, [(PAIR, call)], ctx, by.prefix, by.note), finishes
+    return group(rel.step, named, [(IMAGES, call)], ctx, by.prefix, by.note), finishes
 
 
 _DIRECT = frozenset({"COUNT", "SUM", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "ARRAY_AGG"})

@@ -1,11 +1,11 @@
 """Conversions between the kinds of relations, as the planner places them.
 
 - ``append`` to ``delta``: weight 1.
-- ``upsert`` to ``pair`` (Flink's ChangelogNormalize): ``flinkddl.retract_latest`` keeps the newest row per key and
+- ``upsert`` to ``images`` (Flink's ChangelogNormalize): ``flinkddl.retract_latest`` keeps the newest row per key and
   knows the one it gave out before; an update that changes nothing gives nothing.
-- ``pair`` to ``delta``: the old row with weight -1, the new one with 1.
-- ``pair`` to ``upsert``: the new row, or a deletion where there is none. No state.
-- ``delta`` to ``pair`` by a sink's key (Flink's SinkUpsertMaterializer): the row that came last of those with that key.
+- ``images`` to ``delta``: the old row with weight -1, the new one with 1.
+- ``images`` to ``upsert``: the new row, or a deletion where there is none. No state.
+- ``delta`` to ``images`` by a sink's key (Flink's SinkUpsertMaterializer): the last row of that key.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.spark.base import comparable, extend, names_of, same, select, where
-from flinkddl.spark.context import DELETED, NEW, OLD, SEQUENCE, VERSION, WEIGHT, Rel
+from flinkddl.spark.context import AFTER, BEFORE, DELETED, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.spark.job import StateCall
 from flinkddl.spark.stream.base import explode, group, lower_node, members, struct
 from flinkddl.sqltypes import quote
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Family, Named
 
-PAIR = "__pair"
+IMAGES = "__pair"
 KEY = "__key"
 TURN = "__turn"
 
@@ -67,27 +67,27 @@ def to_delta(rel: Rel, ctx: Lowering) -> Rel:
             return rel
         case "upsert":
             return to_delta(normalise(rel, ctx), ctx)
-    old = struct(map(quote, rel.old_columns))
+    old = struct(map(quote, rel.before_columns))
     new = struct(map(quote, rel.columns))
     n = len(rel.fields)
     both = (
-        f"array_compact(array(IF({OLD}, named_struct('w', -1, 'r', {old}), NULL), "
-        f"IF({NEW}, named_struct('w', 1, 'r', {new}), NULL)))"
+        f"array_compact(array(IF({BEFORE}, named_struct('w', -1, 'r', {old}), NULL), "
+        f"IF({AFTER}, named_struct('w', 1, 'r', {new}), NULL)))"
     )
-    keep = [(c, quote(c)) for c in rel.reserved if c not in (OLD, NEW)]
+    keep = [(c, quote(c)) for c in rel.reserved if c not in (BEFORE, AFTER)]
     rows = explode(rel.step, keep, (both, (WEIGHT, "__row")), ctx, "changes", "old row taken back, new row given")
     columns = (*zip(rel.columns, members("__row", n), strict=True), (WEIGHT, WEIGHT), *keep)
     return rel.with_(step=select(rows, columns, ctx, "delta"), kind="delta")
 
 
 def normalise(rel: Rel, ctx: Lowering) -> Rel:
-    """Bring an ``upsert`` relation to ``pair``."""
+    """Bring an ``upsert`` relation to ``images``."""
     keys = [(f"{KEY}{i}", rel.sql(k)) for i, k in enumerate(rel.key)]
     row = struct(map(quote, rel.columns))
     entry = f"named_struct('o', named_struct('a', {VERSION}), 'r', {row})"
     latest = StateCall("retract", "latest", (DELETED, entry))
-    step = group(rel.step, keys, [(PAIR, latest)], ctx, "normalise", "ChangelogNormalize: newest row per key")
-    return unpack(step, rel.fields, ctx, rel.key, f"{PAIR}.s.a" if rel.sequence else None)
+    step = group(rel.step, keys, [(IMAGES, latest)], ctx, "normalise", "ChangelogNormalize: newest row per key")
+    return unpack(step, rel.fields, ctx, rel.key, f"{IMAGES}.s.a" if rel.sequence else None)
 
 
 def unpack(
@@ -97,13 +97,13 @@ def unpack(
     key: tuple[int, ...],
     sequence: str | None = None,
 ) -> Rel:
-    """Turn a ``PAIR`` column STRUCT<o: row, n: row> into a ``pair`` relation; drops keys without a change."""
-    step = where(step, f"{PAIR} IS NOT NULL", ctx, "changed")
+    """Turn a ``IMAGES`` column STRUCT<o: row, n: row> into a ``images`` relation; drops keys without a change."""
+    step = where(step, f"{IMAGES} IS NOT NULL", ctx, "changed")
     columns = names_of(fields)
-    rel = Rel(step, columns, fields, "pair", key, sequence is not None)
-    named: list[Named] = list(zip(columns, members(f"{PAIR}.n", len(fields)), strict=True))
-    named += zip(rel.old_columns, members(f"{PAIR}.o", len(fields)), strict=True)
-    named += [(OLD, f"{PAIR}.o IS NOT NULL"), (NEW, f"{PAIR}.n IS NOT NULL")]
+    rel = Rel(step, columns, fields, "images", key, sequence is not None)
+    named: list[Named] = list(zip(columns, members(f"{IMAGES}.n", len(fields)), strict=True))
+    named += zip(rel.before_columns, members(f"{IMAGES}.o", len(fields)), strict=True)
+    named += [(BEFORE, f"{IMAGES}.o IS NOT NULL"), (AFTER, f"{IMAGES}.n IS NOT NULL")]
     named += [(SEQUENCE, sequence)] if sequence else []
     return rel.with_(step=select(step, named, ctx, "pair"))
 
@@ -111,19 +111,20 @@ def unpack(
 def drop_unchanged(rel: Rel, ctx: Lowering, note: str = "") -> Rel:
     """Drop pairs whose old and new row are equal, or where neither is there."""
     if not all(comparable(f.type) for f in rel.fields):
-        return rel.with_(step=where(rel.step, f"{OLD} OR {NEW}", ctx, "changed", note))
+        return rel.with_(step=where(rel.step, f"{BEFORE} OR {AFTER}", ctx, "changed", note))
     equal = (
-        " AND ".join(f"{quote(o)} <=> {quote(n)}" for o, n in zip(rel.old_columns, rel.columns, strict=True)) or "true"
+        " AND ".join(f"{quote(o)} <=> {quote(n)}" for o, n in zip(rel.before_columns, rel.columns, strict=True))
+        or "true"
     )
-    condition = f"({OLD} OR {NEW}) AND NOT ({OLD} AND {NEW} AND {equal})"
+    condition = f"({BEFORE} OR {AFTER}) AND NOT ({BEFORE} AND {AFTER} AND {equal})"
     return rel.with_(step=where(rel.step, condition, ctx, "changed", note))
 
 
 def to_upsert(rel: Rel, ctx: Lowering) -> Rel:
-    """Bring a ``pair`` relation to ``upsert``: one record per change, and no more than one per key and batch."""
+    """Bring a ``images`` relation to ``upsert``: one record per change, and no more than one per key and batch."""
     n = len(rel.fields)
-    row = f"IF({NEW}, {struct(map(quote, rel.columns))}, {struct(map(quote, rel.old_columns))})"
-    step = select(rel.step, [("__row", row), (DELETED, f"NOT {NEW}"), *_tail(rel)], ctx, "record")
+    row = f"IF({AFTER}, {struct(map(quote, rel.columns))}, {struct(map(quote, rel.before_columns))})"
+    step = select(rel.step, [("__row", row), (DELETED, f"NOT {AFTER}"), *_tail(rel)], ctx, "record")
     version = SEQUENCE if rel.sequence else "0L"
     columns = (
         *zip(rel.columns, members("__row", n), strict=True),
@@ -135,11 +136,11 @@ def to_upsert(rel: Rel, ctx: Lowering) -> Rel:
 
 
 def _tail(rel: Rel) -> list[Named]:
-    return list(same(c for c in rel.reserved if c not in (OLD, NEW)))
+    return list(same(c for c in rel.reserved if c not in (BEFORE, AFTER)))
 
 
-def to_pair(rel: Rel, key: tuple[int, ...], ctx: Lowering) -> Rel:
-    """Bring any relation to ``pair`` by a key: the row that came last among the live ones of that key.
+def to_images(rel: Rel, key: tuple[int, ...], ctx: Lowering) -> Rel:
+    """Bring any relation to ``images`` by a key: the row that came last among the live ones of that key.
 
     Changes without an order of arrival are told apart by their micro-batch only.
     """
@@ -150,15 +151,15 @@ def to_pair(rel: Rel, key: tuple[int, ...], ctx: Lowering) -> Rel:
     row = struct(map(quote, rel.columns))
     calls = f"named_struct('last:0', named_struct('v', {row}))"
     latest = StateCall("retract", "aggregate", (weight(rel), order, calls))
-    step = group(rel.step, keys, [(PAIR, latest)], ctx, "materialise", "SinkUpsertMaterializer: last row per key")
-    step = where(step, f"{PAIR} IS NOT NULL", ctx, "changed")
-    bare = f"named_struct('o', {PAIR}.o.`last:0`, 'n', {PAIR}.n.`last:0`, 's', {PAIR}.s)"
-    step = select(step, [(PAIR, bare)], ctx, "last")
-    return unpack(step, rel.fields, ctx, key, f"{PAIR}.s" if rel.sequence else None)
+    step = group(rel.step, keys, [(IMAGES, latest)], ctx, "materialise", "SinkUpsertMaterializer: last row per key")
+    step = where(step, f"{IMAGES} IS NOT NULL", ctx, "changed")
+    bare = f"named_struct('o', {IMAGES}.o.`last:0`, 'n', {IMAGES}.n.`last:0`, 's', {IMAGES}.s)"
+    step = select(step, [(IMAGES, bare)], ctx, "last")
+    return unpack(step, rel.fields, ctx, key, f"{IMAGES}.s" if rel.sequence else None)
 
 
 def last_changes(rel: Rel, key: tuple[int, ...], ctx: Lowering) -> Rel:
-    """Bring any relation to ``pair`` by a key on which its rows race: the last change of a key says what it is.
+    """Bring any relation to ``images`` by a key on which its rows race: the last change of a key says what it is.
 
     Flink without SinkUpsertMaterializer: a row that leaves a key deletes it, even where another row has it too.
     """
@@ -167,12 +168,12 @@ def last_changes(rel: Rel, key: tuple[int, ...], ctx: Lowering) -> Rel:
     version = f"named_struct('a0', {arrival(rel)}, 'a1', {weight(rel)})"
     row = struct(map(quote, rel.columns))
     call = StateCall("retract", "latest", (f"{WEIGHT} < 0", f"named_struct('o', {version}, 'r', {row})"))
-    step = group(rel.step, keys, [(PAIR, call)], ctx, "last_change", "sink without materializer: last change per key")
+    step = group(rel.step, keys, [(IMAGES, call)], ctx, "last_change", "sink without materializer: last change per key")
     return unpack(step, rel.fields, ctx, key)
 
 
 def first_rows(rel: Rel, key: tuple[int, ...], ctx: Lowering, *, unequal_fails: bool) -> Rel:
-    """Bring append rows to ``pair`` by a sink's key: the row that came first stays (ON CONFLICT DO NOTHING).
+    """Bring append rows to ``images`` by a sink's key: the row that came first stays (ON CONFLICT DO NOTHING).
 
     ``unequal_fails`` (DO ERROR): another row of the same key fails the job.
     """
@@ -182,14 +183,14 @@ def first_rows(rel: Rel, key: tuple[int, ...], ctx: Lowering, *, unequal_fails: 
     if not unequal_fails:
         entry = f"named_struct('o', named_struct('d0', {arrival(rel)}), 'r', {row})"
         call = StateCall("retract", "latest", ("false", entry))
-        return unpack(group(rel.step, keys, [(PAIR, call)], ctx, "first", note), rel.fields, ctx, key)
+        return unpack(group(rel.step, keys, [(IMAGES, call)], ctx, "first", note), rel.fields, ctx, key)
     rows = f"named_struct('darray:0', named_struct('v', {row}))"
     call = StateCall("retract", "aggregate", ("1L", arrival(rel), rows))
-    step = where(group(rel.step, keys, [(PAIR, call)], ctx, "first", note), f"{PAIR} IS NOT NULL", ctx, "changed")
+    step = where(group(rel.step, keys, [(IMAGES, call)], ctx, "first", note), f"{IMAGES} IS NOT NULL", ctx, "changed")
     text = "Primary key constraint violation: multiple distinct records with the same primary key detected"
-    one = f"IF(size({PAIR}.n.`darray:0`) > 1, raise_error('{text}'), get({PAIR}.n.`darray:0`, 0))"
-    bare = f"named_struct('o', get({PAIR}.o.`darray:0`, 0), 'n', {one})"
-    return unpack(select(step, [(PAIR, bare)], ctx, "only"), rel.fields, ctx, key)
+    one = f"IF(size({IMAGES}.n.`darray:0`) > 1, raise_error('{text}'), get({IMAGES}.n.`darray:0`, 0))"
+    bare = f"named_struct('o', get({IMAGES}.o.`darray:0`, 0), 'n', {one})"
+    return unpack(select(step, [(IMAGES, bare)], ctx, "only"), rel.fields, ctx, key)
 
 
 def weighted(rel: Rel, ctx: Lowering) -> Rel:

@@ -18,7 +18,7 @@ from flinkddl.spark.partitions import above_timed
 from flinkddl.spark.rowtime import is_rowtime
 from flinkddl.spark.stream.aggregate import key_columns, key_text
 from flinkddl.spark.stream.base import explode, group, lower_node, lowers, members, struct
-from flinkddl.spark.stream.kinds import KEY, PAIR, arrival, family, inputs, single, to_delta, unpack, weight
+from flinkddl.spark.stream.kinds import IMAGES, KEY, arrival, family, inputs, single, to_delta, unpack, weight
 from flinkddl.spark.stream.ttl import must_forget
 from flinkddl.sqltypes import quote
 
@@ -86,7 +86,7 @@ def last_place(rel: Rel, node: Rank) -> str:
 
 
 def ranked(step: str, rel: Rel, node: Rank, ctx: Lowering, sequence: bool = False) -> Rel:
-    """Turn the array of changed places into a ``pair`` relation with the rank as last field where asked for."""
+    """Turn the array of changed places into a ``images`` relation with the rank as last field where asked for."""
     step = explode(step, [], ("__rows", ("__k", "__o", "__n")), ctx, "places")
     n = len(rel.fields)
     rank = ["__k"] if node.with_rank else []
@@ -95,10 +95,10 @@ def ranked(step: str, rel: Rel, node: Rank, ctx: Lowering, sequence: bool = Fals
         return f"IF({which} IS NULL, NULL, {struct([*members(which, n), *rank])})"
 
     came = f", 's', coalesce({members('__n', n + 1)[n]}, {members('__o', n + 1)[n]})" if sequence else ""
-    step = select(step, [(PAIR, f"named_struct('o', {side('__o')}, 'n', {side('__n')}{came})")], ctx, "place")
+    step = select(step, [(IMAGES, f"named_struct('o', {side('__o')}, 'n', {side('__n')}{came})")], ctx, "place")
     fields = node.fields[:n] if not rank else node.fields
     typed = tuple(_as(f, rel.fields[i]) if i < n else f for i, f in enumerate(fields))
-    return unpack(step, typed, ctx, (), f"{PAIR}.s" if sequence else None)
+    return unpack(step, typed, ctx, (), f"{IMAGES}.s" if sequence else None)
 
 
 def _as(name: Field, typed: Field) -> Field:
@@ -177,8 +177,8 @@ def _latest(rel: Rel, node: Deduplicate, ctx: Lowering, sequence: bool) -> Rel:
     row = struct(map(quote, rel.columns))
     call = StateCall("retract", "latest", ("false", f"named_struct('o', {version}, 'r', {row})"))
     note = f"Deduplicate: {'last' if node.keep_last else 'first'} row per key"
-    step = group(rel.step, keys, [(PAIR, call)], ctx, "latest", note)
-    return unpack(step, rel.fields, ctx, (), f"{PAIR}.s.`{letter}1`" if sequence else None)
+    step = group(rel.step, keys, [(IMAGES, call)], ctx, "latest", note)
+    return unpack(step, rel.fields, ctx, (), f"{IMAGES}.s.`{letter}1`" if sequence else None)
 
 
 @lowers(Sort)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Expand, Filter, Project, Scan, Union, Unnest, Values
 from flinkddl.plan.rex import InputRef
-from flinkddl.spark.base import extend, names_of, project, same, select
-from flinkddl.spark.context import NEW, NOTHING, OLD, SEQUENCE, SEQUENCE_STEP, WATERMARK, WEIGHT, Rel
+from flinkddl.spark.base import extend, names_of, project, same, select, where
+from flinkddl.spark.context import AFTER, BEFORE, NOTHING, SEQUENCE, SEQUENCE_STEP, WATERMARK, WEIGHT, Rel
 from flinkddl.spark.expressions import condition_to_spark, to_spark
-from flinkddl.spark.job import Read, Rows, Select, UnionAll, Where
+from flinkddl.spark.job import Read, Rows, Select, UnionAll
 from flinkddl.spark.stream.base import explode, lower_node, lowers
 from flinkddl.spark.stream.kinds import arrival, drop_unchanged, inputs, normalise, weight
 from flinkddl.spark.unnest import elements, generator
@@ -75,7 +75,7 @@ def lower_values(node: Values, ctx: Lowering, here: Physical) -> Rel:
 
 @lowers(Project)
 def lower_project(node: Project, ctx: Lowering, here: Physical) -> Rel:
-    """Lower a projection. An upsert relation that loses its key, or a pair, keeps apart what was there before."""
+    """Lower a projection. An upsert relation that loses its key, and images, keep apart what was there before."""
     rel = _whole(here, ctx)
 
     def row(columns: Sequence[str], there: str = "") -> list[str]:
@@ -83,9 +83,9 @@ def lower_project(node: Project, ctx: Lowering, here: Physical) -> Rel:
         # evaluated only where the row is there: a NULL row must not raise
         return [f"IF({there}, {text}, NULL)" if there and not _bare(e) else text for e, text in texts]
 
-    if rel.kind != "pair":
+    if rel.kind != "images":
         return project(rel, _typed(node), row(rel.columns), ctx, "project")
-    out = project(rel, _typed(node), [*row(rel.columns, NEW), *row(rel.old_columns, OLD)], ctx, "project")
+    out = project(rel, _typed(node), [*row(rel.columns, AFTER), *row(rel.before_columns, BEFORE)], ctx, "project")
     return out if _injective(node.exprs, len(rel.fields)) else drop_unchanged(out, ctx, "same after projection")
 
 
@@ -113,19 +113,18 @@ def _injective(exprs: tuple[Rex, ...], count: int) -> bool:
 
 @lowers(Filter)
 def lower_filter(node: Filter, ctx: Lowering, here: Physical) -> Rel:
-    """Lower a WHERE. For a pair, each of old and new row passes or fails by itself."""
+    """Lower a WHERE. Each of before and after image passes or fails by itself."""
     rel = _whole(here, ctx)
     new = condition_to_spark(node.condition, rel.columns, ctx.zone)
-    if rel.kind != "pair":
-        return rel.with_(step=_where(rel.step, new, ctx))
-    old = condition_to_spark(node.condition, rel.old_columns, ctx.zone)
-    passed: list[Named] = [(NEW, f"IF({NEW}, {new}, false) <=> true"), (OLD, f"IF({OLD}, {old}, false) <=> true")]
+    if rel.kind != "images":
+        return rel.with_(step=where(rel.step, new, ctx, "filter", "Filter"))
+    old = condition_to_spark(node.condition, rel.before_columns, ctx.zone)
+    passed: list[Named] = [
+        (AFTER, f"IF({AFTER}, {new}, false) <=> true"),
+        (BEFORE, f"IF({BEFORE}, {old}, false) <=> true"),
+    ]
     step = extend(rel, passed, ctx, "passes", "Filter: a row that stops passing is a deletion")
-    return rel.with_(step=_where(step, f"{NEW} OR {OLD}", ctx))
-
-
-def _where(step: str, condition: str, ctx: Lowering) -> str:
-    return ctx.add(Where(name=ctx.fresh("filter"), input=step, condition=condition, note="Filter")).name
+    return rel.with_(step=where(step, f"{AFTER} OR {BEFORE}", ctx, "filter", "Filter"))
 
 
 @lowers(Union)

@@ -16,7 +16,7 @@ from flinkddl.spark.rowtime import without_null
 from flinkddl.spark.session_fold import TIME, fold
 from flinkddl.spark.stream.aggregate import key_columns
 from flinkddl.spark.stream.base import ONE_KEY, explode, group, with_one_key
-from flinkddl.spark.stream.kinds import KEY, PAIR, inputs
+from flinkddl.spark.stream.kinds import IMAGES, KEY, inputs
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def session_rows(
     types = [spark_type(f.type) for f in rel.fields] + ["BIGINT"] * len(tail)
     row_type = f"STRUCT<{','.join(f'{n}:{t}' for (n, _), t in zip(items, types, strict=True))}>"
     call = StateCall("final", "aggregate", ("1L", SEQUENCE, f"named_struct('array:0', named_struct('v', {row}))"))
-    step = group(rel.step, by, [(PAIR, call)], ctx, "sessions", "SESSION: rows kept until the session is closed")
-    kept = f"CAST({PAIR}.n.`array:0` AS ARRAY<{row_type}>)"
+    step = group(rel.step, by, [(IMAGES, call)], ctx, "sessions", "SESSION: rows kept until the session is closed")
+    kept = f"CAST({IMAGES}.n.`array:0` AS ARRAY<{row_type}>)"
     each = (fold(kept, row_type, window.size_ms, late=late), (START, END, "__r"))
     step = explode(step, [(WINDOW, WINDOW)], each, ctx, "folded")
     bounds: list[Named] = [(WINDOW, WINDOW), (START, START), (END, END)]

@@ -27,7 +27,7 @@ from flinkddl.plan.nodes import (
 from flinkddl.plan.nodes.forms import PLAIN, How
 from flinkddl.plan.physical import decide
 from flinkddl.spark.base import conform, extend, names_of, project, select, where
-from flinkddl.spark.context import DELETED, NEW, SEQUENCE, VERSION, WEIGHT, Rel
+from flinkddl.spark.context import AFTER, DELETED, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.spark.expressions import condition_to_spark, to_spark
 from flinkddl.spark.job import JoinStep, StateCall, UnionAll
 from flinkddl.spark.stream.aggregate import key_text
@@ -279,4 +279,4 @@ def lower_lookup_join(node: LookupJoin, ctx: Lowering, here: Physical) -> Rel:
 
 
 def _reserved(rel: Rel) -> list[Named]:
-    return [(c, quote(c)) for c in rel.reserved if c != NEW]
+    return [(c, quote(c)) for c in rel.reserved if c != AFTER]

@@ -20,7 +20,7 @@ from flinkddl.spark.rowtime import never_null
 from flinkddl.spark.stream.aggregate import Grouping, accumulate, grouped, key_columns, native_calls
 from flinkddl.spark.stream.base import ONE_KEY, explode, group, lower_node, lowers, members, with_one_key
 from flinkddl.spark.stream.join import Sides, join
-from flinkddl.spark.stream.kinds import KEY, PAIR, inputs, to_delta
+from flinkddl.spark.stream.kinds import IMAGES, KEY, inputs, to_delta
 from flinkddl.spark.stream.ranking import first_of, lower_deduplicate, lower_rank, places, top
 from flinkddl.spark.stream.sessions import END, START, refuse_proctime, session_rows
 from flinkddl.sqltypes import Root, quote
@@ -194,8 +194,8 @@ def _once(rel: Rel, keys: list[Named], node: WindowAggregate, texts: Mapping[str
         step = group(rel.step, keys, aggs or [("__a0", "count(1)")], ctx, "window_aggregate", note)
     else:
         step, finishes = accumulate(rel, Grouping(keys, node.aggs, note), ctx)
-        step = where(step, f"{PAIR}.n IS NOT NULL", ctx, "fired")
-        values = [f(f"{PAIR}.n") for f in finishes]
+        step = where(step, f"{IMAGES}.n IS NOT NULL", ctx, "fired")
+        values = [f(f"{IMAGES}.n") for f in finishes]
     columns = names_of(node.fields)
     names = [quote(k) for k, _ in keys[1 : len(node.keys) + 1]]
     row = [*names, *values, *(texts[p] for p in node.properties)]
@@ -224,7 +224,7 @@ def _early(rel: Rel, keys: list[Named], node: WindowAggregate, zoned: bool, ctx:
         return [*map(quote, names[1:n]), *(texts[p] for p in node.properties)]
 
     fields = tuple(f if i >= n - 1 else _unmarked(f) for i, f in enumerate(node.fields))
-    return project(out, fields, [*row(out.columns), *row(out.old_columns)], ctx, "window_rows")
+    return project(out, fields, [*row(out.columns), *row(out.before_columns)], ctx, "window_rows")
 
 
 def _by_bounds(node: WindowAggregate, rel: Rel, window: tuple[int, int], ctx: Lowering, here: Physical) -> Rel:
@@ -242,7 +242,7 @@ def _by_bounds(node: WindowAggregate, rel: Rel, window: tuple[int, int], ctx: Lo
         return [*map(quote, names[2:n]), *(texts.get(p, "current_timestamp()") for p in node.properties)]
 
     fields = tuple(f if i >= n - 2 else _unmarked(f) for i, f in enumerate(node.fields))
-    return project(out, fields, [*row(out.columns), *row(out.old_columns)], ctx, "window_rows")
+    return project(out, fields, [*row(out.columns), *row(out.before_columns)], ctx, "window_rows")
 
 
 @lowers(Rank)
