@@ -170,6 +170,11 @@ def sink_accepts(sink: N.Sink) -> Literal["append", "upsert", "changelog"]:
     return "changelog" if "UB" in kinds else "upsert"
 
 
+def writes_changes(sink: N.Sink) -> bool:
+    """Whether a sink's format writes each row of a finished table as an insert among changes."""
+    return sink.table is not None and sink.options.value_format is not None and sink_accepts(sink) == "changelog"
+
+
 def sink_key(sink: N.Sink) -> tuple[int, ...]:
     """Return the indices of the sink's primary key in its fields."""
     if sink.table is None or sink.table.primary_key is None:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.changelog import plan_sink
+from flinkddl.plan.changelog import plan_sink, writes_changes
 from flinkddl.plan.identity import Identity, Origins, numbered
 from flinkddl.plan.nodes import scans
 from flinkddl.plan.nodes.forms import APPEND, DELTA, PLAIN, Form, How, Traits, weighted
@@ -81,7 +81,7 @@ class PhysicalSink:
         """The form of what is written."""
         below = self.query.form
         if not self.how.streaming:
-            return DELTA if self._takes_weights else APPEND
+            return DELTA if writes_changes(self.sink) else APPEND
         if self.plan.accepts == "upsert" and (below.kind != "append" or self.conflict is not None):
             return Form("upsert", self.plan.key)
         return weighted(below) if self.plan.accepts == "changelog" else below
@@ -91,12 +91,6 @@ class PhysicalSink:
         """Whether the query's changes come by the sink's key."""
         below = self.query.form
         return below.kind in ("upsert", "images") and bool(below.key) and set(below.key) == set(self.plan.key)
-
-    @property
-    def _takes_weights(self) -> bool:
-        """Whether the sink's format writes each row of a finished table as an insert among changes."""
-        found = self.sink.options.value_format if self.sink.table is not None else None
-        return found is not None and self.plan.accepts == "changelog"
 
     @cached_property
     def root(self) -> Physical:
@@ -169,7 +163,7 @@ def _updates(node: Node, asked: Traits) -> bool:
 def _decide(node: Node, asked: Traits, how: How) -> Physical:
     inputs = tuple(_decide(i, r, how) for i, r in zip(node.inputs, node.requires(asked), strict=True))
     form = node.form(tuple(i.form for i in inputs), asked, how) if how.streaming else APPEND
-    return Physical(node, form, asked, inputs)
+    return Physical(node, form, asked if how.streaming else PLAIN, inputs)
 
 
 def physical_sink(sink: Sink, plan: SinkPlan, how: How) -> PhysicalSink:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.deep import deep
@@ -34,17 +34,24 @@ class Operator:
     """
 
     id: str
-    name: str
+    here: Physical
+    mode: Mode
     detail: str
-    mode: str
-    kind: str
     state: str
     columns: tuple[tuple[str, str], ...]
-    reads: tuple[str, ...] = ()
-    keys: tuple[tuple[str, ...], ...] = ()
-    asked: tuple[str, ...] = field(default=(), compare=False)
-    reuse: int | None = field(default=None, compare=False)
-    identity: str = field(default="", compare=False)
+    reads: tuple[str, ...]
+    reuse: int | None
+    identity: str
+
+    @property
+    def name(self) -> str:
+        """The word for it."""
+        return self.here.node.name
+
+    @property
+    def kind(self) -> str:
+        """How Spark carries its rows."""
+        return self.here.form.kind
 
 
 @dataclass(frozen=True)
@@ -89,48 +96,29 @@ def flow_of(job: SparkJob) -> Flow:
 _DEFAULT = "default_catalog.default_database."
 
 
+@dataclass
 class _Walk:
-    def __init__(
-        self, streaming: bool, ttl_ms: int, identities: Mapping[int, Identity], reused: Mapping[int, int]
-    ) -> None:
-        self.identities, self.reused = identities, reused
-        self._again: dict[int | None, str] = {}
-        self.found: list[Operator] = []
-        self.streaming = streaming
-        self.ttl_ms = ttl_ms
-        self._scans: dict[Operator, str] = {}
+    streaming: bool
+    ttl_ms: int
+    identities: Mapping[int, Identity]
+    reused: Mapping[int, int]
+    found: list[Operator] = field(default_factory=list)
+    again: dict[int, str] = field(default_factory=dict)
 
-    def add(self, found: Physical, mode: Mode, sink_state: str = "") -> str:
-        number = self.reused.get(id(found))
-        if number in self._again:
-            return self._again[number]
-        node = found.node
-        reads = tuple(self.add(i, m) for i, m in zip(found.inputs, mode.inputs, strict=True))
+    def add(self, here: Physical, mode: Mode, sink_state: str = "") -> str:
+        node, number = here.node, self.reused.get(id(here))
+        if number in self.again:
+            return self.again[number]
+        reads = tuple(self.add(i, m) for i, m in zip(here.inputs, mode.inputs, strict=True))
         kept = (sink_state or node.state(mode)) if self.streaming else ""
         if kept and self.ttl_ms and node.forgets:
             kept += f"; idle for {values.duration_text(self.ttl_ms)}: forgotten"
-        identity = str(self.identities.get(id(found), "")) if kept else ""
+        identity = str(self.identities.get(id(here), "")) if kept else ""
         columns = tuple((f.name, type_text(f)) for f in node.fields)
-        box = Operator(
-            "",
-            node.name,
-            _detail(node),
-            mode.words,
-            found.form.kind,
-            kept,
-            columns,
-            reads,
-            key_names(mode),
-            found.asked.words,
-            number,
-            identity,
-        )
-        if isinstance(node, N.Scan) and box in self._scans:
-            return self._scans[box]
         name = f"n{len(self.found) + 1}"
-        self._again |= {} if number is None else {number: name}
-        self._scans[box] = name
-        self.found.append(replace(box, id=name))
+        self.found.append(Operator(name, here, mode, _detail(node), kept, columns, reads, number, identity))
+        if number is not None:
+            self.again[number] = name
         return name
 
 
@@ -154,12 +142,12 @@ def as_json(flow: Flow) -> dict[str, Any]:
                 "id": o.id,
                 "name": o.name,
                 "detail": o.detail,
-                "changelogMode": o.mode.split(","),
+                "changelogMode": o.mode.words.split(","),
                 "kind": o.kind,
                 "state": o.state,
                 "identity": o.identity,
-                "upsertKeys": [list(key) for key in o.keys],
-                "requires": list(o.asked),
+                "upsertKeys": [list(key) for key in key_names(o.mode)],
+                "requires": list(o.here.asked.words),
                 "reuseId": o.reuse,
                 "columns": [{"name": n, "type": t} for n, t in o.columns],
                 "reads": list(o.reads),

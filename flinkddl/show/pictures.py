@@ -41,7 +41,7 @@ def _quoted(text: str) -> str:
 
 
 def _edge(source: Operator) -> str:
-    return f"{source.mode} · {source.kind}"
+    return f"{source.mode.words} · {source.kind}"
 
 
 def _lines(o: Operator) -> list[str]:
@@ -142,7 +142,7 @@ def _arrow(source: Operator, start: tuple[int, int, int], end: tuple[int, int, i
     x2, y2 = end[0], end[1] + min(end[2], 44) // 2
     bend = (x2 - x1) // 2
     path = f"M{x1} {y1}C{x1 + bend} {y1} {x2 - bend} {y2} {x2} {y2}"
-    mode, kind = escape(source.mode), escape(source.kind)
+    mode, kind = escape(source.mode.words), escape(source.kind)
     return (
         f'<path d="{path}" fill="none" stroke="#67758a" marker-end="url(#tip)"/>'
         f'<text x="{x1 + 6}" y="{y1 - 5}" fill="#445">{mode}</text>'

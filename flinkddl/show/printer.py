@@ -52,11 +52,8 @@ def print_pyspark(jobs: Iterable[J.SparkJob], views: str = "", config: Settings 
     of flinkddl, except where partitions or positions must be asked of the broker or a writer of the runtime is used.
     """
     jobs = tuple(_apart(jobs))
-    program = prologue(config) + views + "\n\n".join(_print_job(job, variables(job)) for job in jobs) + _EPILOGUE
+    program = prologue(config) + views + "\n\n".join(_print_job(job, variables(job)) for job in jobs) + "\n"
     return settle(program)
-
-
-_EPILOGUE = "\n"
 
 
 def _apart(jobs: Iterable[J.SparkJob]) -> Iterator[J.SparkJob]:

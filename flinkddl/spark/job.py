@@ -236,6 +236,11 @@ class Limit(_One):
     offset: int = 0
 
 
+How = Literal["inner", "left", "right", "full", "left_semi", "left_anti", "cross"]
+HOW: Mapping[str, How] = {k: k for k in ("inner", "left", "right", "full")} | {"semi": "left_semi", "anti": "left_anti"}
+"""Spark's word for a kind of join."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class JoinStep(Step):
     """``left.join(right, expr(on), how)``: the two sides have no column name in common.
@@ -246,7 +251,7 @@ class JoinStep(Step):
     left: str
     right: str
     on: str
-    how: Literal["inner", "left", "right", "full", "left_semi", "left_anti", "cross"]
+    how: How
     keeps: Literal["nothing", "until the watermark", "for ever"] = "nothing"
 
     @property

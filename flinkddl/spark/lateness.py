@@ -13,13 +13,7 @@ from flinkddl.spark.base import where
 from flinkddl.spark.context import WATERMARK
 
 if TYPE_CHECKING:
-    from flinkddl.plan.nodes import Node
     from flinkddl.spark.context import Lowering, Rel
-
-
-def late_possible(node: Node) -> bool:
-    """Whether rows of this relation may be behind the watermark when they arrive."""
-    return node.late
 
 
 def drop_late(rel: Rel, time: int, ctx: Lowering) -> Rel:

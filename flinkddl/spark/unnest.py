@@ -1,4 +1,4 @@
-"""UNNEST for batch and streaming alike: a collection as an array of structs ``c0``, ``c1`` ..., one an element.
+"""UNNEST, in batch and streaming: a collection as an array of structs ``c0``, ``c1`` .., one an element; GROUPING SETS.
 
 Source: formats-and-types reference (collections) and Flink's answers: a multiset gives each element as often as it
 holds it, an element that is a NULL row gives nothing, a NULL collection is an empty one.
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.rex import Call, InputRef, transform
 from flinkddl.spark.expressions import condition_to_spark, to_spark
-from flinkddl.sqltypes import NULL, Root, quote
+from flinkddl.sqltypes import NULL, Root, quote, spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from flinkddl.plan.nodes import Unnest
+    from flinkddl.plan.nodes import Expand, Unnest
     from flinkddl.plan.rex import Rex
+    from flinkddl.spark.context import Rel
     from flinkddl.sqltypes import DataType
 
 
@@ -68,3 +69,16 @@ def _over_element(condition: Rex, width: int) -> Rex:
         return None
 
     return transform(condition, change)
+
+
+def grouping_copies(node: Expand, rel: Rel) -> str:
+    """Return an array of copies of the row, one a grouping set: the keys outside of it NULL, and the set's mask."""
+    copies = []
+    for kept, mask in zip(node.sets, node.masks, strict=True):
+        values = [
+            f"CAST(NULL AS {spark_type(f.type)})" if i in node.keys and i not in kept else rel.sql(i)
+            for i, f in enumerate(rel.fields)
+        ]
+        items = ", ".join(f"'c{i}', {v}" for i, v in enumerate((*values, f"{mask}L")))
+        copies.append(f"named_struct({items})")
+    return f"array({', '.join(copies)})"

@@ -10,7 +10,7 @@ from flinkddl.plan.nodes.forms import Traits
 from flinkddl.spark.base import comparable, extend, names_of, project
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import UP_TO_HERE, group, lower_node, lowers, over, where
-from flinkddl.spark.batch.lateness import drop_late, late_possible
+from flinkddl.spark.batch.lateness import drop_late
 from flinkddl.spark.context import SEQUENCE, Rel
 from flinkddl.spark.job import DropDuplicates, Limit, OrderBy, SortKey
 
@@ -77,7 +77,7 @@ def _changes(node: Aggregate, rel: Rel, ctx: Lowering) -> str:
 def lower_sort(node: Sort, ctx: Lowering, asked: Traits) -> Rel:
     """ORDER BY with or without LIMIT: on equal keys, and without keys, the earlier row comes first."""
     limited = node.fetch is not None or node.offset > 0
-    late = bool(node.order) and not limited and late_possible(node.input)
+    late = bool(node.order) and not limited and node.input.late
     rel = lower_node(node.input, ctx, replace(asked, sequence=True, watermark=late))
     if late:
         rel = drop_late(rel, node.order[0].index, ctx)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import IntervalJoin, Join, WindowJoin
 from flinkddl.plan.nodes.forms import Traits
@@ -10,9 +10,9 @@ from flinkddl.plan.rex import conjunction, conjuncts, references
 from flinkddl.spark.base import same, select
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import lower_node, lowers
-from flinkddl.spark.batch.lateness import drop_late_windows, late_possible
+from flinkddl.spark.batch.lateness import drop_late_windows
 from flinkddl.spark.context import SEQUENCE, Rel, unique_names
-from flinkddl.spark.job import JoinStep
+from flinkddl.spark.job import HOW, JoinStep
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -20,15 +20,6 @@ if TYPE_CHECKING:
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
 
-How = Literal["inner", "left", "right", "full", "left_semi", "left_anti", "cross"]
-_HOW: dict[str, How] = {
-    "inner": "inner",
-    "left": "left",
-    "right": "right",
-    "full": "full",
-    "semi": "left_semi",
-    "anti": "left_anti",
-}
 LEFT_SEQUENCE, RIGHT_SEQUENCE = "__seq_l", "__seq_r"
 
 
@@ -78,7 +69,7 @@ class Sides:
         ends: tuple[int, ...] = (),
     ) -> None:
         inputs = (node.left, node.right)
-        late = [bool(ends) and late_possible(i) for i in inputs]
+        late = [bool(ends) and i.late for i in inputs]
         rels = [
             lower_node(i, ctx, Traits(sequence=asked.sequence, watermark=bad))
             for i, bad in zip(inputs, late, strict=True)
@@ -101,14 +92,13 @@ class Sides:
 
     def join(self, node: Join | IntervalJoin | WindowJoin, on: str, ctx: Lowering) -> Rel:
         """Add the join and select its fields; a result arrives when the later of its two rows does."""
-        how = _HOW[node.kind]
         step = ctx.add(
             JoinStep(
                 name=ctx.fresh("join"),
                 left=self.left.step,
                 right=self.right.step,
                 on=on,
-                how=how,
+                how=HOW[node.kind],
                 note=f"{node.name} ({node.kind})",
             )
         ).name

@@ -9,7 +9,7 @@ from flinkddl.plan.nodes import Over
 from flinkddl.spark.base import extend, project
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import UP_TO_HERE, lower_node, lowers, over
-from flinkddl.spark.batch.lateness import drop_late, drop_overtaken, late_possible
+from flinkddl.spark.batch.lateness import drop_late, drop_overtaken
 from flinkddl.spark.context import SEQUENCE, Rel
 from flinkddl.spark.rowtime import without_null
 from flinkddl.sqltypes import Root
@@ -32,7 +32,7 @@ def lower_over(node: Over, ctx: Lowering, asked: Traits) -> Rel:
     ties by arrival. On event time late rows are dropped.
     """
     kind = _time_kind(node)
-    late = kind == "ROWTIME" and late_possible(node.input)
+    late = kind == "ROWTIME" and node.input.late
     rel = lower_node(node.input, ctx, replace(asked, sequence=True, watermark=late))
     partition = [rel.sql(i) for i in node.partition]
     batch = text.said_batch(ctx)

@@ -9,7 +9,7 @@ from flinkddl.plan.nodes import Deduplicate, Rank
 from flinkddl.spark.base import extend, project
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import lower_node, lowers, over, where
-from flinkddl.spark.batch.lateness import drop_late, drop_late_windows, late_possible
+from flinkddl.spark.batch.lateness import drop_late, drop_late_windows
 from flinkddl.spark.context import SEQUENCE, Rel
 from flinkddl.spark.stream.ranking import last_place
 from flinkddl.sqltypes import quote
@@ -26,7 +26,7 @@ _FUNCTIONS = {"ROW_NUMBER": "row_number()", "RANK": "rank()", "DENSE_RANK": "den
 @lowers(Rank)
 def lower_rank(node: Rank, ctx: Lowering, asked: Traits) -> Rel:
     """Keep the rows whose rank lies in ``start..end``; a window Top-N first drops rows of windows already closed."""
-    late = node.window is not None and late_possible(node.input)
+    late = node.window is not None and node.input.late
     rel = lower_node(node.input, ctx, replace(asked, sequence=True, watermark=late))
     if late and node.window is not None:
         rel = drop_late_windows(rel, rel.sql(node.window[1]), ctx)
@@ -49,8 +49,8 @@ def lower_deduplicate(node: Deduplicate, ctx: Lowering, asked: Traits) -> Rel:
     On processing time the order is that of arrival. On event time the first row keeps its place against an equal
     time, and the last row gives way to an equal one that came later.
     """
-    late = not node.proctime and not node.keep_last and late_possible(node.input)
-    closing = node.window is not None and late_possible(node.input)
+    late = not node.proctime and not node.keep_last and node.input.late
+    closing = node.window is not None and node.input.late
     rel = lower_node(node.input, ctx, replace(asked, sequence=True, watermark=late or closing))
     if closing and node.window is not None:
         rel = drop_late_windows(rel, rel.sql(node.window[1]), ctx)

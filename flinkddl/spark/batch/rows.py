@@ -13,7 +13,7 @@ from flinkddl.spark.batch.tables import finished
 from flinkddl.spark.context import NO_COLUMN, NOTHING, SEQUENCE, SEQUENCE_STEP, WATERMARK, Rel
 from flinkddl.spark.job import Rows, Select, UnionAll
 from flinkddl.spark.scan import lower_scan
-from flinkddl.spark.unnest import elements, generator
+from flinkddl.spark.unnest import elements, generator, grouping_copies
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
@@ -122,22 +122,13 @@ def _aligned(rel: Rel, columns: tuple[str, ...], node: Union, ctx: Lowering, ask
 def lower_expand(node: Expand, ctx: Lowering, asked: Traits) -> Rel:
     """Make one copy of the row per grouping set, with the other keys NULL and the set's mask last."""
     rel = lower_node(node.input, ctx, asked)
-    copies = []
-    for kept, mask in zip(node.sets, node.masks, strict=True):
-        values = [
-            f"CAST(NULL AS {spark_type(f.type)})" if i in node.keys and i not in kept else rel.sql(i)
-            for i, f in enumerate(rel.fields)
-        ]
-        parts = [*values, f"CAST({mask} AS BIGINT)"]
-        named = ", ".join(f"'c{i}', {p}" for i, p in enumerate(parts))
-        copies.append(f"named_struct({named})")
     columns = names_of(node.fields)
     step = ctx.add(
         Select(
             name=ctx.fresh("expand"),
             input=rel.step,
             columns=reserved_of(rel),
-            generator=(f"inline(array({', '.join(copies)}))", columns),
+            generator=(f"inline({grouping_copies(node, rel)})", columns),
             note="Expand: grouping sets",
         )
     )

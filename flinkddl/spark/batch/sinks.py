@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.plan.changelog import sink_accepts
+from flinkddl.plan.changelog import sink_accepts, sink_key, writes_changes
 from flinkddl.plan.nodes import Aggregate, Deduplicate, Filter, Project, Scan, Sink
 from flinkddl.plan.nodes.forms import Traits
 from flinkddl.plan.rex import InputRef
@@ -23,7 +23,7 @@ def lower_sink_input(node: Sink, ctx: Lowering, asked: Traits) -> Rel:
 
     ON CONFLICT DO NOTHING keeps the first one instead. Spark writes a batch in no order, so it cannot be left to Kafka.
     """
-    if node.table is not None and not _insert_only(node):
+    if writes_changes(node):
         rel = lower_node(node.input, ctx)
         return rel.with_(step=extend(rel, [(WEIGHT, "1")], ctx, "inserts"), kind="delta")
     keys = _upsert_keys(node)
@@ -39,12 +39,6 @@ def lower_sink_input(node: Sink, ctx: Lowering, asked: Traits) -> Rel:
     return project(out, rel.fields, [out.sql(i) for i in range(len(rel.fields))], ctx, "keyed")
 
 
-def _insert_only(node: Sink) -> bool:
-    """Whether the sink's format knows inserts only; others get each row of the table as an insert."""
-    value = node.options.value_format
-    return value is None or sink_accepts(node) != "changelog"
-
-
 def _unequal_fails(rel: Rel, keys: tuple[int, ...], ctx: Lowering) -> Rel:
     """ON CONFLICT DO ERROR: rows of one primary key must be equal."""
     row = f"struct({', '.join(rel.sql(i) for i in range(len(rel.fields)))})"
@@ -58,10 +52,7 @@ def _unequal_fails(rel: Rel, keys: tuple[int, ...], ctx: Lowering) -> Rel:
 
 def _upsert_keys(node: Sink) -> tuple[int, ...] | None:
     """Return the field indices of an upsert sink's primary key, or None for any other sink."""
-    if node.table is None or node.table.primary_key is None or sink_accepts(node) != "upsert":
-        return None
-    columns = [c.name for c in node.table.persisted]
-    return tuple(columns.index(k) for k in node.table.primary_key.columns)
+    return (sink_key(node) or None) if sink_accepts(node) == "upsert" else None
 
 
 def unique_on(node: Node, keys: tuple[int, ...]) -> bool:

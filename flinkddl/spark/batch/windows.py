@@ -15,7 +15,7 @@ from flinkddl.plan.nodes.forms import Traits
 from flinkddl.spark.base import extend, names_of, project, select
 from flinkddl.spark.batch import sessions, text
 from flinkddl.spark.batch.base import group, lower_node, lowers, reserved_of, where
-from flinkddl.spark.batch.lateness import drop_late_windows, late_possible
+from flinkddl.spark.batch.lateness import drop_late_windows
 from flinkddl.spark.context import SEQUENCE, WATERMARK, Rel
 from flinkddl.spark.job import Select
 from flinkddl.spark.rowtime import never_null, without_null
@@ -33,7 +33,7 @@ TIME, START, END = "__t", "__ws", "__we"
 def lower_window_tvf(node: WindowTableFunction, ctx: Lowering, asked: Traits) -> Rel:
     """Add window_start, window_end and window_time; a row in several windows becomes several rows."""
     session = node.window.kind == "SESSION"
-    late = session and late_possible(node.input)
+    late = session and node.input.late
     rel = lower_node(
         node.input, ctx, replace(asked, sequence=asked.sequence or late, watermark=asked.watermark or late)
     )
@@ -47,7 +47,7 @@ def lower_window_tvf(node: WindowTableFunction, ctx: Lowering, asked: Traits) ->
 @lowers(WindowAggregate)
 def lower_window_aggregate(node: WindowAggregate, ctx: Lowering, asked: Traits) -> Rel:
     """Aggregate per window; rows that arrive behind the watermark count only in windows that are still open."""
-    late = not node.window.proctime and late_possible(node.input)
+    late = not node.window.proctime and node.input.late
     session = node.window.kind == "SESSION" and node.windowed_input is None
     ordered = any(text.needs_order(c) for c in node.aggs)
     rel = lower_node(node.input, ctx, Traits(sequence=ordered or (late and session), watermark=late))

@@ -14,7 +14,7 @@ from flinkddl.spark.expressions import condition_to_spark, to_spark
 from flinkddl.spark.job import Read, Rows, Select, UnionAll
 from flinkddl.spark.stream.base import explode, lower_node, lowers
 from flinkddl.spark.stream.kinds import arrival, drop_unchanged, inputs, normalise, weight
-from flinkddl.spark.unnest import elements, generator
+from flinkddl.spark.unnest import elements, generator, grouping_copies
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
@@ -154,18 +154,10 @@ def _attribute(t: DataType) -> bool:
 def lower_expand(node: Expand, ctx: Lowering, here: Physical) -> Rel:
     """Lower GROUPING SETS: a copy of each row per set, the keys outside of it NULL, and the set's mask."""
     (rel,) = inputs(here, ctx)
-    copies = []
-    for kept, mask in zip(node.sets, node.masks, strict=True):
-        values = [
-            f"CAST(NULL AS {spark_type(f.type)})" if i in node.keys and i not in kept else rel.sql(i)
-            for i, f in enumerate(rel.fields)
-        ]
-        items = ", ".join(f"'c{i}', {v}" for i, v in enumerate(values))
-        copies.append(f"named_struct({items}, 'mask', {mask}L)")
     columns = names_of(node.fields)
-    keep = same(rel.reserved)
-    each = (f"array({', '.join(copies)})", columns)
-    step = explode(rel.step, keep, each, ctx, "expand", "Expand: GROUPING SETS")
+    step = explode(
+        rel.step, same(rel.reserved), (grouping_copies(node, rel), columns), ctx, "expand", "Expand: GROUPING SETS"
+    )
     return rel.with_(step=step, columns=columns, fields=node.fields)
 
 

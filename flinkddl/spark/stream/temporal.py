@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes import (
@@ -29,7 +29,7 @@ from flinkddl.plan.physical import decide
 from flinkddl.spark.base import conform, extend, names_of, project, select, where
 from flinkddl.spark.context import AFTER, DELETED, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.spark.expressions import condition_to_spark, to_spark
-from flinkddl.spark.job import JoinStep, StateCall, UnionAll
+from flinkddl.spark.job import HOW, JoinStep, StateCall, UnionAll
 from flinkddl.spark.stream.aggregate import key_text
 from flinkddl.spark.stream.base import explode, group, lower_node, lowers, members, struct, with_one_key
 from flinkddl.spark.stream.join import Sides, common, equal, join, plain, renamed, struct_type
@@ -38,21 +38,11 @@ from flinkddl.spark.stream.ttl import must_forget
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from flinkddl.plan.physical import Physical
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
-
-
-_HOW: Mapping[str, Literal["inner", "left", "right", "full", "left_semi", "left_anti"]] = {
-    "inner": "inner",
-    "left": "left",
-    "right": "right",
-    "full": "full",
-    "semi": "left_semi",
-    "anti": "left_anti",
-}
 
 
 def interval(milliseconds: int) -> str:
@@ -90,7 +80,7 @@ def lower_interval_join(node: IntervalJoin, ctx: Lowering, here: Physical) -> Re
             left=one.step,
             right=two.step,
             on=" AND ".join(on),
-            how=_HOW[node.kind],
+            how=HOW[node.kind],
             keeps="for ever" if node.proctime else "until the watermark",
             note="IntervalJoin, Spark's own",
         )
