@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from flinkddl.script.compile import Action, Start
@@ -107,6 +108,9 @@ class Job:
     def __repr__(self) -> str:
         return f"<Job {self.name}: {self.status}>"
 
+    def _ipython_display_(self) -> None:
+        _notebook().show_job(self)
+
 
 class Owner(Protocol):
     """What a result needs of the catalog that it came from."""
@@ -128,7 +132,30 @@ class Owner(Protocol):
         ...
 
 
-@dataclass
+def _notebook() -> Any:
+    """Return what shows results in a notebook, which lies above this module and is loaded by a notebook only."""
+    return import_module("flinkddl.notebook.views")
+
+
+class _Table:
+    """The table that changes leave."""
+
+    def __init__(self) -> None:
+        self._net: Counter[str] = Counter()
+        self._seen: dict[str, tuple[Any, ...]] = {}
+
+    def __call__(self, rows: Rows) -> None:
+        for change in rows.changes:
+            name = repr(change.row)
+            self._seen[name] = change.row
+            self._net[name] += 1 if change.kind in ("+I", "+U") else -1
+
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        return [self._seen[name] for name, count in self._net.items() for _ in range(count)]
+
+
+@dataclass(repr=False)
 class Result:
     """What one statement gave: rows that are known (SHOW, EXPLAIN), a job (INSERT), or a query to be run (SELECT)."""
 
@@ -176,33 +203,65 @@ class Result:
 
         An unbounded query never ends: use ``changes`` with a callback, or bound its sources.
         """
-        net: Counter[str] = Counter()
-        seen: dict[str, tuple[Any, ...]] = {}
-
-        def take(rows: Rows) -> None:
-            for change in rows.changes:
-                name = repr(change.row)
-                seen[name] = change.row
-                net[name] += 1 if change.kind in ("+I", "+U") else -1
-
-        self.changes(take).await_termination()
-        return [seen[name] for name, count in net.items() for _ in range(count)]
+        taken = _Table()
+        self.changes(taken).await_termination()
+        return taken.rows
 
     def changes(self, on_rows: Callable[[Rows], None]) -> Job:
         """Start the SELECT and hand every batch of changes (with Flink's row kinds) to a function."""
         return self._catalog.start(self._start(), on_rows=on_rows)
 
-    def show(self, limit: int = 20) -> None:
-        """Print the rows: known ones, or those of a bounded SELECT."""
+    def show(self, limit: int = 20, seconds: float = 60.0) -> None:
+        """Print the rows: known ones, or the table that a SELECT gives.
+
+        An unbounded SELECT is run until it has read what its topics hold now, at most ``seconds`` long, then ended; a
+        line says so. In a notebook leave the result itself as the cell's last line: it goes on while you watch.
+        """
         from rich.console import Console
         from rich.table import Table
 
-        rows = self.collect() if self.is_query else list(self.rows)
-        names = [f.name for f in self.fields] if self.is_query else list(self.columns)
-        table = Table(*names)
+        console, note = Console(), ""
+        if not self.is_query:
+            rows = list(self.rows)
+        elif self._ends():
+            rows = self.collect()
+        else:
+            console.print(f"unbounded: reading what is there now, at most {seconds:g} s ...")
+            rows, done = self._so_far(seconds)
+            note = "as of now; the query has no end" if done else f"as of {seconds:g} s; there is more to read"
+        table = Table(*([f.name for f in self.fields] if self.is_query else self.columns), caption=note or None)
         for row in rows[:limit]:
             table.add_row(*("<NULL>" if v is None else str(v) for v in row))
-        Console().print(table)
+        console.print(table)
+        if len(rows) > limit:
+            console.print(f"the first {limit:,} of {len(rows):,} rows")
+
+    def _ends(self) -> bool:
+        """Whether the query comes to its end by itself."""
+        return not self.streaming or self._start().job.trigger[0] == "availableNow"
+
+    def _so_far(self, seconds: float) -> tuple[list[tuple[Any, ...]], bool]:
+        """Return the table after what is there now, and whether all of that was read in time."""
+        taken = _Table()
+        job = self.changes(taken)
+        done = job.await_input(seconds)
+        job.stop()
+        return taken.rows, done
+
+    def __repr__(self) -> str:
+        if self.job is not None:
+            return f"<Result: {self.job!r}>"
+        if not self.is_query:
+            return f"<Result: {len(self.rows):,} row{'' if len(self.rows) == 1 else 's'} of {', '.join(self.columns)}>"
+        kind = "a SELECT without end" if not self._ends() else "a SELECT"
+        return f"<Result: {kind} of {', '.join(f'{f.name} {f.type}' for f in self.fields)}>"
+
+    def _ipython_display_(self) -> None:
+        _notebook().show_result(self)
+
+    def _repr_html_(self) -> str:
+        """Return known rows, or what this is, for front ends that do not call ``_ipython_display_``."""
+        return str(_notebook().result_html(self))
 
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait for the statement's job, if it has one."""

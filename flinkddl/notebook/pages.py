@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from html import escape
+import re
+from html import escape, unescape
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics.render import render_text
@@ -30,6 +31,24 @@ _STATUS = {
 def block(*parts: str) -> str:
     """Return parts below each other."""
     return f'<div style="{_FONT}">{"".join(parts)}</div>'
+
+
+def as_text(html: str) -> str:
+    """Return what such a page says as plain text: a line a row, cells in columns."""
+    out: list[str] = []
+    for piece in re.split(r"(<table.*?</table>)|</div>|</pre>", html, flags=re.S):
+        if piece and piece.startswith("<table"):
+            rows = [[_bare(c) for c in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", r, re.S)] for r in piece.split("</tr>")]
+            rows = [row for row in rows if row]
+            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+            out += ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        elif piece and (text := _bare(piece).strip()):
+            out.append(text)
+    return "\n".join(out)
+
+
+def _bare(html: str) -> str:
+    return unescape(re.sub(r"<[^>]+>", "", html))
 
 
 def caption(*texts: str) -> str:

@@ -1,7 +1,7 @@
 """Views that keep themselves up to date in a notebook: a query's result, a job's panel.
 
-With ipywidgets a view is a widget with a stop button; without, it is HTML that is replaced in place, which every front
-end can do.
+A view is HTML that is replaced in place, which every front end can do and a saved notebook keeps; ipywidgets, where it
+is there, gives a stop button beside it.
 """
 
 from __future__ import annotations
@@ -78,35 +78,39 @@ class Place:
     """An output of the current cell whose content can be replaced."""
 
     def __init__(self, html: str) -> None:
-        from IPython.display import HTML, display
+        from IPython.display import display
 
         self._last = html
-        self._handle: Any = display(HTML(html), display_id=True)
+        self._handle: Any = display(_both(html), raw=True, display_id=True)
 
     def update(self, html: str) -> None:
         """Replace the content, if it is another."""
-        from IPython.display import HTML
-
         if html != self._last and self._handle is not None:
             self._last = html
-            self._handle.update(HTML(html))
+            self._handle.update(_both(html), raw=True)
 
 
-class WidgetPlace:
-    """The same as an ipywidgets widget, with a button that stops the job."""
+class StopButton:
+    """A button that stops a job, where ipywidgets is there; a saved notebook has nothing in its place."""
 
-    def __init__(self, html: str, job: Job) -> None:
+    def __init__(self, job: Job) -> None:
         import ipywidgets
         from IPython.display import display
 
-        self._html: Any = ipywidgets.HTML(html)
         button: Any = ipywidgets.Button(description="stop")
         button.on_click(lambda _: job.request_stop())
-        display(ipywidgets.VBox([self._html, button]))
+        shown = button._repr_mimebundle_()
+        self._handle: Any = display({**shown, "text/plain": "", "text/html": ""}, raw=True, display_id=True)
 
-    def update(self, html: str) -> None:
-        """Replace the content; the widget itself sees whether it is another."""
-        self._html.value = html
+    def remove(self) -> None:
+        """Take it away."""
+        if self._handle is not None:
+            self._handle.update(_both(""), raw=True)
+
+
+def _both(html: str) -> dict[str, str]:
+    """Return content for every front end, export and diff: HTML, and the same as text."""
+    return {"text/html": html, "text/plain": pages.as_text(html)}
 
 
 class Watch:
@@ -115,7 +119,9 @@ class Watch:
     def __init__(self, view: View) -> None:
         html = view.html()
         self.view = view
-        self._place = WidgetPlace(html, view.job) if find_spec("ipywidgets") else Place(html)
+        self._place = Place(html)
+        runs = view.job.status in ("starting", "running")
+        self._button = StopButton(view.job) if runs and find_spec("ipywidgets") else None
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._follow, name="flinkddl notebook", daemon=True)
         self._thread.start()
@@ -140,6 +146,8 @@ class Watch:
             pause.wait(REFRESH_SECONDS)
             self.refresh()
         self.refresh()
+        if self._button is not None:
+            self._button.remove()
 
 
 # ---- results and jobs as cell output -----------------------------------------------------------------------------
@@ -166,7 +174,7 @@ def show_result(result: Result, mode: str = "table", limit: int = LIMIT) -> Watc
 
 def show_rows(result: Result) -> None:
     """Display rows that are known; a lone OK is not worth a table."""
-    from IPython.display import HTML, display
+    from IPython.display import display
 
     rows = [["" if v is None else str(v) for v in row] for row in result.rows]
     if rows == [["OK"]] or not result.columns:
@@ -174,4 +182,15 @@ def show_rows(result: Result) -> None:
     if len(rows) == 1 and len(rows[0]) == 1 and "\n" in rows[0][0]:
         print(rows[0][0])  # noqa: T201 - a plan or a DDL text
         return
-    display(HTML(pages.block(pages.table(result.columns, rows))))
+    display(_both(pages.block(pages.table(result.columns, rows))), raw=True)
+
+
+def result_html(result: Result) -> str:
+    """Return a result as HTML without running anything: rows that are known, a job's panel, or what a SELECT is."""
+    if result.job is not None:
+        return JobView(result.job).html()
+    if not result.is_query:
+        rows = [["" if v is None else str(v) for v in row] for row in result.rows]
+        return pages.block(pages.table(result.columns, rows))
+    columns = pages.table(("column", "type"), [(f.name, str(f.type)) for f in result.fields])
+    return pages.block(columns, pages.caption("a SELECT; .show() runs it, .dataframe hands it to Spark"))
