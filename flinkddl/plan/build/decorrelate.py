@@ -41,12 +41,6 @@ class Free:
     empty: Rex | None = None
 
 
-def expressions_of(node: Node) -> Iterator[Rex]:
-    """Yield the expressions that a node itself holds."""
-    for f in fields(node):
-        yield from _rexes(getattr(node, f.name))
-
-
 def _rexes(value: Any) -> Iterator[Rex]:
     if isinstance(value, Rex):
         yield value
@@ -57,7 +51,8 @@ def _rexes(value: Any) -> Iterator[Rex]:
 
 def correlated(node: Node) -> bool:
     """Whether the plan refers to a query around it."""
-    return any(has(r, OuterRef) for r in expressions_of(node)) or any(correlated(i) for i in node.inputs)
+    own = (r for f in fields(node) for r in _rexes(getattr(node, f.name)))
+    return any(has(r, OuterRef) for r in own) or any(correlated(i) for i in node.inputs)
 
 
 def pull(plan: Node, span: Span | None) -> Free:

@@ -44,7 +44,7 @@ def build_from(build: Builder, tree: exp.Select) -> Relation:
 def _in_parentheses(build: Builder, tree: exp.Expression) -> Relation:
     if isinstance(tree.this, exp.Table):
         return build.relation(tree.this)
-    return build.named(unsorted(build.query(tree.this)), tree)
+    return build.named(_unsorted(build.query(tree.this)), tree)
 
 
 @TABLES(exp.Select, exp.SetOperation, exp.Values)
@@ -52,7 +52,7 @@ def _derived(build: Builder, tree: exp.Expression) -> Relation:
     return build.named(build.query(tree), tree)
 
 
-def unsorted(plan: Node) -> Node:
+def _unsorted(plan: Node) -> Node:
     """Drop the ORDER BY of a subquery in FROM: without a LIMIT it means nothing."""
     match plan:
         case Sort(fetch=None, offset=0):

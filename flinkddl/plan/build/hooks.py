@@ -23,14 +23,10 @@ if TYPE_CHECKING:
     from flinkddl.sqltypes import DataType
 
 
-def session_of(catalog: Catalog) -> Session:
-    """Return the settings that planning depends on."""
-    return Session(catalog.settings.zone, not catalog.settings.batch, catalog.settings)
-
-
 def context_of(catalog: Catalog, source: SourceText | None = None) -> Context:
     """Return a planning context over a catalog as it stands; plans of views are shared while it stays the same."""
-    context = Context(catalog, session_of(catalog), source)
+    settings = catalog.settings
+    context = Context(catalog, Session(settings.zone, not settings.batch, settings), source)
     if _Plans.catalog is catalog:
         context.plans = _Plans.plans
     else:

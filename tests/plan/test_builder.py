@@ -1,0 +1,71 @@
+"""The builder's tables of rules, and what one builder shares and keeps apart."""
+
+from __future__ import annotations
+
+import pytest
+from sqlglot import exp
+
+from flinkddl.diagnostics import FlinkDdlError, SourceText
+from flinkddl.dialect import nodes
+from flinkddl.dialect.script import parse_script
+from flinkddl.plan.build import builder
+from flinkddl.plan.build.base import CALLS, JOINED, QUERIES, TABLES, Builder, Rules
+from flinkddl.plan.build.hooks import context_of
+from flinkddl.plan.nodes import Join, Node
+from tests.plan import golden
+
+DDL = ["CREATE TABLE t (a INT, b STRING) WITH ('connector' = 'datagen')"]
+
+
+def _built(sql: str) -> Node:
+    """The plan as it comes out of the builder, before the rewrites."""
+    _, catalog = golden.run(DDL)
+    source = SourceText("<sql>", sql)
+    return Builder(context_of(catalog, source)).query(parse_script(source).statements[0].tree)
+
+
+def test_nearest_type_decides() -> None:
+    rules = Rules[str]()
+    rules(exp.Query)(lambda: "query")
+    rules(exp.SetOperation)(lambda: "set operation")
+    found = {tree: rules.of(tree) for tree in (exp.Union(), exp.Select(), exp.Column())}
+    assert [None if rule is None else rule() for rule in found.values()] == ["set operation", "query", None]
+
+
+@pytest.mark.parametrize(
+    ("rules", "types"),
+    [
+        (QUERIES, (exp.Select, exp.Union, exp.Intersect, exp.Except, exp.Values, exp.Subquery, exp.Table)),
+        (TABLES, (exp.Table, exp.Subquery, exp.Values, exp.Unnest, exp.Lateral)),
+        (TABLES, (nodes.TableFunction, nodes.TemporalTable, nodes.MatchRecognize)),
+        (JOINED, (exp.Table, exp.Subquery, exp.Unnest, exp.Lateral, nodes.TableFunction, nodes.TemporalTable)),
+        (CALLS, (exp.Window, exp.Subquery, exp.In, exp.Exists, exp.EQ, exp.GTE, nodes.Call)),
+    ],
+    ids=["queries", "tables", "tables of Flink", "joined", "calls"],
+)
+def test_every_tree_of_the_parser_has_a_rule(rules: Rules[object], types: tuple[type, ...]) -> None:
+    """``builder`` imports the files that put them in."""
+    assert builder is not None
+    assert [t.__name__ for t in types if rules.of(t()) is None] == []
+
+
+def test_what_is_no_query_is_refused() -> None:
+    _, catalog = golden.run(DDL)
+    with pytest.raises(FlinkDdlError) as refused:
+        Builder(context_of(catalog)).query(exp.column("a"))
+    assert [d.code for d in refused.value.diagnostics] == ["FD465"]
+
+
+def test_a_with_query_is_planned_once() -> None:
+    plan = _built("WITH q AS (SELECT a FROM t GROUP BY a) SELECT l.a FROM q AS l JOIN q AS r ON l.a = r.a")
+    (join,) = plan.inputs
+    assert isinstance(join, Join)
+    assert join.left is join.right
+
+
+def test_a_with_query_sees_those_before_it_and_no_outer_columns() -> None:
+    _built("WITH q AS (SELECT a FROM t), r AS (SELECT a FROM q) SELECT a FROM r")
+    with pytest.raises(FlinkDdlError, match="table or view 'r' not found"):
+        _built("WITH q AS (SELECT a FROM r), r AS (SELECT a FROM t) SELECT a FROM q")
+    with pytest.raises(FlinkDdlError, match="'o' is neither a table of this query nor a column"):
+        _built("SELECT (WITH q AS (SELECT o.a) SELECT MAX(a) FROM q) FROM t AS o")
