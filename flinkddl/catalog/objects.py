@@ -33,12 +33,17 @@ def require(catalog: Catalog, node: exp.Expression, ctx: Context) -> Table | Vie
     return found
 
 
+def catalog_named(catalog: Catalog, name: str, node: exp.Expression | None, ctx: Context) -> CatalogEntry | None:
+    """Return a catalog by name; report it where there is none."""
+    if name not in catalog.catalogs:
+        ctx.error("FD301", f"unknown catalog '{name}'", node, did_you_mean(name, catalog.catalogs))
+    return catalog.catalogs.get(name)
+
+
 def database_exists(catalog: Catalog, path: ObjectPath, node: exp.Expression, ctx: Context) -> bool:
     """Return whether the database of a path exists; report it when not."""
-    entry = catalog.catalogs.get(path.catalog)
-    if entry is None:
-        ctx.error("FD301", f"unknown catalog '{path.catalog}'", node, did_you_mean(path.catalog, catalog.catalogs))
-    elif path.database not in entry.databases:
+    entry = catalog_named(catalog, path.catalog, node, ctx)
+    if entry is not None and path.database not in entry.databases:
         help = did_you_mean(path.database, entry.databases)
         ctx.error("FD302", f"unknown database '{path.catalog}.{path.database}'", node, help)
     return entry is not None and path.database in entry.databases
@@ -75,8 +80,7 @@ def create_catalog(catalog: Catalog, statement: exp.Expression, ctx: Context) ->
 def create_database(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
     """CREATE DATABASE."""
     owner, name = _database_parts(catalog, statement.this)
-    if owner not in catalog.catalogs:
-        ctx.error("FD301", f"unknown catalog '{owner}'", statement.this, did_you_mean(owner, catalog.catalogs))
+    if catalog_named(catalog, owner, statement.this, ctx) is None:
         return catalog
     if name in catalog.catalogs[owner].databases:
         if not statement.args.get("exists"):
@@ -102,9 +106,8 @@ def alter_database(catalog: Catalog, statement: exp.Expression, ctx: Context) ->
 def alter_catalog(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
     """ALTER CATALOG c SET | RESET | COMMENT."""
     name = dotted(parts(statement.this))
-    entry = catalog.catalogs.get(name)
+    entry = catalog_named(catalog, name, statement.this, ctx)
     if entry is None:
-        ctx.error("FD301", f"unknown catalog '{name}'", statement.this, did_you_mean(name, catalog.catalogs))
         return catalog
     action = statement.args["action"]
     match action:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from flinkddl.catalog import settings
 from flinkddl.catalog.context import dotted, literal, parts
 from flinkddl.catalog.model import ObjectPath
-from flinkddl.catalog.objects import database_exists
+from flinkddl.catalog.objects import catalog_named, database_exists
 from flinkddl.diagnostics import did_you_mean
 
 if TYPE_CHECKING:
@@ -37,9 +37,8 @@ def use(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
 
 def _use_catalog(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
     name = dotted(parts(statement.this))
-    entry = catalog.catalogs.get(name)
+    entry = catalog_named(catalog, name, statement.this, ctx)
     if entry is None:
-        ctx.error("FD301", f"unknown catalog '{name}'", statement.this, did_you_mean(name, catalog.catalogs))
         return catalog
     first = next(iter(entry.databases), catalog.current_database)
     return catalog.at(name, entry.options.get("default-database", first))

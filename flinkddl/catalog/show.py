@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from flinkddl.catalog import printing, settings
 from flinkddl.catalog.context import Context, Hooks, dotted, literal, parts
 from flinkddl.catalog.model import ObjectPath, Table, View
-from flinkddl.catalog.objects import database_exists, require
-from flinkddl.diagnostics import FlinkDdlError, did_you_mean
+from flinkddl.catalog.objects import catalog_named, database_exists, require
+from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.secrets import mask_script
 from flinkddl.dialect import nodes
 from flinkddl.options.masking import mask
@@ -92,10 +92,8 @@ class _Run:
         """SHOW DATABASES [FROM c]."""
         node = statement.args.get("scope")
         name = dotted(parts(node)) if node is not None else self.catalog.current_catalog
-        entry = self.catalog.catalogs.get(name)
+        entry = catalog_named(self.catalog, name, node, self.ctx)
         if entry is None:
-            help = did_you_mean(name, self.catalog.catalogs)
-            self.ctx.error("FD301", f"unknown catalog '{name}'", node, help)
             return _list("database name", ())
         return _list("database name", sorted(entry.databases))
 
@@ -122,9 +120,8 @@ class _Run:
         node = statement.this
         if kind == "CATALOG":
             name = dotted(parts(node))
-            entry = self.catalog.catalogs.get(name)
+            entry = catalog_named(self.catalog, name, node, self.ctx)
             if entry is None:
-                self.ctx.error("FD301", f"unknown catalog '{name}'", node, did_you_mean(name, self.catalog.catalogs))
                 return _NO_ROWS
             return _list("result", (printing.create_catalog(name, entry),))
         found = require(self.catalog, node, self.ctx)
@@ -200,9 +197,8 @@ class _Run:
 
     def _catalog(self, node: exp.Expression, extended: bool) -> Rows:
         name = dotted(parts(node))
-        entry = self.catalog.catalogs.get(name)
+        entry = catalog_named(self.catalog, name, node, self.ctx)
         if entry is None:
-            self.ctx.error("FD301", f"unknown catalog '{name}'", node, did_you_mean(name, self.catalog.catalogs))
             return _NO_ROWS
         info = [("name", name), ("type", entry.options.get("type")), ("comment", entry.comment)]
         return _info(info, entry.options.items() if extended else ())

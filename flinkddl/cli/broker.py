@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flinkddl.cli.common import OK, OUTSIDE_FAILED, WRONG_USAGE, exit_code, print_diagnostics
-from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.cli.common import OK, OUTSIDE_FAILED, WRONG_USAGE
 
 if TYPE_CHECKING:
     from flinkddl.runtime.broker.daemon import BrokerState
@@ -32,27 +31,23 @@ def run(args: argparse.Namespace) -> int:
     from flinkddl.runtime.broker.config import secure_listener
     from flinkddl.runtime.broker.server import BrokerOptions
 
-    try:
-        match args.action:
-            case "start":
-                if args.keep and args.security:
-                    print("--keep and --security: its user and key are made anew at each start", file=sys.stderr)
-                    return WRONG_USAGE
-                listeners = (secure_listener(),) if args.security else ()
-                keep = str(Path(args.keep).absolute()) if args.keep else None
-                _tell(broker_daemon.start(BrokerOptions(port=args.port, listeners=listeners, keep=keep)))
-            case "stop":
-                state = broker_daemon.stop()
-                print(f"stopped the broker at {state.bootstrap}" + _kept(state))
-            case _:
-                found = broker_daemon.status()
-                if found is None:
-                    print("no broker is running")
-                    return OUTSIDE_FAILED
-                _tell(found)
-    except FlinkDdlError as error:
-        print_diagnostics(error.diagnostics)
-        return exit_code(error)
+    match args.action:
+        case "start":
+            if args.keep and args.security:
+                print("--keep and --security: its user and key are made anew at each start", file=sys.stderr)
+                return WRONG_USAGE
+            listeners = (secure_listener(),) if args.security else ()
+            keep = str(Path(args.keep).absolute()) if args.keep else None
+            _tell(broker_daemon.start(BrokerOptions(port=args.port, listeners=listeners, keep=keep)))
+        case "stop":
+            state = broker_daemon.stop()
+            print(f"stopped the broker at {state.bootstrap}" + _kept(state))
+        case _:
+            found = broker_daemon.status()
+            if found is None:
+                print("no broker is running")
+                return OUTSIDE_FAILED
+            _tell(found)
     return OK
 
 

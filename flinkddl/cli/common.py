@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from flinkddl.api import Catalog
     from flinkddl.catalog.state import Catalog as CatalogState
     from flinkddl.runtime.session.sessions import SparkOptions
+    from flinkddl.script.compile import Compiled
 
 OK, WRONG_SQL, WRONG_USAGE, OUTSIDE_FAILED = 0, 1, 2, 3
 _RENDER = {"text": render_text, "json": render_json, "sarif": render_sarif}
@@ -61,6 +62,17 @@ def start_catalog(args: argparse.Namespace) -> CatalogState:
     modules = [module for given in args.allow_python for module in given]
     begin = CatalogState().starting(STRICT if args.strict else {})
     return begin.with_functions(dict(args.udfs)).allowing_python(modules)
+
+
+def compiled_script(args: argparse.Namespace, source: SourceText | None = None) -> Compiled:
+    """Compile the script of the arguments. Raises FlinkDdlError with all that is found where it has errors."""
+    from flinkddl.script.compile import compile_script
+
+    source = source or read_source(args.script)
+    compiled = compile_script(source, start_catalog(args), variables=dict(args.variables))
+    if compiled.has_errors:
+        raise FlinkDdlError(compiled.diagnostics)
+    return compiled
 
 
 def _modules(text: str) -> tuple[str, ...]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.cli.common import OK, add_script_arguments, exit_code, print_diagnostics, read_source, start_catalog
-from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.cli.common import OK, add_script_arguments, compiled_script, print_diagnostics
 
 if TYPE_CHECKING:
     import argparse
@@ -20,18 +19,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the program."""
-    from flinkddl.script.compile import Start, compile_script
+    from flinkddl.script.compile import Start
     from flinkddl.script.views import print_views, views_of_jobs
     from flinkddl.show.print_json import print_json
     from flinkddl.show.printer import print_pyspark
 
-    try:
-        compiled = compile_script(read_source(args.script), start_catalog(args), variables=dict(args.variables))
-        if compiled.has_errors:
-            raise FlinkDdlError(compiled.diagnostics)
-    except FlinkDdlError as error:
-        print_diagnostics(error.diagnostics)
-        return exit_code(error)
+    compiled = compiled_script(args)
     print_diagnostics(compiled.diagnostics)
     jobs = [a.job for a in compiled.actions if isinstance(a, Start)]
     if args.views:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from flinkddl.cli.common import OK, add_script_arguments, exit_code, print_diagnostics, read_source, start_catalog
-from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.cli.common import OK, add_script_arguments, compiled_script, print_diagnostics, read_source
 
 if TYPE_CHECKING:
     import argparse
@@ -25,16 +24,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the plans of all jobs."""
-    from flinkddl.script.compile import compile_script
-
-    try:
-        source = read_source(args.script)
-        compiled = compile_script(source, start_catalog(args), variables=dict(args.variables))
-        if compiled.has_errors:
-            raise FlinkDdlError(compiled.diagnostics)
-    except FlinkDdlError as error:
-        print_diagnostics(error.diagnostics)
-        return exit_code(error)
+    source = read_source(args.script)
+    compiled = compiled_script(args, source)
     print_diagnostics(compiled.diagnostics)
     starts = list(_jobs(compiled))
     if not starts:

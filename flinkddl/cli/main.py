@@ -11,7 +11,10 @@ import sys
 from importlib import import_module
 from typing import NoReturn
 
-# name -> (module, one line of help); each module has configure(parser) and run(args) -> exit code.
+from flinkddl.cli.common import exit_code, print_diagnostics
+from flinkddl.diagnostics import FlinkDdlError
+
+# name -> (module, one line of help); each module has configure(parser) and run(args) -> exit code, or FlinkDdlError.
 COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("flinkddl.cli.check", "parse, validate and plan scripts; nothing is started"),
     "explain": ("flinkddl.cli.explain", "print plans: Flink's changelog modes, our kinds, Spark's operators"),
@@ -55,7 +58,12 @@ def main(argv: list[str] | None = None) -> int:
     module = import_module(COMMANDS[argv[0]][0])
     parser = argparse.ArgumentParser(prog=f"flinkddl {argv[0]}", description=COMMANDS[argv[0]][1])
     module.configure(parser)
-    return int(module.run(parser.parse_args(argv[1:])))
+    args = parser.parse_args(argv[1:])
+    try:
+        return int(module.run(args))
+    except FlinkDdlError as error:
+        print_diagnostics(error.diagnostics)
+        return exit_code(error)
 
 
 def entry() -> NoReturn:

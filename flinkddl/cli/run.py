@@ -7,6 +7,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.cli import common
 from flinkddl.cli.common import (
     OK,
     add_output_argument,
@@ -15,9 +16,7 @@ from flinkddl.cli.common import (
     exit_code,
     open_catalog,
     print_diagnostics,
-    read_source,
     run_options,
-    start_catalog,
 )
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.perform import Front, perform
@@ -84,11 +83,9 @@ def compiled_script(args: argparse.Namespace) -> Compiled:
     """Compile the script of the arguments. Raises FlinkDdlError with all its mistakes."""
     from flinkddl.runtime.kafka.kerberos_start import log_in
     from flinkddl.runtime.udf import refuse_unnamed
-    from flinkddl.script.compile import Start, compile_script
+    from flinkddl.script.compile import Start
 
-    compiled = compile_script(read_source(args.script), start_catalog(args), variables=dict(args.variables))
-    if compiled.has_errors:
-        raise FlinkDdlError(compiled.diagnostics)
+    compiled = common.compiled_script(args)
     for action, state in zip(compiled.actions, compiled.states, strict=True):
         if isinstance(action, Start):  # before Spark is started
             refuse_unnamed(action.job.udfs, action.span)

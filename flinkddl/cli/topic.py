@@ -14,11 +14,9 @@ from flinkddl.cli.common import (
     WRONG_USAGE,
     add_variables_argument,
     assignment,
+    compiled_script,
     count,
-    exit_code,
-    print_diagnostics,
     read_source,
-    start_catalog,
 )
 from flinkddl.diagnostics import FlinkDdlError
 
@@ -51,11 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if bool(args.table) != bool(args.ddl):
         print("--table T and --ddl FILE go together", file=sys.stderr)
         return WRONG_USAGE
-    try:
-        return ACTIONS[args.action][0](args, _Place.of(args))
-    except FlinkDdlError as error:
-        print_diagnostics(error.diagnostics)
-        return exit_code(error)
+    return ACTIONS[args.action][0](args, _Place.of(args))
 
 
 class _Place:
@@ -88,12 +82,8 @@ class _Place:
         from flinkddl.catalog.model import Table
         from flinkddl.runtime.kafka.kerberos_start import take_settings
         from flinkddl.runtime.kafka.payloads import kafka_table
-        from flinkddl.script.compile import compile_script
 
-        compiled = compile_script(read_source(args.ddl), start_catalog(args), variables=dict(args.variables))
-        if compiled.has_errors:
-            raise FlinkDdlError(compiled.diagnostics)
-        catalog = compiled.catalog
+        catalog = compiled_script(args, read_source(args.ddl)).catalog
         take_settings(catalog.settings)
         table = catalog.find(tuple(args.table.split(".")))
         if not isinstance(table, Table):

@@ -10,11 +10,9 @@ from flinkddl.cli.common import (
     OK,
     WRONG_USAGE,
     add_variables_argument,
+    compiled_script,
     count,
-    exit_code,
-    print_diagnostics,
     read_source,
-    start_catalog,
 )
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 
@@ -52,25 +50,16 @@ def run(args: argparse.Namespace) -> int:
     if not (args.bootstrap or args.ddl):
         print("give --bootstrap for topics, or --ddl for tables of a script", file=sys.stderr)
         return WRONG_USAGE
-    try:
-        a, b = _sides(args)
-        return _compare(args, a, b)
-    except FlinkDdlError as error:
-        print_diagnostics(error.diagnostics)
-        return exit_code(error)
+    a, b = _sides(args)
+    return _compare(args, a, b)
 
 
 def _sides(args: argparse.Namespace) -> tuple[KafkaTable, KafkaTable]:
     from flinkddl.catalog.model import Table
     from flinkddl.runtime.kafka.kerberos_start import take_settings
     from flinkddl.runtime.kafka.payloads import kafka_table
-    from flinkddl.script.compile import compile_script
 
-    source = read_source(args.ddl) if args.ddl else SourceText("", "")
-    compiled = compile_script(source, start_catalog(args), variables=dict(args.variables))
-    if compiled.has_errors:
-        raise FlinkDdlError(compiled.diagnostics)
-    catalog = compiled.catalog
+    catalog = compiled_script(args, read_source(args.ddl) if args.ddl else SourceText("", "")).catalog
     take_settings(catalog.settings)
 
     def side(name: str) -> KafkaTable:

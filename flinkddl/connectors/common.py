@@ -33,25 +33,21 @@ def completed(connector: Connector, table: Table, role: Role, bag: Bag, use: Use
 
 def check_source(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
     """Check a table that is read: metadata columns, what its format can carry, batch mode."""
-    if offered := connector.metadata(resolved):
-        metadata.check_read(table, offered, bag)
-    else:
-        check_no_metadata(table, resolved, bag, use)
-    _check_format(connector, table, resolved, bag, use)
+    _check_columns(connector, table, resolved, bag, use)
     check_batch(connector, table, resolved, bag, use)
 
 
 def check_sink(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
     """Check a table that is written: metadata columns, what its format can carry, partitions, OVERWRITE."""
-    if offered := connector.metadata(resolved):
-        metadata.check_write(table, offered, bag)
-    else:
-        check_no_metadata(table, resolved, bag, use)
-    _check_format(connector, table, resolved, bag, use)
+    _check_columns(connector, table, resolved, bag, use)
     check_layout(connector, table, bag, use)
 
 
-def _check_format(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+def _check_columns(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+    if offered := connector.metadata(resolved):
+        (metadata.check_read if resolved.role == "source" else metadata.check_write)(table, offered, bag)
+    else:
+        check_no_metadata(table, resolved, bag, use)
     if resolved.value_format is not None:
         fields = connector.projection(table, resolved).value
         check_columns(table, resolved.value_format, fields, resolved.role, bag, use)

@@ -52,7 +52,6 @@ class QueryView:
         columns = Columns.of(result.fields, settings)
         self.limit = limit
         self.content = ChangelogResult(columns, limit) if mode == "changelog" else TableResult(columns, MOST_ROWS)
-        self._types = [str(f.type) for f in result.fields]
         self.job = result.changes(self._take)
 
     def _take(self, rows: Rows) -> None:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from flinkddl.options import ResolvedOptions
     from flinkddl.options.resolved import FormatOptions
 
-Decode = "Callable[[bytes], Any]"
 RECORD = "org.apache.flink.avro.generated.record"  # the name that AvroSchemaConverter gives to a row
 
 

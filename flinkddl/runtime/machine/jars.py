@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import sys
 import tempfile
 import zipfile
@@ -25,7 +24,6 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.machine.cache import cache_dir, locked
 
 Role = Literal["spark", "broker"]
-ROLES: tuple[Role, ...] = ("spark", "broker")
 DOWNLOAD_THREADS = 8
 TIMEOUT_SECONDS = 60
 
@@ -101,13 +99,6 @@ def spark_jars(folder: str | None = None) -> tuple[Path, ...]:
     """Return every jar that a flinkddl session needs. Raises FD802 or FD803."""
     own = functions_jar()
     return (*resolve_jars("spark", folder), *([own] if own else []))
-
-
-def export_jars(target: str | Path) -> tuple[Path, ...]:
-    """Copy every jar of every role into a folder, to be carried to a machine without a network (``--jars``)."""
-    folder = Path(target)
-    folder.mkdir(parents=True, exist_ok=True)
-    return tuple(Path(shutil.copy2(path, folder)) for role in ROLES for path in resolve_jars(role))
 
 
 def _cached(artifact: Artifact, store: Path) -> Path | None:
