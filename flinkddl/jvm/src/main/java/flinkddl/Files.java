@@ -11,6 +11,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
@@ -58,6 +59,8 @@ public final class Files implements TableProvider {
     @Override public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
         return new Operation();
     }
+
+    private enum Op { RESOLVE, MAKE, LIST, READ, WRITE, CREATE, MOVE, REMOVE }
 
     private static final class Operation implements SupportsRead {
         @Override public String name() { return "flinkddl.Files"; }
@@ -107,22 +110,21 @@ public final class Files implements TableProvider {
         }
 
         List<String> run(CaseInsensitiveStringMap options) throws IOException {
-            String op = options.get("op");
+            Op op = Op.valueOf(options.get("op").toUpperCase(Locale.ROOT));
             return switch (op) {
-                case "resolve" -> List.of(path.toString());
-                case "make" -> done(files.mkdirs(path), op);
-                case "list" -> names();
-                case "read" -> read();
-                case "write", "create" -> write(options.get("text").getBytes(StandardCharsets.UTF_8), op.equals("write"));
-                case "move" -> done(files.rename(path, new Path(options.get("to"))), op);
-                case "remove" -> done(files.delete(path, true) || !files.exists(path), op);
-                default -> throw new IllegalArgumentException(op);
+                case RESOLVE -> List.of(path.toString());
+                case MAKE -> done(files.mkdirs(path), op);
+                case LIST -> names();
+                case READ -> read();
+                case WRITE, CREATE -> write(options.get("text").getBytes(StandardCharsets.UTF_8), op == Op.WRITE);
+                case MOVE -> done(files.rename(path, new Path(options.get("to"))), op);
+                case REMOVE -> done(files.delete(path, true) || !files.exists(path), op);
             };
         }
 
-        private List<String> done(boolean done, String op) throws IOException {
+        private List<String> done(boolean done, Op op) throws IOException {
             if (!done) {
-                throw new IOException("the file system did not " + op + " '" + path + "'");
+                throw new IOException("the file system did not " + op.name().toLowerCase(Locale.ROOT) + " '" + path + "'");
             }
             return List.of("true");
         }

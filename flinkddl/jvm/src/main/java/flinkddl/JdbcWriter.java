@@ -145,30 +145,34 @@ final class JdbcWriter implements DataWriter<InternalRow> {
         return shown.equals(message) ? e : new SQLException(shown, e.getSQLState(), e.getErrorCode());
     }
 
+    /** The statements of the options, by their names in lower case. */
+    private enum Change { PUT, UPDATE, DELETE }
+
     private void sendOnce() throws SQLException {
         List<Object[]> gone = held.values().stream().filter(r -> deleted >= 0 && (Boolean) r[deleted]).toList();
         List<Object[]> put = held.values().stream().filter(r -> deleted < 0 || !(Boolean) r[deleted]).toList();
-        run("delete", gone);
-        run("put", options.containsKey("update") ? run("update", put) : put);
+        run(Change.DELETE, gone);
+        run(Change.PUT, options.containsKey("update") ? run(Change.UPDATE, put) : put);
     }
 
     /** Runs a statement for each row; returns the rows for which an update found none to change. */
-    private List<Object[]> run(String name, List<Object[]> rows) throws SQLException {
+    private List<Object[]> run(Change change, List<Object[]> rows) throws SQLException {
         List<Object[]> missed = new ArrayList<>();
         if (rows.isEmpty()) {
             return missed;
         }
+        String name = change.name().toLowerCase(Locale.ROOT);
         int[] places = places(options, name);
         try (PreparedStatement statement = connection.prepareStatement(options.get(name))) {
             for (Object[] row : rows) {
                 bind(statement, row, places);
-                if (!name.equals("update")) {
+                if (change != Change.UPDATE) {
                     statement.addBatch();
                 } else if (statement.executeUpdate() == 0) {
                     missed.add(row);
                 }
             }
-            if (!name.equals("update")) {
+            if (change != Change.UPDATE) {
                 statement.executeBatch();
             }
         }

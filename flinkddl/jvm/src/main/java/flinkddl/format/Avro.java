@@ -37,14 +37,14 @@ final class Avro extends Codec {
     private BinaryEncoder encoder;
 
     Avro(Spec spec) {
-        cdc = spec.format.startsWith("debezium") ? new Cdc(spec) : null;
+        cdc = spec.format == Format.DEBEZIUM_AVRO_CONFLUENT ? new Cdc(spec) : null;
         type = cdc == null ? spec.type : cdc.envelope();
-        boolean legacy = spec.format.contains("confluent") || !"false".equals(spec.option("timestamp_mapping.legacy", "true"));
+        boolean legacy = spec.format.registered() || !"false".equals(spec.option("timestamp_mapping.legacy", "true"));
         String given = spec.option("schema", null);
         schema = given != null ? new Schema.Parser().parse(given)
             : AvroData.schema(type.withNullable(cdc != null), AvroData.TOP, legacy);
         json = "json".equals(spec.option("encoding", "binary"));
-        registry = spec.format.contains("confluent") ? new Registry(spec) : null;
+        registry = spec.format.registered() ? new Registry(spec) : null;
         reader = new GenericDatumReader<>(schema);
         writer = new GenericDatumWriter<>(schema);
     }

@@ -27,17 +27,17 @@ final class Cdc extends Codec {
     private record Envelope(String title, String op, Set<String> insert, String update, String delete, String skip,
         String before, String after, boolean partial, boolean many, String[] added, String[] taken) {}
 
-    private static final Map<String, Envelope> ENVELOPES = Map.of(
-        "debezium-json", new Envelope("Debezium", "op", Set.of("c", "r"), "u", "d", "", "before", "after", false, false,
+    private static final Map<Format, Envelope> ENVELOPES = Map.of(
+        Format.DEBEZIUM_JSON, new Envelope("Debezium", "op", Set.of("c", "r"), "u", "d", "", "before", "after", false, false,
             new String[] {"\"before\":null,", "\"after\":", ",\"op\":\"c\"}"},
             new String[] {"", "\"before\":", ",\"after\":null", ",\"op\":\"d\"}"}),
-        "canal-json", new Envelope("Canal", "type", Set.of("INSERT"), "UPDATE", "DELETE", "CREATE", "old", "data", true, true,
+        Format.CANAL_JSON, new Envelope("Canal", "type", Set.of("INSERT"), "UPDATE", "DELETE", "CREATE", "old", "data", true, true,
             new String[] {"", "\"data\":[", "],\"type\":\"INSERT\"}"},
             new String[] {"", "\"data\":[", "", "],\"type\":\"DELETE\"}"}),
-        "maxwell-json", new Envelope("Maxwell", "type", Set.of("insert"), "update", "delete", "", "old", "data", true, false,
+        Format.MAXWELL_JSON, new Envelope("Maxwell", "type", Set.of("insert"), "update", "delete", "", "old", "data", true, false,
             new String[] {"", "\"data\":", ",\"type\":\"insert\"}"},
             new String[] {"", "\"data\":", "", ",\"type\":\"delete\"}"}),
-        "ogg-json", new Envelope("Ogg", "op_type", Set.of("I"), "U", "D", "", "before", "after", false, false,
+        Format.OGG_JSON, new Envelope("Ogg", "op_type", Set.of("I"), "U", "D", "", "before", "after", false, false,
             new String[] {"\"before\":null,", "\"after\":", ",\"op_type\":\"I\"}"},
             new String[] {"", "\"before\":", ",\"after\":null", ",\"op_type\":\"D\"}"}));
 
@@ -59,17 +59,17 @@ final class Cdc extends Codec {
     }
 
     /** Metadata keys by format. */
-    private static final Map<String, Map<String, Meta>> METADATA = Map.of(
-        "debezium-json", Map.of("schema", new Meta("schema", Reading.SCHEMA), "ingestion-timestamp", new Meta("ts_ms", Reading.MILLIS),
+    private static final Map<Format, Map<String, Meta>> METADATA = Map.of(
+        Format.DEBEZIUM_JSON, Map.of("schema", new Meta("schema", Reading.SCHEMA), "ingestion-timestamp", new Meta("ts_ms", Reading.MILLIS),
             "source.timestamp", new Meta("source/ts_ms", Reading.MILLIS), "source.database", new Meta("source/db", Reading.TEXT),
             "source.schema", new Meta("source/schema", Reading.TEXT), "source.table", new Meta("source/table", Reading.TEXT),
             "source.properties", new Meta("source", Reading.TEXTS)),
-        "canal-json", Map.of("database", new Meta("database", Reading.TEXT), "table", new Meta("table", Reading.TEXT),
+        Format.CANAL_JSON, Map.of("database", new Meta("database", Reading.TEXT), "table", new Meta("table", Reading.TEXT),
             "sql-type", new Meta("sqlType", Reading.INTS), "pk-names", new Meta("pkNames", Reading.LIST),
             "ingestion-timestamp", new Meta("ts", Reading.MILLIS), "event-timestamp", new Meta("es", Reading.MILLIS)),
-        "maxwell-json", Map.of("database", new Meta("database", Reading.TEXT), "table", new Meta("table", Reading.TEXT),
+        Format.MAXWELL_JSON, Map.of("database", new Meta("database", Reading.TEXT), "table", new Meta("table", Reading.TEXT),
             "primary-key-columns", new Meta("primary_key_columns", Reading.LIST), "ingestion-timestamp", new Meta("ts", Reading.SECONDS)),
-        "ogg-json", Map.of("table", new Meta("table", Reading.TEXT), "primary-keys", new Meta("primary_keys", Reading.LIST),
+        Format.OGG_JSON, Map.of("table", new Meta("table", Reading.TEXT), "primary-keys", new Meta("primary_keys", Reading.LIST),
             "ingestion-timestamp", new Meta("current_ts", Reading.ISO), "event-timestamp", new Meta("op_ts", Reading.SQL)));
 
     private static final DateTimeFormatter OGG_ISO = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSSSS");
@@ -89,7 +89,7 @@ final class Cdc extends Codec {
     private final Bytes buffer = new Bytes();
 
     Cdc(Spec spec) {
-        e = ENVELOPES.get(spec.format.equals("debezium-avro-confluent") ? "debezium-json" : spec.format);
+        e = ENVELOPES.get(spec.format == Format.DEBEZIUM_AVRO_CONFLUENT ? Format.DEBEZIUM_JSON : spec.format);
         known = METADATA.getOrDefault(spec.format, Map.of());
         type = spec.type;
         meta = spec.meta;

@@ -38,7 +38,7 @@ public final class Encode implements ScalarFunction<byte[]> {
         if (text != specText) {
             if (!text.equals(specText)) {
                 spec = new Spec(text.toString());
-                codec = Formats.codec(spec);
+                codec = spec.format.codec.apply(spec);
             }
             specText = text;
         }

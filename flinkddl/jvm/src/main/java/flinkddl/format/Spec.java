@@ -8,7 +8,7 @@ import java.util.Map;
 
 /** What Spark types cannot say about one use of a format: {@code {"format","table","type","meta","options"}}. */
 final class Spec {
-    final String format;
+    final Format format;
     /** Who is asked, for messages: {@code value of table 't'}. */
     final String owner;
     final FType type;
@@ -19,7 +19,7 @@ final class Spec {
     Spec(String text) {
         try {
             JsonNode n = new ObjectMapper().readTree(text);
-            format = n.get("format").asText();
+            format = Format.of(n.get("format").asText());
             owner = n.path("owner").asText();
             type = FType.of(n.get("type"));
             meta = new String[n.path("meta").size()];

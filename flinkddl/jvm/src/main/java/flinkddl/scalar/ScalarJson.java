@@ -64,6 +64,15 @@ public final class ScalarJson {
         return behaviour == null ? null : behaviour.substring(1, behaviour.numChars());
     }
 
+    /** JSON_EXISTS where the path or the document fails, unless it raises. */
+    private enum OnError {
+        T(true), F(false), U(null);
+
+        final Boolean answer;
+
+        OnError(Boolean answer) { this.answer = answer; }
+    }
+
     /** {@code json_exists(json, path, on error)}: on error is "T", "F", "U" or "!". */
     public static final class JsonExists extends Scalar {
         public static Boolean invoke(UTF8String json, UTF8String path, UTF8String onError) {
@@ -73,11 +82,17 @@ public final class ScalarJson {
             try {
                 return find(json, path(path)) != null;
             } catch (RuntimeException e) {
-                char c = onError.toString().charAt(0);
                 otherwise(onError, e);
-                return c == 'U' ? null : Boolean.valueOf(c == 'T');
+                return OnError.valueOf(onError.toString()).answer;
             }
         }
+    }
+
+    /** What JSON_VALUE returns. */
+    private enum Returned {
+        STRING, BOOLEAN, INT, DOUBLE;
+
+        static Returned of(JsonNode n) { return n.isTextual() ? STRING : n.isBoolean() ? BOOLEAN : n.isInt() ? INT : DOUBLE; }
     }
 
     /** {@code json_value(json, path, kind, on empty, on error)}: a default is "=text", none is NULL; kind "" is any. */
@@ -92,8 +107,8 @@ public final class ScalarJson {
                 JsonPath p = path(path);
                 JsonNode found = find(json, p);
                 if (found != null && !found.isContainerNode()) {
-                    String type = found.isTextual() ? "STRING" : found.isBoolean() ? "BOOLEAN" : found.isInt() ? "INT" : "DOUBLE";
-                    if (kind.numBytes() > 0 && !kind.toString().equals(type)) {
+                    Returned type = Returned.of(found);
+                    if (kind.numBytes() > 0 && Returned.valueOf(kind.toString()) != type) {
                         throw new ClassCastException("JSON_VALUE found " + type + " where " + kind + " is to be returned");
                     }
                     return ScalarText.utf(found.isBigDecimal() ? found.decimalValue().toString() : found.asText());
@@ -107,6 +122,15 @@ public final class ScalarJson {
         }
     }
 
+    /** Which of the things found JSON_QUERY puts into an array. */
+    private enum Wrapper {
+        NONE, UNCONDITIONAL, CONDITIONAL;
+
+        static Wrapper of(String code) { return code.isEmpty() ? NONE : code.equals("U") ? UNCONDITIONAL : CONDITIONAL; }
+
+        boolean wraps(JsonNode n) { return this == UNCONDITIONAL || this == CONDITIONAL && !(n instanceof ArrayNode); }
+    }
+
     /** {@code json_query(json, path, wrapper, on empty, on error)}: wrapper is "", "U" or "C". */
     public static final class JsonQuery extends Scalar {
         public static UTF8String invoke(UTF8String json, UTF8String path, UTF8String wrap, UTF8String onEmpty, UTF8String onError) {
@@ -118,8 +142,8 @@ public final class ScalarJson {
             try {
                 JsonPath p = path(path);
                 JsonNode found = find(json, p);
-                boolean bare = wrap.numBytes() == 0 || wrap.toString().equals("C") && found instanceof ArrayNode;
-                found = found == null || bare ? found : MAPPER.createArrayNode().add(found);
+                boolean wraps = found != null && Wrapper.of(wrap.toString()).wraps(found);
+                found = wraps ? MAPPER.createArrayNode().add(found) : found;
                 if (found != null && found.isContainerNode()) {
                     return ScalarText.utf(write(found));
                 }
@@ -149,17 +173,25 @@ public final class ScalarJson {
         }
     }
 
+    private enum Kind {
+        VALUE, OBJECT, ARRAY, SCALAR;
+
+        boolean has(JsonNode n) {
+            return switch (this) {
+                case VALUE -> true;
+                case OBJECT -> n.isObject();
+                case ARRAY -> n.isArray();
+                case SCALAR -> n.isValueNode();
+            };
+        }
+    }
+
     /** IS JSON: kind is VALUE, OBJECT, ARRAY or SCALAR. */
     public static final class IsJson extends Scalar {
         public static boolean invoke(UTF8String json, UTF8String kind) {
             try {
                 JsonNode node = json == null ? null : MAPPER.readTree(json.toString());
-                return node != null && !node.isMissingNode() && switch (kind.toString()) {
-                    case "OBJECT" -> node.isObject();
-                    case "ARRAY" -> node.isArray();
-                    case "SCALAR" -> node.isValueNode();
-                    default -> true;
-                };
+                return node != null && !node.isMissingNode() && Kind.valueOf(kind.toString()).has(node);
             } catch (JsonProcessingException e) {
                 return false;
             }

@@ -158,34 +158,43 @@ public final class ScalarTimes {
 
     /** FLOOR and CEIL to a unit; for DAY and longer ones CEIL drops the time of day first, as Flink does. */
     public static final class RoundTimestamp extends Scalar {
-        private static final Map<String, ChronoUnit> CLOCK = Map.of("DAY", ChronoUnit.DAYS, "HOUR", ChronoUnit.HOURS,
-            "MINUTE", ChronoUnit.MINUTES, "SECOND", ChronoUnit.SECONDS, "MILLISECOND", ChronoUnit.MILLIS);
-        private static final Map<String, Integer> YEARS = Map.of("YEAR", 1, "DECADE", 10, "CENTURY", 100, "MILLENNIUM", 1000);
-        private static final Map<String, Integer> MONTHS = Map.of("MONTH", 1, "QUARTER", 3);
+        private enum Unit {
+            MILLISECOND(ChronoUnit.MILLIS, 0), SECOND(ChronoUnit.SECONDS, 0), MINUTE(ChronoUnit.MINUTES, 0), HOUR(ChronoUnit.HOURS, 0),
+            DAY(ChronoUnit.DAYS, 0), WEEK(null, 0), MONTH(null, 1), QUARTER(null, 3), YEAR(null, 12), DECADE(null, 120),
+            CENTURY(null, 1200), MILLENNIUM(null, 12000);
+
+            final ChronoUnit clock;
+            final int months;
+
+            Unit(ChronoUnit clock, int months) {
+                this.clock = clock;
+                this.months = months;
+            }
+
+            LocalDate floor(LocalDate d) {
+                if (this == WEEK) {
+                    return d.minusDays(d.getDayOfWeek().getValue() % 7);
+                }
+                if (months < 12) {
+                    return d.withDayOfMonth(1).minusMonths((d.getMonthValue() - 1) % months);
+                }
+                int first = this == CENTURY || this == MILLENNIUM ? 1 : 0; // they begin with the year 1, decades with 0
+                return LocalDate.of(d.getYear() - Math.floorMod(d.getYear() - first, months / 12), 1, 1);
+            }
+
+            LocalDate next(LocalDate floor) { return this == WEEK ? floor.plusWeeks(1) : floor.plusMonths(months); }
+        }
 
         public static long invoke(long value, UTF8String unitText, boolean ceil) {
-            String unit = unitText.toString();
+            Unit unit = Unit.valueOf(unitText.toString());
             LocalDateTime t = local(value);
-            if (CLOCK.containsKey(unit)) {
-                LocalDateTime floor = t.truncatedTo(CLOCK.get(unit));
-                return micros(ceil && floor.isBefore(t) ? floor.plus(1, CLOCK.get(unit)) : floor);
+            if (unit.clock != null) {
+                LocalDateTime floor = t.truncatedTo(unit.clock);
+                return micros(ceil && floor.isBefore(t) ? floor.plus(1, unit.clock) : floor);
             }
             LocalDate d = t.toLocalDate();
-            LocalDate floor;
-            LocalDate next;
-            if (unit.equals("WEEK")) {
-                floor = d.minusDays(d.getDayOfWeek().getValue() % 7);
-                next = floor.plusWeeks(1);
-            } else if (MONTHS.containsKey(unit)) {
-                floor = d.withDayOfMonth(1).minusMonths((d.getMonthValue() - 1) % MONTHS.get(unit));
-                next = floor.plusMonths(MONTHS.get(unit));
-            } else {
-                int years = YEARS.get(unit);
-                int first = years > 10 ? 1 : 0; // centuries begin with the year 1, decades with 0
-                floor = LocalDate.of(d.getYear() - Math.floorMod(d.getYear() - first, years), 1, 1);
-                next = floor.plusYears(years);
-            }
-            return micros((ceil && floor.isBefore(d) ? next : floor).atStartOfDay());
+            LocalDate floor = unit.floor(d);
+            return micros((ceil && floor.isBefore(d) ? unit.next(floor) : floor).atStartOfDay());
         }
     }
 
