@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib import import_module
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
 from flinkddl.script.compile import Action, Start
@@ -133,8 +133,14 @@ class Owner(Protocol):
 
 
 def _notebook() -> Any:
-    """Return what shows results in a notebook, which lies above this module and is loaded by a notebook only."""
-    return import_module("flinkddl.notebook.views")
+    """Return what shows results in a notebook: it lies above this module, so an entry point names it.
+
+    Raises NotImplementedError where the package is not installed; a front end prints the ``repr`` then.
+    """
+    points = tuple(entry_points(group="flinkddl.displays", name="notebook"))
+    if not points:
+        raise NotImplementedError
+    return points[0].load()
 
 
 class _Table:
