@@ -41,6 +41,10 @@ TAKEN = {
     "filter": "INSERT INTO a SELECT k, v FROM o WHERE v > 1;",
     "count per key": "INSERT INTO s SELECT k, COUNT(*) FROM o GROUP BY k;",
     "upserts pass": "INSERT INTO s SELECT * FROM c;",
+    "first by arrival": "INSERT INTO s SELECT k, id FROM "
+    "(SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY pt) AS n FROM o) WHERE n = 1;",
+    "in order of time": "INSERT INTO a SELECT k, v FROM o ORDER BY ts;",
+    "windows alone": "INSERT INTO a SELECT k, v FROM TABLE(TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE));",
 }
 BLOCKED = {
     "group that may stay as it is": (
@@ -62,6 +66,22 @@ BLOCKED = {
         "INSERT INTO a SELECT k, COUNT(*) FROM TABLE(TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) "
         "GROUP BY k, window_start, window_end;",
         "gives a window out once",
+    ),
+    "last by arrival": (
+        "INSERT INTO s SELECT k, id FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY pt DESC) AS n FROM o) "
+        "WHERE n = 1;",
+        "Deduplicate(last, by=[k], order=pt, proctime) compares",
+    ),
+    "over": ("INSERT INTO a SELECT k, COUNT(*) OVER (PARTITION BY k ORDER BY pt) FROM o;", "Over("),
+    "limit": ("INSERT INTO s SELECT k, v FROM o LIMIT 3;", "Sort(fetch=3) compares"),
+    "session": (
+        "INSERT INTO a SELECT k, v FROM TABLE(SESSION(TABLE o PARTITION BY k, DESCRIPTOR(ts), INTERVAL '1' MINUTE));",
+        "gives a window out once",
+    ),
+    "some upserts": ("INSERT INTO s SELECT * FROM c WHERE n > 1;", "ChangelogNormalize"),
+    "another key": (
+        "INSERT INTO s SELECT CAST(n AS STRING), n FROM c ON CONFLICT DO DEDUPLICATE;",
+        "ChangelogNormalize",
     ),
     "union of one topic": ("INSERT INTO a SELECT k, v FROM o UNION ALL SELECT k, id FROM o;", "two readings"),
     "print": ("INSERT INTO p SELECT k, v FROM o;", "flinkddl.print"),
