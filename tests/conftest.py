@@ -20,13 +20,10 @@ if TYPE_CHECKING:
     from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what needs Java where there is none, with the reason; run fast tests first, Kafka ones last."""
     marks = ("spark", "kafka", "flink")
     items.sort(key=lambda item: max((n for n, m in enumerate(marks, 1) if item.get_closest_marker(m)), default=0))
-    for item in items:
-        if not any(item.get_closest_marker(m) for m in marks):
-            item.add_marker(pytest.mark.filterwarnings("error", *_LEFT_ALONE, *config.getini("filterwarnings")))
     if not any(item.get_closest_marker(m) for item in items for m in marks):
         return
     try:
@@ -35,11 +32,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
         for item in items:
             if any(item.get_closest_marker(m) for m in marks):
                 item.add_marker(pytest.mark.skip(reason=str(error)))
-
-
-_LEFT_ALONE = ("ignore::ResourceWarning",)
-"""Warnings that are no error: what the collector closes is told at some later test, and kafka-python and http.server
-leave sockets to it. Tests that need Spark are not held to this: what PySpark warns of is not ours to mend."""
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -62,6 +62,11 @@ from sqlglot import exp
 PLUS = "plus"  # in the meta of an operand that had a unary plus before it
 
 
+def _args(names: str) -> dict[str, bool]:
+    """Return sqlglot's ``arg_types`` of a node: the names of its parts, those that may be missing with a ``?``."""
+    return {name.rstrip("?"): not name.endswith("?") for name in names.split()}
+
+
 class Node(exp.Expression):
     """Base of our own nodes."""
 
@@ -76,7 +81,7 @@ class Statement(Node):
 class Option(Node):
     """``'key' = 'value'``: two string literals."""
 
-    arg_types = {"this": True, "expression": True}
+    arg_types = _args("this expression")
 
 
 class Column(Node):
@@ -85,67 +90,67 @@ class Column(Node):
     ``primary_key`` is None, or a PrimaryKey node with no columns for an inline ``PRIMARY KEY NOT ENFORCED``.
     """
 
-    arg_types = {"this": True, "kind": True, "primary_key": False, "comment": False}
+    arg_types = _args("this kind primary_key? comment?")
 
 
 class MetadataColumn(Node):
     """``c type METADATA [FROM 'key'] [VIRTUAL]``; ``key`` is a string literal."""
 
-    arg_types = {"this": True, "kind": True, "key": False, "virtual": False, "comment": False}
+    arg_types = _args("this kind key? virtual? comment?")
 
 
 class ComputedColumn(Node):
     """``c AS expr``."""
 
-    arg_types = {"this": True, "expression": True, "comment": False}
+    arg_types = _args("this expression comment?")
 
 
 class Watermark(Node):
     """``WATERMARK FOR c AS expr``; ``this`` is an identifier or, for a nested field, an ``exp.Dot``."""
 
-    arg_types = {"this": True, "expression": True}
+    arg_types = _args("this expression")
 
 
 class PrimaryKey(Node):
     """``[CONSTRAINT n] PRIMARY KEY (c, ...) [NOT ENFORCED | ENFORCED]``; ``enforced`` is None when nothing was said."""
 
-    arg_types = {"this": False, "expressions": False, "enforced": False}
+    arg_types = _args("this? expressions? enforced?")
 
 
 class UniqueKey(Node):
     """``UNIQUE (c, ...)``: parsed, refused by the catalog."""
 
-    arg_types = {"this": False, "expressions": False, "enforced": False}
+    arg_types = _args("this? expressions? enforced?")
 
 
 class Distribution(Node):
     """``DISTRIBUTED [BY [HASH | RANGE] (c, ...)] [INTO n BUCKETS]``; ``kind`` is a string or None."""
 
-    arg_types = {"kind": False, "expressions": False, "buckets": False}
+    arg_types = _args("kind? expressions? buckets?")
 
 
 class LikeOption(Node):
     """``INCLUDING ALL`` and the like: ``this`` the strategy, ``feature`` the feature, both upper-case strings."""
 
-    arg_types = {"this": True, "feature": True}
+    arg_types = _args("this feature")
 
 
 class Like(Node):
     """``LIKE table [(options)]``."""
 
-    arg_types = {"this": True, "expressions": False}
+    arg_types = _args("this expressions?")
 
 
 class Partition(Node):
     """``PARTITION (k = literal | k, ...)``: identifiers or ``exp.EQ``."""
 
-    arg_types = {"expressions": True}
+    arg_types = _args("expressions")
 
 
 class OptionsHint(Node):
     """``/*+ OPTIONS('k' = 'v', ...) */`` after a table name: Option nodes. Stored in ``exp.Table.args["hints"]``."""
 
-    arg_types = {"expressions": True}
+    arg_types = _args("expressions")
 
 
 # ---- CREATE, ALTER, DROP -----------------------------------------------------------------------------------------
@@ -159,61 +164,34 @@ class CreateTable(Statement):
     ``mode``: "CREATE", "CREATE OR REPLACE" or "REPLACE".
     """
 
-    arg_types = {
-        "this": True,
-        "mode": True,
-        "temporary": False,
-        "exists": False,
-        "elements": False,
-        "comment": False,
-        "distribution": False,
-        "partitioned_by": False,
-        "connection": False,
-        "options": False,
-        "like": False,
-        "expression": False,
-    }
+    arg_types = _args(
+        "this mode temporary? exists? elements? comment? distribution? partitioned_by? connection? "
+        "options? like? expression?"
+    )
 
 
 class CreateView(Statement):
     """CREATE [TEMPORARY] VIEW [IF NOT EXISTS] v [(c, ...)] [COMMENT 's'] AS query; columns are identifiers."""
 
-    arg_types = {
-        "this": True,
-        "replace": False,
-        "temporary": False,
-        "exists": False,
-        "columns": False,
-        "comment": False,
-        "expression": True,
-    }
+    arg_types = _args("this replace? temporary? exists? columns? comment? expression")
 
 
 class CreateCatalog(Statement):
     """CREATE CATALOG [IF NOT EXISTS] c [COMMENT 's'] [WITH (...)]."""
 
-    arg_types = {"this": True, "exists": False, "comment": False, "options": False}
+    arg_types = _args("this exists? comment? options?")
 
 
 class CreateDatabase(Statement):
     """CREATE DATABASE [IF NOT EXISTS] [c.]d [COMMENT 's'] [WITH (...)]."""
 
-    arg_types = {"this": True, "exists": False, "comment": False, "options": False}
+    arg_types = _args("this exists? comment? options?")
 
 
 class CreateFunction(Statement):
     """CREATE [TEMPORARY [SYSTEM]] FUNCTION f AS 'id' [LANGUAGE l] [USING JAR 'p', ...] [WITH (...)]."""
 
-    arg_types = {
-        "this": True,
-        "temporary": False,
-        "system": False,
-        "exists": False,
-        "identifier": True,
-        "language": False,
-        "using": False,
-        "options": False,
-    }
+    arg_types = _args("this temporary? system? exists? identifier language? using? options?")
 
 
 class Unsupported(Statement):
@@ -221,7 +199,7 @@ class Unsupported(Statement):
     "CREATE MODEL", "CREATE MATERIALIZED TABLE", "ANALYZE TABLE", "CALL"; ``text`` the whole statement.
     """
 
-    arg_types = {"this": True, "text": True}
+    arg_types = _args("this text")
 
 
 class Drop(Statement):
@@ -230,98 +208,91 @@ class Drop(Statement):
     ``kind``: "TABLE", "VIEW", "DATABASE", "CATALOG", "FUNCTION".
     """
 
-    arg_types = {"this": True, "kind": True, "temporary": False, "system": False, "exists": False, "cascade": False}
+    arg_types = _args("this kind temporary? system? exists? cascade?")
 
 
 class AlterTable(Statement):
     """ALTER TABLE [IF EXISTS] t action; ``action`` is one of the Alter* nodes below."""
 
-    arg_types = {"this": True, "exists": False, "action": True}
+    arg_types = _args("this exists? action")
 
 
 class AlterAdd(Node):
     """ADD of columns, watermark, primary key or distribution: ColumnPosition or the other element nodes."""
 
-    arg_types = {"expressions": True}
+    arg_types = _args("expressions")
 
 
 class AlterModify(Node):
     """MODIFY, same parts as AlterAdd."""
 
-    arg_types = {"expressions": True}
+    arg_types = _args("expressions")
 
 
 class ColumnPosition(Node):
     """A column definition with ``FIRST`` (``first``) or ``AFTER x`` (``after``)."""
 
-    arg_types = {"this": True, "first": False, "after": False}
+    arg_types = _args("this first? after?")
 
 
 class AlterDrop(Node):
     """DROP of ``what``: "COLUMN" (expressions), "PRIMARY KEY", "CONSTRAINT" (one name), "WATERMARK", "DISTRIBUTION"."""
 
-    arg_types = {"what": True, "expressions": False}
+    arg_types = _args("what expressions?")
 
 
 class AlterRenameColumn(Node):
     """RENAME old TO new."""
 
-    arg_types = {"this": True, "to": True}
+    arg_types = _args("this to")
 
 
 class AlterRename(Node):
     """RENAME TO name (tables and views)."""
 
-    arg_types = {"this": True}
+    arg_types = _args("this")
 
 
 class AlterSet(Node):
     """SET ('k' = 'v', ...)."""
 
-    arg_types = {"expressions": True}
+    arg_types = _args("expressions")
 
 
 class AlterReset(Node):
     """RESET ('k', ...): string literals."""
 
-    arg_types = {"expressions": False}
+    arg_types = _args("expressions?")
 
 
 class AlterPartition(Node):
     """ADD / DROP PARTITION: parsed and refused; ``add`` says which."""
 
-    arg_types = {"add": True, "exists": False, "expressions": True}
+    arg_types = _args("add exists? expressions")
 
 
 class AlterView(Statement):
     """ALTER VIEW v RENAME TO n | AS query: ``action`` is AlterRename or a query."""
 
-    arg_types = {"this": True, "exists": False, "action": True}
+    arg_types = _args("this exists? action")
 
 
 class AlterDatabase(Statement):
     """ALTER DATABASE d SET (...)."""
 
-    arg_types = {"this": True, "action": True}
+    arg_types = _args("this action")
 
 
 class AlterCatalog(Statement):
     """ALTER CATALOG c SET (...) | RESET (...) | COMMENT 's': ``action`` is AlterSet, AlterReset or a string literal."""
 
-    arg_types = {"this": True, "action": True}
+    arg_types = _args("this action")
 
 
 class AlterFunction(Statement):
     """ALTER [TEMPORARY [SYSTEM]] FUNCTION [IF EXISTS] f AS 'id' [LANGUAGE l]."""
 
-    arg_types = {
-        "this": True,
-        "temporary": False,
-        "system": False,
-        "exists": False,
-        "identifier": True,
-        "language": False,
-    }
+    arg_types = _args("this temporary? system? exists? identifier language?")
 
 
 # ---- DML ---------------------------------------------------------------------------------------------------------
@@ -334,38 +305,31 @@ class Insert(Statement):
     ``expression``: a query (VALUES is an ``exp.Values``).
     """
 
-    arg_types = {
-        "this": True,
-        "overwrite": False,
-        "partition": False,
-        "columns": False,
-        "expression": True,
-        "conflict": False,
-    }
+    arg_types = _args("this overwrite? partition? columns? expression conflict?")
 
 
 class StatementSet(Statement):
     """EXECUTE STATEMENT SET BEGIN ... END, and the older BEGIN STATEMENT SET; ... END: Insert nodes."""
 
-    arg_types = {"expressions": True}
+    arg_types = _args("expressions")
 
 
 class ExecuteQuery(Statement):
     """EXECUTE SELECT ...: ``this`` is the query."""
 
-    arg_types = {"this": True}
+    arg_types = _args("this")
 
 
 class CompilePlan(Statement):
     """COMPILE [AND EXECUTE] PLAN 'p' [IF NOT EXISTS] FOR statement."""
 
-    arg_types = {"this": True, "exists": False, "execute": False, "expression": True}
+    arg_types = _args("this exists? execute? expression")
 
 
 class ExecutePlan(Statement):
     """EXECUTE PLAN 'p'."""
 
-    arg_types = {"this": True}
+    arg_types = _args("this")
 
 
 # ---- session -----------------------------------------------------------------------------------------------------
@@ -374,31 +338,31 @@ class ExecutePlan(Statement):
 class Set(Statement):
     """SET; SET 'k' = 'v'; SET k = v. Key and value are string literals, both None for a bare SET."""
 
-    arg_types = {"this": False, "expression": False}
+    arg_types = _args("this? expression?")
 
 
 class Reset(Statement):
     """RESET; RESET 'k'."""
 
-    arg_types = {"this": False}
+    arg_types = _args("this?")
 
 
 class Use(Statement):
     """USE CATALOG c | USE [c.]d | USE MODULES m, ...: ``kind`` "CATALOG", "DATABASE" or "MODULES"."""
 
-    arg_types = {"kind": True, "this": False, "expressions": False}
+    arg_types = _args("kind this? expressions?")
 
 
 class Module(Statement):
     """LOAD MODULE m [WITH (..)] | UNLOAD MODULE m: ``kind`` "LOAD" or "UNLOAD"."""
 
-    arg_types = {"kind": True, "this": True, "options": False}
+    arg_types = _args("kind this options?")
 
 
 class Jar(Statement):
     """ADD JAR 'p' | REMOVE JAR 'p': ``kind`` "ADD" or "REMOVE"."""
 
-    arg_types = {"kind": True, "this": True}
+    arg_types = _args("kind this")
 
 
 class Show(Statement):
@@ -409,39 +373,31 @@ class Show(Statement):
     name after FROM or IN.
     """
 
-    arg_types = {
-        "what": True,
-        "this": False,
-        "scope": False,
-        "pattern": False,
-        "ilike": False,
-        "negated": False,
-        "partition": False,
-    }
+    arg_types = _args("what this? scope? pattern? ilike? negated? partition?")
 
 
 class Describe(Statement):
     """DESCRIBE [kind] [EXTENDED] x: ``kind`` "TABLE", "CATALOG", "DATABASE", "FUNCTION", "JOB", "MODEL"."""
 
-    arg_types = {"this": True, "kind": True, "extended": False}
+    arg_types = _args("this kind extended?")
 
 
 class Explain(Statement):
     """EXPLAIN [PLAN FOR | detail, ...] statement: ``details`` are upper-case strings."""
 
-    arg_types = {"this": True, "details": False}
+    arg_types = _args("this details?")
 
 
 class StopJob(Statement):
     """STOP JOB 'id' [WITH SAVEPOINT] [WITH DRAIN]."""
 
-    arg_types = {"this": True, "savepoint": False, "drain": False}
+    arg_types = _args("this savepoint? drain?")
 
 
 class Client(Statement):
     """QUIT, EXIT, CLEAR, HELP: ``this`` the upper-case word."""
 
-    arg_types = {"this": True}
+    arg_types = _args("this")
 
 
 # ---- query parts -------------------------------------------------------------------------------------------------
@@ -450,19 +406,19 @@ class Client(Statement):
 class TableArgument(Node):
     """``TABLE t [PARTITION BY k, ...] [ORDER BY ..]`` or a subquery as the data argument of a table function."""
 
-    arg_types = {"this": True, "partition_by": False, "order": False}
+    arg_types = _args("this partition_by? order?")
 
 
 class Descriptor(Node):
     """``DESCRIPTOR(c, ...)``: identifiers."""
 
-    arg_types = {"expressions": True}
+    arg_types = _args("expressions")
 
 
 class NamedArgument(Node):
     """``name => value`` in a function call: ``this`` an identifier."""
 
-    arg_types = {"this": True, "expression": True}
+    arg_types = _args("this expression")
 
 
 class TableFunction(Node, exp.UDTF):
@@ -473,13 +429,13 @@ class TableFunction(Node, exp.UDTF):
     before it; ``path`` identifiers before the name (``catalog.database.f``).
     """
 
-    arg_types = {"this": True, "expressions": False, "alias": False, "lateral": False, "path": False}
+    arg_types = _args("this expressions? alias? lateral? path?")
 
 
 class TemporalTable(Node, exp.UDTF):
     """``t FOR SYSTEM_TIME AS OF expr [AS a]``: ``this`` is an exp.Table (or subquery), ``expression`` the time."""
 
-    arg_types = {"this": True, "expression": True, "alias": False}
+    arg_types = _args("this expression alias?")
 
 
 class MatchRecognize(Node, exp.UDTF):
@@ -489,18 +445,7 @@ class MatchRecognize(Node, exp.UDTF):
     ROW PER MATCH or ALL ROWS PER MATCH, each None when absent; ``within`` an interval.
     """
 
-    arg_types = {
-        "this": True,
-        "partition_by": False,
-        "order": False,
-        "measures": False,
-        "rows": False,
-        "after": False,
-        "pattern": True,
-        "within": False,
-        "define": False,
-        "alias": False,
-    }
+    arg_types = _args("this partition_by? order? measures? rows? after? pattern within? define? alias?")
 
 
 class QueryHint(Node):
@@ -510,13 +455,13 @@ class QueryHint(Node):
     select's ``args["hint"]``.
     """
 
-    arg_types = {"this": True, "expressions": False}
+    arg_types = _args("this expressions?")
 
 
 class SelectHint(Node, exp.Hint):
     """``/*+ .. */`` after SELECT: QueryHint nodes."""
 
-    arg_types = {"expressions": True}
+    arg_types = _args("expressions")
 
 
 # ---- expression parts --------------------------------------------------------------------------------------------
@@ -542,7 +487,7 @@ class Call(Node, exp.Anonymous):
     ========================================= =====================================================
     """
 
-    arg_types = {"this": True, "expressions": False, "path": False}
+    arg_types = _args("this expressions? path?")
 
 
 class JsonCall(Node, exp.Anonymous):
@@ -555,15 +500,7 @@ class JsonCall(Node, exp.Anonymous):
     ``nulls``: "NULL" or "ABSENT" (ON NULL). All None when not written.
     """
 
-    arg_types = {
-        "this": True,
-        "expressions": False,
-        "returning": False,
-        "wrapper": False,
-        "on_empty": False,
-        "on_error": False,
-        "nulls": False,
-    }
+    arg_types = _args("this expressions? returning? wrapper? on_empty? on_error? nulls?")
 
 
 class Index(Node, exp.Bracket):
@@ -575,7 +512,7 @@ class Index(Node, exp.Bracket):
 class TypedLiteral(Node, exp.Condition):
     """``DATE '..'``, ``TIME '..'``, ``TIMESTAMP '..'``: ``this`` a string literal, ``kind`` the upper-case word."""
 
-    arg_types = {"this": True, "kind": True}
+    arg_types = _args("this kind")
 
 
 class Type(Node, exp.DataType):
@@ -586,22 +523,13 @@ class Type(Node, exp.DataType):
     after NOT NULL; ``unit`` the units of an INTERVAL (``params`` then precision and fraction, None where absent).
     """
 
-    arg_types = {
-        "this": True,
-        "name": True,
-        "params": False,
-        "children": False,
-        "fields": False,
-        "nullable": False,
-        "unit": False,
-        "text": False,
-    }
+    arg_types = _args("this name params? children? fields? nullable? unit? text?")
 
 
 class Field(Node):
     """A field of a ROW type: ``this`` an identifier, ``kind`` a Type, ``comment`` a string literal."""
 
-    arg_types = {"this": True, "kind": True, "comment": False}
+    arg_types = _args("this kind comment?")
 
 
 def span_of(node: exp.Expression) -> tuple[int, int] | None:

@@ -182,19 +182,14 @@ def can_cast_implicitly(source: DataType, target: DataType) -> bool:
     if source.root is Root.NULL:
         return True
     if source.children or source.fields:
-        return source.root is target.root and all(
-            can_cast_implicitly(a, b) for a, b in zip(_parts(source), _parts(target), strict=True)
-        )
+        mine, theirs = _parts(source), _parts(target)
+        alike = source.root is target.root and len(mine) == len(theirs)
+        return alike and all(map(can_cast_implicitly, mine, theirs))
     return target.root in _IMPLICIT.get(source.root, frozenset({source.root}))
 
 
 def _parts(t: DataType) -> Sequence[DataType]:
     return t.children or tuple(f.type for f in t.fields)
-
-
-def comparable(t: DataType) -> bool:
-    """Whether values of the type have an equality that hash aggregation and ``=`` understand."""
-    return t.root not in {Root.RAW, Root.SYMBOL, Root.DESCRIPTOR, Root.VARIANT}
 
 
 def strip_attribute(t: DataType) -> DataType:

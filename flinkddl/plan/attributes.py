@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan import make
-from flinkddl.plan.nodes import Field
-from flinkddl.plan.rex import Call, InputRef, Rex, transform
+from flinkddl.plan.rex import Call, Rex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from flinkddl.plan.nodes import IntervalJoin, Join, Node, WindowJoin
+    from flinkddl.plan.nodes import Node
 
 
 def plain(value: Rex) -> Rex:
@@ -29,21 +27,3 @@ def materialised(node: Node, only: Iterable[int] | None = None) -> Node:
         return node
     exprs = [plain(make.ref(node, i)) if i in wanted else make.ref(node, i) for i in range(len(node.fields))]
     return make.project(node, exprs, [f.name for f in node.fields])
-
-
-def carried(join: Join | WindowJoin | IntervalJoin) -> tuple[Field, ...]:
-    """Return a join's output with the time attributes that its inputs really have."""
-    both = (*join.left.fields, *join.right.fields)
-    return tuple(Field(f.name, both[i].type.with_nullable(f.type.nullable)) for i, f in enumerate(join.fields))
-
-
-def refreshed(rex: Rex, node: Node) -> Rex:
-    """Return an expression with its references typed as the node's fields are now."""
-
-    def change(r: Rex) -> Rex | None:
-        if isinstance(r, InputRef):
-            now = node.fields[r.index].type
-            return r if now == r.type else replace(r, type=now)
-        return None
-
-    return transform(rex, change)

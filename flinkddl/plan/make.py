@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
-from flinkddl.functions.catalogue import lookup
+from flinkddl.plan.conditions import deterministic, fits
 from flinkddl.plan.nodes import Aggregate, Field, Filter, Join, Project, Values
-from flinkddl.plan.rex import Call, InputRef, Literal, Rex, conjunction, size, substitute, substituted_size, walk
+from flinkddl.plan.rex import Call, InputRef, Literal, Rex, substitute
+from flinkddl.plan.rex import all_of as all_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,15 +29,6 @@ def ref(node: Node, index: int) -> InputRef:
 def refs(node: Node) -> tuple[Rex, ...]:
     """Return references to all output fields."""
     return tuple(ref(node, i) for i in range(len(node.fields)))
-
-
-def deterministic(rex: Rex) -> bool:
-    """Whether computing an expression twice, or elsewhere, gives the same value."""
-    for r in walk(rex):
-        found = lookup(r.function) if isinstance(r, Call) else None
-        if found is not None and not found.deterministic:
-            return False
-    return True
 
 
 def project(node: Node, exprs: Sequence[Rex], names: Sequence[str]) -> Node:
@@ -59,21 +51,6 @@ def merged(node: Node) -> Node:
 
 def _repeatable(exprs: Sequence[Rex], below: Sequence[Rex]) -> bool:
     return all(deterministic(e) for e in below) or all(isinstance(e, InputRef) for e in exprs)
-
-
-BLOAT = 100
-
-
-def fits(exprs: Sequence[Rex], below: Sequence[Rex]) -> bool:
-    """Whether expressions over others stay small with those put into them.
-
-    Calcite's rule (RelOptUtil.pushPastProjectUnlessBloat): as large as both, and a hundred more. ``a + a`` over
-    ``a + a``, and so on, is twice as large with each view.
-    """
-    if all(isinstance(e, InputRef) for e in below):
-        return True
-    before = sum(map(size, exprs)) + sum(map(size, below))
-    return sum(substituted_size(e, below) for e in exprs) <= before + BLOAT
 
 
 def keep(node: Node, indices: Iterable[int]) -> Node:
@@ -137,13 +114,6 @@ def where(node: Node, condition: Rex) -> Node:
     if isinstance(condition, Literal):
         return node if condition.value else Values(fields=node.fields, rows=())
     return Filter(input=node, condition=condition, fields=node.fields)
-
-
-def all_of(parts: Iterable[Rex]) -> Rex:
-    """Join conditions with AND, without the TRUEs; one FALSE or NULL is the whole."""
-    kept = tuple(p for p in parts if not (isinstance(p, Literal) and p.value is True))
-    never = next((p for p in kept if isinstance(p, Literal) and not p.value), None)
-    return conjunction(kept) if never is None else never
 
 
 def equal(left: Rex, right: Rex) -> Rex:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flinkddl import sqltypes as T
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from flinkddl.diagnostics import Span
     from flinkddl.sqltypes import DataType
@@ -233,7 +233,7 @@ def shift(rex: Rex, by: int) -> Rex:
     return transform(rex, lambda r: replace(r, index=r.index + by) if isinstance(r, InputRef) else None)
 
 
-def substitute(rex: Rex, inputs: Sequence[Rex]) -> Rex:
+def substitute(rex: Rex, inputs: Sequence[Rex] | Mapping[int, Rex]) -> Rex:
     """Replace every input reference by the expression at its index: two projections become one."""
     return transform(rex, lambda r: inputs[r.index] if isinstance(r, InputRef) else None)
 
@@ -245,11 +245,12 @@ def conjuncts(rex: Rex) -> tuple[Rex, ...]:
     return (rex,)
 
 
-def conjunction(parts: tuple[Rex, ...]) -> Rex:
-    """Join conditions with AND; TRUE when there is none."""
-    if not parts:
+def all_of(parts: Iterable[Rex]) -> Rex:
+    """Join conditions with AND, without the TRUEs; TRUE where none is left, and one FALSE or NULL is the whole."""
+    kept = tuple(p for p in parts if not (isinstance(p, Literal) and p.value is True))
+    never = next((p for p in kept if isinstance(p, Literal) and not p.value), None)
+    if never is not None:
+        return never
+    if not kept:
         return Literal(T.BOOLEAN.not_null(), True)
-    if len(parts) == 1:
-        return parts[0]
-    nullable = any(p.type.nullable for p in parts)
-    return Call(T.BOOLEAN.with_nullable(nullable), "AND", parts)
+    return kept[0] if len(kept) == 1 else Call(T.BOOLEAN.with_nullable(any(p.type.nullable for p in kept)), "AND", kept)

@@ -41,14 +41,18 @@ class Topics:
         import kafka.producer.kafka
         import kafka.producer.producer_batch
         from kafka import KafkaProducer
+        from kafka.serializer import Serializer
 
         for module in (kafka.producer.kafka, kafka.producer.producer_batch):
             module.len = _length
 
-        # kafka-python refuses a record without key and value, which Kafka has: the serializer makes it one.
-        self._producer = KafkaProducer(
-            bootstrap_servers=self.bootstrap, linger_ms=0, value_serializer=lambda v: None if v is _NULL else v
-        )
+        class Nulls(Serializer):
+            """Writes a record without key and value, which Kafka has and kafka-python refuses."""
+
+            def serialize(self, topic: str, headers: Any, data: Any) -> Any:
+                return None if data is _NULL else data
+
+        self._producer = KafkaProducer(bootstrap_servers=self.bootstrap, linger_ms=0, value_serializer=Nulls())
         return self
 
     def __exit__(

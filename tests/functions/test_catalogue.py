@@ -121,7 +121,12 @@ def test_decimals_keep_whole_digits():
 
 @pytest.mark.parametrize(
     ("source", "target", "fits"),
-    [(T.INT, T.BIGINT, True), (T.BIGINT, T.INT, False), (T.CHAR(3), T.STRING, True), (T.INT, T.STRING, False)],
+    [
+        *((T.INT, T.BIGINT, True), (T.BIGINT, T.INT, False), (T.CHAR(3), T.STRING, True), (T.INT, T.STRING, False)),
+        (T.ROW(("a", T.INT)), T.ROW(("b", T.BIGINT)), True),
+        (T.ROW(("a", T.INT)), T.ROW(("a", T.INT), ("b", T.INT)), False),
+        (T.ARRAY(T.ROW(("a", T.INT), ("b", T.INT))), T.ARRAY(T.ROW(("a", T.INT))), False),
+    ],
 )
 def test_implicit_casts(source, target, fits):
     assert can_cast_implicitly(source, target) is fits

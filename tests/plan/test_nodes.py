@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from flinkddl import sqltypes as T
+from flinkddl.catalog import Catalog
 from flinkddl.catalog.model import ObjectPath, Table
 from flinkddl.plan import make
 from flinkddl.plan import nodes as N
+from flinkddl.plan.context import Context
 from flinkddl.plan.nodes import base
 from flinkddl.plan.rewrite.prune import prune
-from flinkddl.plan.rex import AggCall, Call, InputRef, SortKey
+from flinkddl.plan.rewrite.pushdown import push
+from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, SortKey
 from flinkddl.spark.batch import HANDLERS as BATCH
 from flinkddl.spark.stream import HANDLERS as STREAM
 from tests.plan.test_consistency import check
+from tests.spark.batch.harness import Given, run
 
+CONTEXT = Context(Catalog())
 FACTS = ("changes", "upsert_keys", "requires_watermark", "on_time", "state", "detail", "form")
 BASES = (base.Node, base.Unary, base.Binary)
 CHILDREN = ("input", "left", "right", "parts", "table")
@@ -97,10 +103,18 @@ FIELDS = tuple(N.Field(n, t) for n, t in zip(NAMES, ROW, strict=True))
 WIDE = len(FIELDS)
 
 
+def row(k: int | None, v: int | None, hour: int, *xs: int) -> tuple[Any, ...]:
+    at = [datetime(2024, 3, 1, h) for h in (hour, hour // 2 * 2, hour // 2 * 2 + 2)]
+    elements = Call(T.ARRAY(INT), "ARRAY", tuple(Literal(INT, x) for x in xs))
+    return (k, v, at[0], elements, at[1], at[2], f"row {k} {v}")
+
+
+ROWS = (row(1, 1, 1, 1, 2), row(1, 2, 2, 1), row(2, 2, 3, 2), row(2, 1, 5, 3), row(3, 3, 6, 1), row(None, 1, 7, 1))
+
+
 def scan(name: str = "t", last: str = "unread") -> N.Scan:
-    return N.Scan(
-        fields=(*FIELDS[:-1], N.Field(last, T.STRING)), table=Table(ObjectPath("c", "d", name), (), {}), options=None
-    )
+    fields = (*FIELDS[:-1], N.Field(last, T.STRING))
+    return Given(fields=fields, table=Table(ObjectPath("c", "d", name), (), {}), options=None, rows=ROWS)
 
 
 def same(node: N.Node, a: int, b: int) -> Call:
@@ -121,7 +135,9 @@ BOUNDS = tuple(N.Field(n, T.TIMESTAMP(3)) for n in ("window_start", "window_end"
 
 def joined(kind: type[N.Node], node: N.Node, how: str = "inner", **more: Any) -> N.Node:
     """A join of a node with a second table by their first fields."""
-    other = scan("u", "spare") if kind is N.LookupJoin else scan("u")  # a table that is looked up stays as it is
+    other: N.Node = scan("u", "spare") if kind is N.LookupJoin else scan("u")  # what is looked up stays as it is
+    if kind is N.TemporalJoin:
+        other = N.Deduplicate(input=other, fields=other.fields, keys=(0,), order=2, keep_last=True, proctime=False)
     both = node.fields if how == "semi" else (*node.fields, *other.fields)
     condition = same(node, 0, len(node.fields))
     inputs: dict[str, Any] = {"input": node, "table": other}
@@ -176,7 +192,7 @@ MADE: dict[str, Any] = {
     "Join semi": lambda n: joined(N.Join, n, "semi", null_safe=(False,)),
     "IntervalJoin": lambda n: joined(N.IntervalJoin, n, left_time=2, right_time=2, lower_ms=0, upper_ms=1),
     "WindowJoin": lambda n: joined(N.WindowJoin, n, left_window=(4, 5), right_window=(4, 5)),
-    "TemporalJoin": lambda n: joined(N.TemporalJoin, n, left_time=2, right_time=2, right_key=(0,)),
+    "TemporalJoin": lambda n: joined(N.TemporalJoin, n, left_time=2, right_time=2),
     "LookupJoin": lambda n: joined(N.LookupJoin, n),
 }
 BELOW = {"Scan": lambda: scan(), "Values": lambda: N.Values(fields=FIELDS, rows=())}
@@ -213,7 +229,91 @@ def test_pruning_goes_on_below(above: str, below: str) -> None:
     for index in (0, len(node.fields) - 1):
         f = node.fields[index]
         top = N.Project(input=node, fields=(f,), exprs=(InputRef(f.type, index),))
-        found = prune(top)
+        found = prune(top, CONTEXT)
         check(found)
         assert found.fields == (f,)
         assert f.name == "unread" or "unread" not in kept(found), found
+
+
+# ---- filters -----------------------------------------------------------------------------------------------------
+
+ALL = frozenset(NAMES)
+THROUGH: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("Project", "Filter", "Union", "Unnest", "WindowTableFunction", "TemporalJoin"), ALL),
+    **dict.fromkeys(("Join", "Join semi"), ALL | {"spare"}),
+    **dict.fromkeys(("Aggregate", "Over"), frozenset({"k"})),
+}
+"""Fields of which a filter goes below a class: of the others none does."""
+
+
+def filtered(node: N.Node, index: int, value: Any) -> N.Node:
+    f = node.fields[index]
+    condition = Call(T.BOOLEAN, "=", (InputRef(f.type, index), Literal(f.type.as_attribute(None), value)))
+    return N.Filter(input=node, fields=node.fields, condition=condition)
+
+
+def stays(node: N.Node, index: int) -> bool:
+    """Whether a filter on a field stays above the node."""
+    found = push(filtered(node, index, 1), CONTEXT)
+    check(found)
+    return isinstance(found, N.Filter) and type(found.input) is type(node) and node.inputs == found.input.inputs
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_filters_go_below_where_they_may(name: str) -> None:
+    node = MADE[name](scan())
+    own = {f.name for i, f in enumerate(node.fields) if not stays(node, i)}
+    assert own == {f.name for f in node.fields} & THROUGH.get(name, frozenset())
+
+
+def test_sessions_are_made_of_all_rows() -> None:
+    """A filter on what they are not built by stays above, as in Flink 2.3's plan; below it would cut them apart."""
+    sessions = replace(TUMBLE, kind="SESSION", partition_keys=(0,))
+    node = N.WindowTableFunction(input=scan(), fields=(*FIELDS, *BOUNDS), window=sessions)
+    assert [i for i in range(len(node.fields)) if not stays(node, i)] == [0]
+
+
+def test_a_class_that_does_not_say_lets_nothing_through() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Silent(N.Unary):
+        passes = 1
+
+    node = Silent(input=scan(), fields=FIELDS)
+    assert all(stays(node, i) for i in range(WIDE))
+    assert (node.unique_key(), node.windowed, node.versioned) == (None, None, False)
+    assert list(node.timeless()[0]) == list(range(WIDE))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", [n for n in MADE if THROUGH.get(n)])
+def test_a_filter_below_gives_the_same_rows(name: str, spark: Any) -> None:
+    node = MADE[name](scan())
+    rows = run(spark, node)
+    for index, f in enumerate(node.fields):
+        if f.name in ("k", "v") and f.name in THROUGH[name]:
+            expected = [r for r in rows if r[index] == 1]
+            assert 0 < len(expected) < len(rows)
+            assert run(spark, push(filtered(node, index, 1), CONTEXT)) == expected
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["left", "right", "full", "inner", "semi", "anti"])
+def test_a_filter_over_a_join_gives_the_same_rows(kind: str, spark: Any) -> None:
+    """Padded rows meet their fate: a condition decides whether the join becomes an inner one."""
+    one, two = filtered(scan(), 1, 1), filtered(scan("u"), 0, 1)
+    fields = one.fields if kind in ("semi", "anti") else (*one.fields, *two.fields)
+    condition = Call(T.BOOLEAN, "AND", (same(one, 0, WIDE), filtered_by(WIDE + 1, 2), filtered_by(1, 1)))
+    node = N.Join(
+        left=one, right=two, kind=kind, condition=condition, keys=((0, 0),), fields=fields, null_safe=(False,)
+    )
+    rows = run(spark, node)
+    for index in range(0, len(fields), WIDE):
+        for value in (1, None):
+            test = filtered_by(index, value)
+            found = push(N.Filter(input=node, fields=fields, condition=test), CONTEXT)
+            assert run(spark, found) == [r for r in rows if r[index] == value], (index, value)
+
+
+def filtered_by(index: int, value: int | None) -> Call:
+    ref = InputRef(INT, index)
+    return Call(T.BOOLEAN, "=", (ref, Literal(INT, value))) if value is not None else Call(T.BOOLEAN, "IS NULL", (ref,))

@@ -10,9 +10,7 @@ from flinkddl.plan.build import from_, joins, query, select, setops, special  # 
 from flinkddl.plan.build.base import Builder
 from flinkddl.plan.build.insert import build_insert
 from flinkddl.plan.nodes import Sink
-from flinkddl.plan.rewrite.prune import prune
-from flinkddl.plan.rewrite.pushdown import push
-from flinkddl.plan.rewrite.recognise import recognise
+from flinkddl.plan.rewrite import rewritten
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -37,7 +35,7 @@ def plan_query(tree: exp.Expression, context: Context) -> Planned:
     node = Builder(context).query(tree)
     _check_size(node, tree, context)
     node = make.rename(node, make.unique([f.name for f in node.fields]))
-    finished = finish(node, context)
+    finished = rewritten(node, context)
     return Planned(finished, node.fields)
 
 
@@ -45,7 +43,7 @@ def plan_insert(statement: Insert, context: Context) -> Sink:
     """Plan an INSERT. Raises FlinkDdlError with the first mistake found."""
     built = build_insert(Builder(context), statement)
     _check_size(built, statement, context)
-    sink = finish(built, context)
+    sink = rewritten(built, context)
     assert isinstance(sink, Sink)
     return sink
 
@@ -67,8 +65,3 @@ def _reads(node: Node, known: dict[int, int]) -> int:
     if id(node) not in known:
         known[id(node)] = sum(_reads(child, known) for child in node.inputs) or 1
     return known[id(node)]
-
-
-def finish(node: Node, context: Context) -> Node:
-    """Bring a plan into its final form: filters pushed down, patterns recognised, streaming rules checked."""
-    return prune(recognise(push(node), context))

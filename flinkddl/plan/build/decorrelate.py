@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from flinkddl import sqltypes as T
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan import make
-from flinkddl.plan.attributes import refreshed
 from flinkddl.plan.build.placeholders import has, walk_all
-from flinkddl.plan.nodes import Aggregate, Filter, Join, Node, Over, Project, Rank, Sort, Unnest
+from flinkddl.plan.nodes import Aggregate, Filter, Join, Node, Over, Project, Rank, Sort
+from flinkddl.plan.nodes.values import retyped
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, OuterRef, Rex, conjuncts, shift, transform
 
 if TYPE_CHECKING:
@@ -51,8 +51,11 @@ def _rexes(value: Any) -> Iterator[Rex]:
 
 def correlated(node: Node) -> bool:
     """Whether the plan refers to a query around it."""
-    own = (r for f in fields(node) for r in _rexes(getattr(node, f.name)))
-    return any(has(r, OuterRef) for r in own) or any(correlated(i) for i in node.inputs)
+    return _reads_outer(node) or any(correlated(i) for i in node.inputs)
+
+
+def _reads_outer(node: Node) -> bool:
+    return any(has(r, OuterRef) for f in fields(node) for r in _rexes(getattr(node, f.name)))
 
 
 def pull(plan: Node, span: Span | None) -> Free:
@@ -94,10 +97,7 @@ def over_join(free: Free, outer: Node) -> Rex:
 def _pull(node: Node, span: Span | None) -> Pulled:
     if not correlated(node):
         return node, ()
-    rule = _RULES.get(type(node))
-    if rule is None:
-        raise _refused(span, f"through {node.name}")
-    return rule(node, span)
+    return _RULES.get(type(node), _passing)(node, span)
 
 
 def _refused(span: Span | None, what: str) -> FlinkDdlError:
@@ -240,18 +240,19 @@ def _join(node: Join, span: Span | None) -> Pulled:
     out = replace(node, left=left, right=right, condition=condition, fields=typed)
     pulled = (*lefts, *(shift(c, grown) for c in rights), *(transform(c, moved) for c in mine))
     places = (*range(width), *range(grown, grown + len(own)))
-    return _leading(out, [make.ref(out, i) for i in places], node, [refreshed(c, out) for c in pulled])
+    return _leading(out, [make.ref(out, i) for i in places], node, [retyped(c, out.fields) for c in pulled])
 
 
-def _unnest(node: Unnest, span: Span | None) -> Pulled:
-    if has(node.collection, OuterRef) or (node.condition is not None and has(node.condition, OuterRef)):
-        raise _refused(span, "above UNNEST of an outer column")
-    below, pulled = _pull(node.input, span)
-    width, grown = len(node.input.fields), len(below.fields)
-    elements = node.fields[width:]
-    out = replace(node, input=below, fields=(*below.fields, *elements))
-    places = (*range(width), *range(grown, grown + len(elements)))
-    return _leading(out, [make.ref(out, i) for i in places], node, pulled)
+def _passing(node: Node, span: Span | None) -> Pulled:
+    """Rise through a node that lets conditions on all fields of its input through, downwards or upwards."""
+    width = len(node.inputs[0].fields) if len(node.inputs) == 1 else -1
+    if node.passed != width or len(node.through()[0]) < width:
+        raise _refused(span, f"through {node.name}")
+    if _reads_outer(node):
+        raise _refused(span, f"above {node.title} of an outer column")
+    below, pulled = _pull(node.inputs[0], span)
+    out, places = node.rebuild([below], [{i: i for i in range(width)}])
+    return _leading(out, [make.ref(out, places[i]) for i in range(len(node.fields))], node, pulled)
 
 
 _RULES: dict[type[Node], Callable[[Any, Span | None], Pulled]] = {
@@ -261,7 +262,6 @@ _RULES: dict[type[Node], Callable[[Any, Span | None], Pulled]] = {
     Sort: _sort,
     Over: _over,
     Join: _join,
-    Unnest: _unnest,
 }
 
 

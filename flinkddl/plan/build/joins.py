@@ -150,7 +150,6 @@ def _temporal(build: Builder, target: tree_nodes.TemporalTable, place: Place) ->
         keys=(),
         left_time=time.index,
         right_time=None,
-        right_key=(),
         fields=(*left.fields, *_optional(right.node, kind)),
         span=build.span(target),
     )

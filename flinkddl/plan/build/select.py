@@ -19,7 +19,6 @@ from flinkddl.plan.build.base import QUERIES, Builder
 from flinkddl.plan.build.from_ import build_from
 from flinkddl.plan.build.hints import apply_hints, with_group_ttl
 from flinkddl.plan.build.placeholders import AggRef, GroupingRef, OverRef, Parts, WindowPropertyRef, has
-from flinkddl.plan.keys import unique_key
 from flinkddl.plan.nodes import Aggregate, Project
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ def _project(build: Builder, node: Node, parts: Parts, tree: exp.Expression) -> 
     node = make.project(node, exprs, [*parts.names, *(f"$o{i}" for i in range(len(hidden)))])
     if tree.args.get("distinct"):
         below = node.input if isinstance(node, Project) else node
-        if not isinstance(below, Aggregate) or unique_key(node) is None:
+        if not isinstance(below, Aggregate) or not node.unique_key():
             node = make.distinct(node)
     if not parts.order:
         return node

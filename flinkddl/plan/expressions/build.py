@@ -8,12 +8,12 @@ from flinkddl import sqltypes as T
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.report import did_you_mean
 from flinkddl.functions.aggregate import Aggregate
-from flinkddl.functions.casts import CastRefused, check_cast
 from flinkddl.functions.catalogue import AGGREGATES, FUNCTIONS, lookup
 from flinkddl.functions.core import NO_VALUE, Operand, SignatureError, Unavailable
 from flinkddl.functions.typing import can_cast_implicitly
 from flinkddl.functions.user import UndeclaredTypes, declared, untouchable
 from flinkddl.plan.rex import Call, Literal, Rex
+from flinkddl.typecasts import CastRefused, check_cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,15 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from flinkddl.plan.conditions import deterministic
 from flinkddl.plan.nodes.forms import COMPARES, weighted
-from flinkddl.plan.nodes.values import counted, moved
+from flinkddl.plan.nodes.values import Field, counted, moved, typed
+from flinkddl.plan.rex import InputRef, references, substitute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from flinkddl.diagnostics import Span
+    from flinkddl.plan.conditions import Conditions
     from flinkddl.plan.nodes.forms import Form, How, Traits
-    from flinkddl.plan.nodes.values import Field
+    from flinkddl.plan.nodes.values import WindowFields
+    from flinkddl.plan.rex import Rex
 
 Kinds = frozenset[str]  # of "I", "U", "D": insert, update, delete
 I: Kinds = frozenset("I")  # noqa: E741 - Flink's letter
@@ -52,6 +56,8 @@ class Facts:
     """Whether updates of its inputs must carry the row before them; None passes on what its consumer asks."""
     by: ClassVar[tuple[str, ...]] = ()
     """Attributes that tell its state from another's: how rows are grouped, ordered, paired."""
+    keeps_time: ClassVar[bool] = False
+    """Whether time attributes of its inputs are still such in its output; else they are made plain timestamps."""
     forgets: ClassVar[bool] = False
     """Whether its state is forgotten after ``table.exec.state.ttl``."""
     sql: ClassVar[str] = ""
@@ -157,6 +163,70 @@ class Node(Facts):
             changes[name] = tuple((places[0][a], b if beside is None else beside[b]) for a, b in getattr(self, name))
         return changes
 
+    def over(self, inputs: Sequence[Node]) -> Self:
+        """Return the node over inputs that may have lost time attributes; what it holds and passes is typed so."""
+        both = [f for i in inputs for f in i.fields]
+        own = self.fields[self.passed :]
+        pairs = zip(self.fields[: self.passed], both, strict=False)
+        fields = (*(Field(f.name, now.type.with_nullable(f.type.nullable)) for f, now in pairs), *own)
+        changes = {name: typed(getattr(self, name), both) for name in self.first}
+        changes |= {name: typed(getattr(self, name), (*both, *own)) for name in self.joined}
+        return replace(self, fields=fields, **changes).with_inputs(inputs)
+
+    def timeless(self) -> tuple[Iterable[int], ...]:
+        """Return the fields of each input that must be plain timestamps, not time attributes."""
+        return tuple(() if self.keeps_time else range(len(i.fields)) for i in self.inputs)
+
+    # ---- which conditions over its output hold below it
+
+    def through(self) -> tuple[Mapping[int, Rex], ...]:
+        """Return, for each input, what an output field is over it where a condition may be tested there instead.
+
+        A condition over such fields alone drops the same rows whether it stands above the node or below it; all inputs
+        that have its fields get it. The default says none.
+        """
+        return ({},) * len(self.inputs)
+
+    def _same(self, fields: Iterable[int], number: int = 0) -> dict[int, Rex]:
+        """Output fields that are an input's of the same index."""
+        return {i: InputRef(self.inputs[number].fields[i].type, i) for i in fields}
+
+    def lets_through(self, condition: Rex) -> bool:
+        """Whether a condition over fields that go through is worth being tested below."""
+        return True
+
+    def pushed(self, conditions: Conditions) -> tuple[Node, Conditions, tuple[Conditions, ...]]:
+        """Return what the node is under these conditions, which of them stay above it, and those over each input."""
+        stay: list[Rex] = []
+        ways: list[tuple[Mapping[int, Rex], list[Rex]]] = [(way, []) for way in self.through()]
+        for c in conditions:
+            ids = references(c)
+            free = deterministic(c) and self.lets_through(c)
+            found = [(way, below) for way, below in ways if free and way and ids <= way.keys()]
+            stay += [] if found else [c]
+            for way, below in found:
+                below.append(substitute(c, way))
+        return self, tuple(stay), tuple(tuple(below) for _, below in ways)
+
+    # ---- what of its rows is unique, which of its fields are a window's
+
+    def unique_key(self, declared: bool = True) -> tuple[int, ...] | None:
+        """Return fields of which no two of its rows are alike once all are there, or None.
+
+        ``declared``: the PRIMARY KEY of a table of inserts, which nobody enforces, is believed.
+        """
+        return None
+
+    @property
+    def versioned(self) -> bool:
+        """Whether a temporal join can read the rows of its input as versions, instead of its own rows."""
+        return False
+
+    @property
+    def windowed(self) -> WindowFields | None:
+        """Which fields bound the window that a row belongs to; None where start or end is not there."""
+        return None
+
     # ---- changes
 
     @property
@@ -234,6 +304,12 @@ class Node(Facts):
 class Stateless:
     """Of nodes that look at one row at a time."""
 
+    keeps_time: ClassVar[bool] = True
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return those of the inputs."""
+        return frozenset[str]().union(*inputs)
+
     def holds_back(self, form: Form) -> str:
         """Return that it gives out what it gets."""
         return ""
@@ -252,6 +328,25 @@ class Untimed:
 
     requires_watermark = False
     on_time = False
+
+
+class Selecting:
+    """Of nodes whose rows are rows of their only input."""
+
+    inputs: tuple[Node, ...]
+
+    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
+        """Return the input's."""
+        return inputs[0]
+
+    def unique_key(self, declared: bool = True) -> tuple[int, ...] | None:
+        """Return the input's."""
+        return self.inputs[0].unique_key(declared)
+
+    @property
+    def windowed(self) -> WindowFields | None:
+        """The input's."""
+        return self.inputs[0].windowed
 
 
 class Keyless:

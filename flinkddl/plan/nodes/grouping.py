@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from flinkddl.plan.nodes.base import ALL, IU, I, Node, Unary, Untimed, dropped
+from flinkddl.plan.nodes.base import ALL, IU, I, Node, Selecting, Unary, Untimed, dropped
 from flinkddl.plan.nodes.forms import (
     APPEND,
     COMPARES,
@@ -19,11 +19,16 @@ from flinkddl.plan.nodes.forms import (
     needs_order,
 )
 from flinkddl.plan.nodes.terms import call_text, names_of, order_text, pick
+from flinkddl.plan.nodes.values import Field, plain
+from flinkddl.plan.rex import InputRef
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from flinkddl.plan.nodes.base import Keys, Kinds, Mode, Needed, Places
     from flinkddl.plan.nodes.forms import How, Traits
-    from flinkddl.plan.rex import AggCall, SortKey
+    from flinkddl.plan.nodes.values import WindowFields
+    from flinkddl.plan.rex import AggCall, Rex, SortKey
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +58,20 @@ class Aggregate(Untimed, Unary):
         """Leave out aggregates."""
         aggs, places, fields = dropped(self, needed, len(self.keys), self.aggs)
         return replace(self, aggs=tuple(aggs), **fields), places
+
+    def over(self, inputs: Sequence[Node]) -> Self:
+        """Return the aggregate, its keys typed as the input's; what it computes is no time attribute."""
+        out, n = super().over(inputs), len(self.keys)
+        keys = (Field(f.name, inputs[0].fields[k].type) for f, k in zip(self.fields, self.keys, strict=False))
+        return replace(out, fields=(*keys, *plain(self.fields[n:])))
+
+    def through(self) -> tuple[Mapping[int, Rex], ...]:
+        """Return the keys: a group is dropped with all its rows."""
+        return ({i: InputRef(self.input.fields[k].type, k) for i, k in enumerate(self.keys)},)
+
+    def unique_key(self, declared: bool = True) -> tuple[int, ...]:
+        """Return the keys of the groups."""
+        return tuple(range(len(self.keys)))
 
     def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
         """Return deletions only where a group can become empty."""
@@ -90,15 +109,35 @@ class Aggregate(Untimed, Unary):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rank(Unary):
+class _Best(Unary):
+    """Keeps the best rows of a partition; ``window`` names the fields (start, end) of a window's, which are final."""
+
+    window: tuple[int, int] | None = None
+
+    passes = 1
+    keeps_time = True
+    requires_watermark = False
+
+    @property
+    def windowed(self) -> WindowFields | None:
+        """The input's, of a window's."""
+        return self.input.windowed if self.window is not None else None
+
+    @property
+    def append_only(self) -> tuple[int, ...]:
+        """The input of a window's."""
+        return (0,) if self.window is not None else ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rank(_Best):
     """Top-N: rows ``start..end`` (from 1) per partition; with ``with_rank`` the rank is a last BIGINT field.
 
     Flink 2.3 takes most Top-1 over append rows for a keep-first deduplication and never takes a row back that lost its
     place (FLINK-40368, observed.md); here a Top-1 is a Top-N as any other.
 
-    ``function`` is ROW_NUMBER, or RANK / DENSE_RANK in batch mode. ``window`` names the fields (start, end) of a window
-    Top-N, which is final. ``end_field`` is the field that holds the last rank where it is no constant (``rn <= col``);
-    ``end`` is then the largest BIGINT.
+    ``function`` is ROW_NUMBER, or RANK / DENSE_RANK in batch mode. ``end_field`` is the field that holds the last rank
+    where it is no constant (``rn <= col``); ``end`` is then the largest BIGINT.
     """
 
     partition: tuple[int, ...]
@@ -107,16 +146,13 @@ class Rank(Unary):
     end: int
     with_rank: bool
     function: str = "ROW_NUMBER"
-    window: tuple[int, int] | None = None
     end_field: int | None = None
 
     by = ("partition", "order", "window")
     sql = "Top-N, window Top-N"
     title = "a window Top-N"
-    passes = 1
     first = ("partition", "order", "window", "end_field")
     forgets = True
-    requires_watermark = False
 
     @property
     def detail(self) -> str:
@@ -133,10 +169,10 @@ class Rank(Unary):
         rank, places, fields = dropped(self, needed, len(self.fields) - 1, (True,))
         return replace(self, with_rank=bool(rank), **fields), places
 
-    @property
-    def append_only(self) -> tuple[int, ...]:
-        """The input of a window Top-N."""
-        return (0,) if self.window is not None else ()
+    def unique_key(self, declared: bool = True) -> tuple[int, ...] | None:
+        """Return the partition, where it keeps one row: RANK and DENSE_RANK keep all that are equal."""
+        single = self.start == self.end and self.end_field is None
+        return self.partition if single and self.function == "ROW_NUMBER" else None
 
     def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
         """Return inserts of a window, else all."""
@@ -165,7 +201,7 @@ class Rank(Unary):
 
     @property
     def versioned(self) -> bool:
-        """Whether a temporal join can read the versions of its input instead of its rows."""
+        """Whether it keeps the newest row of a key."""
         return self.start == self.end == 1 and self.window is None and not self.with_rank
 
     def holds_back(self, form: Form) -> str:
@@ -187,21 +223,18 @@ class Rank(Unary):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Deduplicate(Unary):
+class Deduplicate(_Best):
     """ROW_NUMBER() = 1 ordered by one time attribute: keeps the first or the last row per key."""
 
     keys: tuple[int, ...]
     order: int
     keep_last: bool
     proctime: bool
-    window: tuple[int, int] | None = None
 
     by = ("keys", "order", "keep_last", "window")
     sql = "deduplication, first or last row"
     title = "a window deduplication"
-    passes = 1
     first = ("keys", "order", "window")
-    requires_watermark = False
 
     @property
     def detail(self) -> str:
@@ -210,10 +243,9 @@ class Deduplicate(Unary):
         flags = ["last" if self.keep_last else "first", f"by=[{pick(names, self.keys)}]", f"order={names[self.order]}"]
         return ", ".join(flags + (["proctime"] if self.proctime else []) + (["window"] if self.window else []))
 
-    @property
-    def append_only(self) -> tuple[int, ...]:
-        """The input of a window deduplication."""
-        return (0,) if self.window is not None else ()
+    def unique_key(self, declared: bool = True) -> tuple[int, ...]:
+        """Return the key."""
+        return self.keys
 
     def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
         """Return inserts of a window, and of first rows of what is never taken back."""
@@ -240,7 +272,7 @@ class Deduplicate(Unary):
 
     @property
     def versioned(self) -> bool:
-        """Whether a temporal join can read the versions of its input instead of its rows."""
+        """Whether it keeps the newest row of a key."""
         return self.keep_last and self.window is None
 
     def holds_back(self, form: Form) -> str:
@@ -283,6 +315,7 @@ class Over(Unary):
     title = "an OVER aggregate by a time attribute"
     passes = 1
     first = ("partition", "order", "calls")
+    keeps_time = True
     requires_watermark = False
     on_time = True
 
@@ -301,6 +334,10 @@ class Over(Unary):
         width = len(self.input.fields)
         calls, places, fields = dropped(self, needed, width, self.calls)
         return (replace(self, calls=tuple(calls), **fields) if calls else self.input), places
+
+    def through(self) -> tuple[Mapping[int, Rex], ...]:
+        """Return the partition: it is dropped with all its rows."""
+        return (self._same(self.partition),)
 
     @property
     def append_only(self) -> tuple[int, ...]:
@@ -341,7 +378,7 @@ class Over(Unary):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sort(Unary):
+class Sort(Selecting, Unary):
     """ORDER BY and LIMIT / OFFSET; ``fetch`` None means all rows; no ``order`` is a bare LIMIT."""
 
     order: tuple[SortKey, ...]
@@ -353,6 +390,7 @@ class Sort(Unary):
     title = "ORDER BY a time attribute"
     passes = 1
     first = ("order",)
+    keeps_time = True
     requires_watermark = False
     on_time = True
 
@@ -362,6 +400,10 @@ class Sort(Unary):
         parts = [f"order=[{order_text(names_of(self.input), self.order)}]"] if self.order else []
         parts += [f"offset={self.offset}"] if self.offset else []
         return ", ".join(parts + ([f"fetch={self.fetch}"] if self.fetch is not None else []))
+
+    def through(self) -> tuple[Mapping[int, Rex], ...]:
+        """Return all fields where no row is cut off."""
+        return (self._same(range(self.passed) if self.fetch is None and not self.offset else ()),)
 
     @property
     def append_only(self) -> tuple[int, ...]:
@@ -373,10 +415,6 @@ class Sort(Unary):
         if self.fetch is None:
             return I
         return ALL if self.order else inputs[0]
-
-    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
-        """Return the input's."""
-        return inputs[0]
 
     def state(self, mode: Mode) -> str:
         """Return what waits, or the best rows."""

@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from flinkddl.plan.conditions import by_side, rejects_null
 from flinkddl.plan.nodes.base import ALL, Binary, I, Keyless, Stateless, Unary, Untimed
 from flinkddl.plan.nodes.forms import APPEND, DELTA, JOINS, ORDERED, PLAIN, Form, weighted
 from flinkddl.plan.nodes.terms import names_of, rex_text
+from flinkddl.plan.nodes.values import WindowFields, retyped
+from flinkddl.plan.rex import all_of, conjuncts
 
 if TYPE_CHECKING:
-    from flinkddl.plan.nodes.base import Key, Keys, Kinds, Mode
+    from collections.abc import Mapping
+
+    from flinkddl.plan.conditions import Conditions
+    from flinkddl.plan.nodes.base import Key, Keys, Kinds, Mode, Node
     from flinkddl.plan.nodes.forms import How, Traits
     from flinkddl.plan.nodes.leaves import Scan
     from flinkddl.plan.nodes.values import JoinKind
@@ -81,6 +87,48 @@ class Join(Untimed, _Join):
         """Whether it is that of NOT IN."""
         return ["null-aware"] if self.null_aware else []
 
+    def pushed(self, conditions: Conditions) -> tuple[Node, Conditions, tuple[Conditions, ...]]:
+        """Return the join, inner where no padded row passes; conditions of one side go to it unless it is padded.
+
+        The same holds of its own: they go to a side whose rows it does not keep without a partner. Those of an inner
+        join become its own, all of them.
+        """
+        kind, width = self._kind_under(conditions), len(self.left.fields)
+        own = conjuncts(self.condition)
+        if kind == "inner":
+            own, conditions = (*own, *conditions), ()
+        fixed, own = own[: self.null_tests], own[self.null_tests :]
+        on_left, on_right, rest = by_side(own, width)
+        above_left, above_right, _ = by_side(conditions, width)
+        lefts = above_left if kind in ("left", "semi", "anti") else ()
+        rights = above_right if kind == "right" else ()
+        stay = tuple(c for c in conditions if c not in lefts and c not in rights)
+        if kind in ("inner", "right", "semi"):
+            lefts = (*lefts, *on_left)
+        else:
+            rest = (*rest, *on_left)
+        if kind in ("inner", "left", "semi", "anti"):
+            rights = (*rights, *on_right)
+        else:
+            rest = (*rest, *on_right)
+        both = (*self.left.fields, *self.right.fields)
+        node = replace(self, kind=kind, condition=all_of(retyped(c, both) for c in (*fixed, *rest)))
+        below = tuple(retyped(c, self.left.fields) for c in lefts)
+        return node, stay, (below, tuple(retyped(c, self.right.fields, -width) for c in rights))
+
+    def _kind_under(self, conditions: Conditions) -> JoinKind:
+        """Return its kind under conditions: a side that they require to be there is never padded."""
+        needed = frozenset(i for c in conditions for i in rejects_null(c))
+        sides = {i >= len(self.left.fields) for i in needed}
+        match self.kind:
+            case "left" if True in sides:
+                return "inner"
+            case "right" if False in sides:
+                return "inner"
+            case "full" if sides:
+                return "inner" if len(sides) == 2 else "right" if True in sides else "left"
+        return self.kind
+
     def asks_before(self, number: int, asked: bool) -> bool:
         """Return whether the consumer asks, or a side is updated that is not unique on the join key."""
         return asked or not all(self._after_is_enough(n) for n in (0, 1))
@@ -123,7 +171,20 @@ class Join(Untimed, _Join):
 
 
 @dataclass(frozen=True, kw_only=True)
-class IntervalJoin(Keyless, _Join):
+class _TimedJoin(Keyless, _Join):
+    """A join of rows that each side gives once, by their times: a row that comes out stays."""
+
+    append_only = (0, 1)
+    keeps_time = True
+    on_time = True
+
+    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
+        """Return inserts."""
+        return I
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntervalJoin(_TimedJoin):
     """A join whose condition bounds the two time attributes: left.time between right.time + lower and + upper (ms)."""
 
     left_time: int
@@ -137,8 +198,6 @@ class IntervalJoin(Keyless, _Join):
     title = "an interval join"
     first = ("left_time",)
     second = ("right_time",)
-    append_only = (0, 1)
-    on_time = True
 
     @property
     def flags(self) -> list[str]:
@@ -146,10 +205,6 @@ class IntervalJoin(Keyless, _Join):
         names = names_of(self.left, self.right)
         times = f"{names[self.left_time]} - {names[len(self.left.fields) + self.right_time]}"
         return [f"{self.lower_ms}ms <= {times} <= {self.upper_ms}ms"]
-
-    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
-        """Return inserts."""
-        return I
 
     @property
     def requires_watermark(self) -> bool:
@@ -167,7 +222,7 @@ class IntervalJoin(Keyless, _Join):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowJoin(Keyless, _Join):
+class WindowJoin(_TimedJoin):
     """A join of two windowed inputs on equal window_start and window_end: (start, end) indices of each side."""
 
     left_window: tuple[int, int]
@@ -178,13 +233,21 @@ class WindowJoin(Keyless, _Join):
     title = "a window join"
     first = ("left_window",)
     second = ("right_window",)
-    append_only = (0, 1)
     requires_watermark = True
-    on_time = True
 
-    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
-        """Return inserts."""
-        return I
+    @property
+    def windowed(self) -> WindowFields | None:
+        """The window of each side that is never padded."""
+        left, right = self.left.windowed, self.right.windowed
+        if left is None or right is None or self.kind != "inner":
+            return left if self.kind in ("inner", "left", "semi", "anti") else None
+        width = len(self.left.fields)
+
+        def both(a: frozenset[int], b: frozenset[int]) -> frozenset[int]:
+            return a | {i + width for i in b}
+
+        times = both(left.times, right.times)
+        return WindowFields(both(left.starts, right.starts), both(left.ends, right.ends), times, left.window)
 
     def state(self, mode: Mode) -> str:
         """Return the rows of open windows."""
@@ -203,19 +266,23 @@ class WindowJoin(Keyless, _Join):
 class TemporalJoin(_Join):
     """``FOR SYSTEM_TIME AS OF``: event time on a versioned right side, or processing time.
 
-    ``right_time`` is None for processing time; ``right_key`` are the right side's key fields.
+    ``right_time`` is None for processing time; ``keys`` hold the whole key of the right side.
     """
 
     left_time: int
     right_time: int | None
-    right_key: tuple[int, ...]
 
     by = ("kind", "keys")
     sql = "FOR SYSTEM_TIME AS OF a versioned table"
+    keeps_time = True
     first = ("left_time",)
-    second = ("right_time", "right_key")
+    second = ("right_time",)
     needs_before = False
     on_time = True
+
+    def through(self) -> tuple[Mapping[int, Rex], ...]:
+        """Return the left side's fields."""
+        return (self._same(range(len(self.left.fields))), {})
 
     @property
     def flags(self) -> list[str]:
@@ -267,10 +334,6 @@ class LookupJoin(Keyless, Stateless, Untimed, Unary):
     def detail(self) -> str:
         """The kind, the table and the condition."""
         return f"{self.kind}, {self.table.table.path}, {rex_text(self.condition, names_of(self.input, self.table))}"
-
-    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
-        """Return those of the input."""
-        return inputs[0]
 
     def holds_back(self, form: Form) -> str:
         """Return that real-time mode joins nothing."""

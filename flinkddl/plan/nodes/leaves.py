@@ -86,6 +86,11 @@ class Scan(Node):
         names = [c.name for c in self.table.columns]
         return (frozenset(names.index(c) for c in self.table.primary_key.columns),)
 
+    def unique_key(self, declared: bool = True) -> tuple[int, ...] | None:
+        """Return the primary key."""
+        keys = self.upsert_keys(()) if declared or self.carries == "upsert" else ()
+        return tuple(keys[0]) if keys else None
+
     @property
     def on_time(self) -> bool:
         """Whether the first watermark comes after all rows: with ``on-event`` it moves with each record."""

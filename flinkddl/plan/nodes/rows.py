@@ -6,20 +6,22 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Self
 
-from flinkddl.plan.nodes.base import Keyless, Node, Stateless, Unary, Untimed, dropped
+from flinkddl.plan.conditions import deterministic, fits
+from flinkddl.plan.nodes.base import Keyless, Node, Selecting, Stateless, Unary, Untimed, dropped
 from flinkddl.plan.nodes.forms import Form
 from flinkddl.plan.nodes.grouping import Aggregate
 from flinkddl.plan.nodes.leaves import Scan
 from flinkddl.plan.nodes.terms import names_of, pick, rex_text
+from flinkddl.plan.nodes.values import Field
 from flinkddl.plan.rex import Call, InputRef
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from flinkddl.plan.nodes.base import Keys, Kinds, Mode, Needed, Places
+    from flinkddl.plan.nodes.base import Keys, Mode, Needed, Places
     from flinkddl.plan.nodes.forms import How, Traits
-    from flinkddl.plan.nodes.values import Field
+    from flinkddl.plan.nodes.values import WindowFields
     from flinkddl.plan.rex import Rex
     from flinkddl.sqltypes import DataType
 
@@ -51,9 +53,30 @@ class Project(Stateless, Untimed, Unary):
         exprs, places, fields = dropped(self, needed, 0, self.exprs)
         return replace(self, exprs=tuple(exprs), **fields), places
 
-    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
-        """Return those of the input."""
-        return inputs[0]
+    def over(self, inputs: Sequence[Node]) -> Self:
+        """Return the projection, its fields typed as its expressions."""
+        out = super().over(inputs)
+        return replace(out, fields=tuple(Field(f.name, e.type) for f, e in zip(self.fields, out.exprs, strict=True)))
+
+    def through(self) -> tuple[Mapping[int, Rex], ...]:
+        """Return the expressions that are the same wherever they are computed."""
+        return ({i: e for i, e in enumerate(self.exprs) if deterministic(e)},)
+
+    def lets_through(self, condition: Rex) -> bool:
+        """Return whether it stays small."""
+        return fits([condition], self.exprs)
+
+    def unique_key(self, declared: bool = True) -> tuple[int, ...] | None:
+        """Return the input's, where it is selected."""
+        below = self.input.unique_key(declared)
+        return None if below is None else self._moved_key(below)
+
+    @property
+    def windowed(self) -> WindowFields | None:
+        """The input's, as far as it is selected."""
+        found = self.input.windowed
+        refs = [(i, e.index) for i, e in enumerate(self.exprs) if isinstance(e, InputRef)]
+        return None if found is None else found.at(lambda ids: frozenset(i for i, source in refs if source in ids))
 
     def carries_before(self, inputs: tuple[Mode, ...]) -> bool:
         """Return whether the input's come through."""
@@ -107,8 +130,11 @@ def _same(source: DataType, target: DataType) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filter(Stateless, Untimed, Unary):
-    """Keeps the rows for which the condition is TRUE."""
+class Filter(Stateless, Untimed, Selecting, Unary):
+    """Keeps the rows for which the condition is TRUE.
+
+    Flink names no deletion among its changes: a row that leaves is a -U whose +U is dropped.
+    """
 
     condition: Rex
 
@@ -122,9 +148,9 @@ class Filter(Stateless, Untimed, Unary):
         """The condition."""
         return rex_text(self.condition, names_of(self.input))
 
-    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
-        """Return those of the input: Flink names no deletion, a row that leaves is a -U whose +U is dropped."""
-        return inputs[0]
+    def through(self) -> tuple[Mapping[int, Rex], ...]:
+        """Return all fields."""
+        return (self._same(range(self.passed)),)
 
     def carries_before(self, inputs: tuple[Mode, ...]) -> bool:
         """Return whether the input's come through; right over a table those that its format has."""
@@ -139,10 +165,6 @@ class Filter(Stateless, Untimed, Unary):
         """Return the input's; a newest row that does not pass says nothing of the one before it."""
         below = inputs[0]
         return Form("images", below.key) if below.kind == "upsert" and not asked.versions else below
-
-    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
-        """Return the input's."""
-        return inputs[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,9 +196,24 @@ class Union(Keyless, Stateless, Untimed, Node):
         parts = [replace(p, fields=tuple(_named(k, f) for k, f in zip(kept, p.fields, strict=True))) for p in inputs]
         return replace(self, parts=tuple(parts), fields=kept), dict(places[0])
 
-    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
-        """Return those of all parts."""
-        return frozenset().union(*inputs)
+    def through(self) -> tuple[Mapping[int, Rex], ...]:
+        """Return the fields of each part."""
+        return tuple(self._same(range(len(self.fields)), n) for n in range(len(self.parts)))
+
+    def over(self, inputs: Sequence[Node]) -> Self:
+        """Return the union of others; a time attribute that all have is one here as well."""
+        kinds = [{f.type.time_attribute for f in column} for column in zip(*(p.fields for p in inputs), strict=True)]
+        fields = (
+            Field(f.name, f.type.as_attribute(k.pop() if len(k) == 1 else None))
+            for f, k in zip(self.fields, kinds, strict=True)
+        )
+        return replace(self, parts=tuple(inputs), fields=tuple(fields))
+
+    def timeless(self) -> tuple[Iterable[int], ...]:
+        """Return the fields that are a time attribute, or the same one, in some parts only."""
+        columns = enumerate(zip(*(p.fields for p in self.parts), strict=True))
+        mixed = [i for i, column in columns if len({f.type.time_attribute for f in column}) > 1]
+        return (mixed,) * len(self.parts)
 
     def carries_before(self, inputs: tuple[Mode, ...]) -> bool:
         """Return whether one part's come through."""
@@ -201,9 +238,19 @@ class Unnest(Keyless, Stateless, Untimed, Unary):
     condition: Rex | None = None
 
     sql = "UNNEST of arrays, maps, multisets"
+    title = "UNNEST"
     passes = 1
     first = ("collection",)
     joined = ("condition",)
+
+    def through(self) -> tuple[Mapping[int, Rex], ...]:
+        """Return the input's fields."""
+        return (self._same(range(self.passed)),)
+
+    @property
+    def windowed(self) -> WindowFields | None:
+        """The input's."""
+        return self.input.windowed
 
     @property
     def detail(self) -> str:
@@ -213,10 +260,6 @@ class Unnest(Keyless, Stateless, Untimed, Unary):
     def carries_before(self, inputs: tuple[Mode, ...]) -> bool:
         """Return whether the input's come through."""
         return _any_before(inputs)
-
-    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
-        """Return those of the input."""
-        return inputs[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +283,3 @@ class Expand(Keyless, Stateless, Untimed, Unary):
         """The sets."""
         names = names_of(self.input)
         return ", ".join(f"({pick(names, s)})" for s in self.sets)
-
-    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
-        """Return those of the input."""
-        return inputs[0]

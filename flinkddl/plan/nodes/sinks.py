@@ -25,6 +25,8 @@ class Sink(Keyless, Stateless, Untimed, Unary):
     overwrite: bool = False
     target: str = ""
 
+    keeps_time = False
+
     @property
     def detail(self) -> str:
         """The table."""
@@ -37,7 +39,3 @@ class Sink(Keyless, Stateless, Untimed, Unary):
     def reads(self, needed: Needed) -> tuple[Needed, ...]:
         """Return every field: all are written."""
         return (frozenset(range(len(self.input.fields))),)
-
-    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
-        """Return those of the query."""
-        return inputs[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from flinkddl.plan.rex import AggCall, InputRef, Rex, SortKey, references, transform
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from flinkddl.sqltypes import DataType
 
@@ -37,6 +37,34 @@ class Window:
     proctime: bool = False
 
 
+_Ids = frozenset[int]
+
+
+@dataclass(frozen=True)
+class WindowFields:
+    """Field indices that hold window_start, window_end and window_time, and the window they belong to."""
+
+    starts: _Ids
+    ends: _Ids
+    times: _Ids
+    window: Window
+
+    def bounds(self, keys: tuple[int, ...]) -> tuple[int, int] | None:
+        """Return (start, end) when both are among ``keys``."""
+        start = next((k for k in keys if k in self.starts), None)
+        end = next((k for k in keys if k in self.ends), None)
+        return None if start is None or end is None else (start, end)
+
+    def all(self) -> _Ids:
+        """All window fields."""
+        return self.starts | self.ends | self.times
+
+    def at(self, change: Callable[[_Ids], _Ids]) -> WindowFields | None:
+        """Return the window of fields that went to other places; None where start or end is gone."""
+        found = WindowFields(change(self.starts), change(self.ends), change(self.times), self.window)
+        return found if found.starts and found.ends else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class WatermarkSpec:
     """The rowtime field and its watermark expression over the scan's fields.
@@ -48,6 +76,11 @@ class WatermarkSpec:
     index: int
     expression: Rex
     delay_ms: int | None
+
+
+def plain(fields: Iterable[Field]) -> tuple[Field, ...]:
+    """Return the fields without their time attributes."""
+    return tuple(Field(f.name, f.type.as_attribute(None)) for f in fields)
 
 
 def counted(value: Any) -> frozenset[int]:
@@ -85,3 +118,22 @@ def moved(value: Any, places: Mapping[int, int]) -> Any:
             keys = moved(value.partition_keys, places)
             return replace(value, time=places[value.time], partition_keys=keys)
     return tuple(moved(v, places) for v in value)
+
+
+def typed(value: Any, fields: Sequence[Field]) -> Any:
+    """Return such an attribute with the references of its expressions typed as these fields are."""
+    if isinstance(value, tuple):
+        return tuple(typed(v, fields) for v in value)
+    return retyped(value, fields) if isinstance(value, Rex) else value
+
+
+def retyped(rex: Rex, fields: Sequence[Field], by: int = 0, done: dict[int, Rex] | None = None) -> Rex:
+    """Return an expression with references moved by ``by`` and typed as the fields they now mean."""
+
+    def change(r: Rex) -> Rex | None:
+        if not isinstance(r, InputRef):
+            return None
+        now = fields[r.index + by].type
+        return replace(r, index=r.index + by, type=now) if by or now != r.type else r
+
+    return transform(rex, change, done)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from flinkddl.plan.nodes.base import I, Keyless, Node, Stateless, Unary, dropped
 from flinkddl.plan.nodes.forms import APPEND, COMPARES, ONCE, ORDERED, Form, needs_order
 from flinkddl.plan.nodes.terms import call_text, names_of, pick, window_text
+from flinkddl.plan.nodes.values import WindowFields, plain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from flinkddl.plan.nodes.base import Keys, Kinds, Mode, Needed, Places
     from flinkddl.plan.nodes.forms import How, Traits
     from flinkddl.plan.nodes.values import Window
-    from flinkddl.plan.rex import AggCall
+    from flinkddl.plan.rex import AggCall, Rex
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +36,16 @@ class WindowTableFunction(Keyless, Stateless, Unary):
         """The window."""
         return window_text(names_of(self.input), self.window)
 
-    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
-        """Return those of the input."""
-        return inputs[0]
+    def through(self) -> tuple[Mapping[int, Rex], ...]:
+        """Return the input's fields; a row that is gone may have joined two sessions, so theirs are the partition's."""
+        session = self.window.kind == "SESSION"
+        return (self._same(self.window.partition_keys if session else range(self.passed)),)
+
+    @property
+    def windowed(self) -> WindowFields:
+        """The window of its last fields."""
+        start, end, time = (frozenset({self.passed + i}) for i in range(3))
+        return WindowFields(start, end, time, self.window)
 
     @property
     def requires_watermark(self) -> bool:
@@ -92,6 +102,23 @@ class WindowAggregate(Unary):
         """Leave out aggregates."""
         aggs, places, fields = dropped(self, needed, len(self.keys), self.aggs)
         return replace(self, aggs=tuple(aggs), **fields), places
+
+    def over(self, inputs: Sequence[Node]) -> Self:
+        """Return the aggregate; what it computes is no time attribute."""
+        own = len(self.keys) + len(self.aggs)
+        return replace(super().over(inputs), fields=(*plain(self.fields[:own]), *self.fields[own:]))
+
+    def timeless(self) -> tuple[Iterable[int], ...]:
+        """Return all fields but the time of the window."""
+        return ([i for i in range(len(self.input.fields)) if i != self.window.time],)
+
+    @property
+    def windowed(self) -> WindowFields | None:
+        """Its window, where start and end are asked for."""
+        first = len(self.keys) + len(self.aggs)
+        places = {p: frozenset({first + i}) for i, p in enumerate(self.properties)}
+        start, end, time = (places.get(p, frozenset[int]()) for p in ("start", "end", "time"))
+        return WindowFields(start, end, time, self.window) if start and end and not self.legacy else None
 
     def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
         """Return inserts."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from flinkddl.functions.typing import common_type
 from flinkddl.plan import expressions, make
+from flinkddl.plan.conditions import deterministic
 from flinkddl.plan.nodes import Field, Join, TemporalJoin
 from flinkddl.plan.rex import Call, InputRef, Rex, conjuncts, references, transform
 
@@ -80,7 +81,7 @@ def restored(out: Node, before: Join | TemporalJoin) -> Node:
 
 def _sides(part: Rex, width: int) -> tuple[Rex, Rex] | None:
     """Split an equality into its left and its right side, both cast to one type, or return None."""
-    if not (isinstance(part, Call) and part.function in _EQUAL and len(part.args) == 2 and make.deterministic(part)):
+    if not (isinstance(part, Call) and part.function in _EQUAL and len(part.args) == 2 and deterministic(part)):
         return None
     for a, b in (part.args, part.args[::-1]):
         a_refs, b_refs = references(a), references(b)

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 
 from flinkddl.connectors import connector
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan import keys as unique
 from flinkddl.plan import make
-from flinkddl.plan.attributes import carried, materialised
-from flinkddl.plan.nodes import Field, Filter, IntervalJoin, Join, LookupJoin, Project, Scan, TemporalJoin, WindowJoin
+from flinkddl.plan.attributes import materialised
+from flinkddl.plan.nodes import Field, IntervalJoin, Join, LookupJoin, Scan, TemporalJoin, WindowJoin
+from flinkddl.plan.nodes.values import retyped
 from flinkddl.plan.rewrite.equikeys import Pairs, equalities, null_safe, restored, with_key_columns
-from flinkddl.plan.rewrite.pushdown import retyped
+from flinkddl.plan.rewrite.stacks import stripped
 from flinkddl.plan.rewrite.timebound import bounds
-from flinkddl.plan.rex import InputRef, Rex, conjuncts
-from flinkddl.plan.windowprops import window_fields
+from flinkddl.plan.rex import InputRef, Rex, conjuncts, transform
 
 if TYPE_CHECKING:
     from flinkddl.plan.context import Context
-    from flinkddl.plan.nodes import Node
+    from flinkddl.plan.nodes import Node, Window
 
 
 def classify(node: Join, context: Context) -> Node:
@@ -33,23 +32,15 @@ def classify(node: Join, context: Context) -> Node:
 
 
 def _regular(node: Join, parts: tuple[Rex, ...]) -> Node:
-    left, right = materialised(node.left), materialised(node.right)
-    both = (*left.fields, *right.fields)
-    fields = tuple(Field(f.name, both[i].type.with_nullable(f.type.nullable)) for i, f in enumerate(node.fields))
-    pairs = equalities(parts, len(left.fields), ("=", "IS NOT DISTINCT FROM"))
-    return replace(
-        node,
-        left=left,
-        right=right,
-        condition=retyped(node.condition, both),
-        keys=pairs,
-        null_safe=null_safe(parts, len(left.fields), pairs),
-        fields=fields,
-    )
+    """Return the join with its keys; no time attribute comes through."""
+    width = len(node.left.fields)
+    pairs = equalities(parts, width, ("=", "IS NOT DISTINCT FROM"))
+    keyed = replace(node, keys=pairs, null_safe=null_safe(parts, width, pairs))
+    return keyed.over([materialised(i) for i in node.inputs])
 
 
 def _window_join(node: Join, pairs: Pairs) -> Node | None:
-    left, right = window_fields(node.left), window_fields(node.right)
+    left, right = node.left.windowed, node.right.windowed
     if left is None or right is None or not _same_window(left.window, right.window):
         return None
     start = next((p for p in pairs if p[0] in left.starts and p[1] in right.starts), None)
@@ -65,18 +56,13 @@ def _window_join(node: Join, pairs: Pairs) -> Node | None:
         keys=rest,
         left_window=(start[0], end[0]),
         right_window=(start[1], end[1]),
-        fields=carried(node),
+        fields=node.fields,
         span=node.span,
     )
 
 
-def _same_window(a: object, b: object) -> bool:
-    from flinkddl.plan.nodes import Window
-
-    assert isinstance(a, Window)
-    assert isinstance(b, Window)
-    shape = ("kind", "size_ms", "slide_ms", "offset_ms", "proctime")
-    return all(getattr(a, n) == getattr(b, n) for n in shape)
+def _same_window(a: Window, b: Window) -> bool:
+    return replace(a, time=b.time, partition_keys=b.partition_keys) == b
 
 
 def _interval_join(node: Join, parts: tuple[Rex, ...], pairs: Pairs, context: Context) -> Node | None:
@@ -97,7 +83,7 @@ def _interval_join(node: Join, parts: tuple[Rex, ...], pairs: Pairs, context: Co
         lower_ms=found.lower_ms,
         upper_ms=found.upper_ms,
         proctime=found.proctime,
-        fields=carried(node),
+        fields=node.fields,
         span=node.span,
     )
 
@@ -121,10 +107,10 @@ def classify_temporal(node: TemporalJoin, context: Context) -> Node:
         )
     if attribute == "PROCTIME":
         return restored(_lookup(node, pairs), before)
-    key = unique.unique_key(node.right)
+    key = node.right.unique_key()
     time = next((i for i, f in enumerate(node.right.fields) if f.type.time_attribute == "ROWTIME"), None)
     rights = {r for _, r in pairs}
-    if key is None or not set(key) <= rights:
+    if not key or not set(key) <= rights:
         raise FlinkDdlError.of(
             "FD509",
             "a temporal join needs the primary key of the versioned table in its ON condition",
@@ -143,20 +129,21 @@ def classify_temporal(node: TemporalJoin, context: Context) -> Node:
         *node.left.fields,
         *(Field(f.name, f.type.as_attribute(None)) for f in node.fields[lefts:]),
     )
-    return restored(replace(node, keys=pairs, right_time=time, right_key=key, fields=fields), before)
+    return restored(replace(node, keys=pairs, right_time=time, fields=fields), before)
 
 
 def _lookup(node: TemporalJoin, pairs: Pairs) -> Node:
     if not pairs:
         raise FlinkDdlError.of("FD510", "a lookup join needs an equality on a column of the looked-up table", node.span)
-    scan, exprs, condition = _external(node.right)
-    if scan is None or not _can_lookup(scan):
+    found = stripped(node.right, Scan)
+    if found is None or not _can_lookup(found[0]):
         raise FlinkDdlError.of(
             "FD510",
             "a processing-time join needs a table that can be looked up, such as jdbc, or a bounded one",
             node.span,
-            _instead(scan),
+            _instead(found and found[0]),
         )
+    scan, exprs, condition = found
     width = len(node.left.fields)
     whole = (*node.left.fields, *scan.fields)
 
@@ -165,47 +152,21 @@ def _lookup(node: TemporalJoin, pairs: Pairs) -> Node:
             return retyped(exprs[r.index - width], whole, width)
         return None
 
-    from flinkddl.plan.rex import transform
-
     tests = [transform(c, below) for c in conjuncts(node.condition)]
     tests += [retyped(c, whole, width) for c in condition]
-    joined = (
-        *node.left.fields,
-        *(Field(f.name, f.type.with_nullable(f.type.nullable or node.kind == "left")) for f in scan.fields),
-    )
+    padded = node.kind == "left"
+    looked_up = (Field(f.name, f.type.with_nullable(f.type.nullable or padded)) for f in scan.fields)
     lookup = LookupJoin(
         input=node.left,
         kind=node.kind,
         table=scan,
         condition=make.all_of(tests),
         keys=equalities(tuple(tests), width),
-        fields=joined,
+        fields=(*node.left.fields, *looked_up),
         span=node.span,
     )
-    out: list[Rex] = [make.ref(lookup, i) for i in range(width)]
-    out += [retyped(e, joined, width) for e in exprs]
+    out = [*(make.ref(lookup, i) for i in range(width)), *(retyped(e, lookup.fields, width) for e in exprs)]
     return make.project(lookup, out, [f.name for f in node.fields])
-
-
-def _external(node: Node) -> tuple[Scan | None, tuple[Rex, ...], tuple[Rex, ...]]:
-    """Return the scan below projections and filters, the output over its fields, and the filters."""
-    exprs = make.refs(node)
-    filters: tuple[Rex, ...] = ()
-    while True:
-        match node:
-            case Scan():
-                return node, exprs, filters
-            case Project():
-                from flinkddl.plan.rex import substitute
-
-                exprs = tuple(substitute(e, node.exprs) for e in exprs)
-                filters = tuple(substitute(f, node.exprs) for f in filters)
-                node = node.input
-            case Filter():
-                filters = (*filters, *conjuncts(node.condition))
-                node = node.input
-            case _:
-                return None, exprs, filters
 
 
 def _can_lookup(scan: Scan) -> bool:

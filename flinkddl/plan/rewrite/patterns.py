@@ -14,7 +14,7 @@ from flinkddl.functions.aggregate import RANKING
 from flinkddl.plan import make
 from flinkddl.plan.nodes import Deduplicate, Filter, Over, Rank
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex, conjuncts
-from flinkddl.plan.windowprops import window_fields
+from flinkddl.sqltypes import BIGINT
 
 if TYPE_CHECKING:
     from flinkddl.plan.context import Context
@@ -67,7 +67,7 @@ def rank(node: Filter, context: Context) -> Node | None:
 
 def _ranked(over: Over, found: _Range, function: str, context: Context) -> Node:
     below = over.input
-    windowed = window_fields(below)
+    windowed = below.windowed
     bounds = windowed.bounds(over.partition) if windowed is not None else None
     rank_field = over.fields[-1]
     end = MAX_RANK if found.end is None else found.end
@@ -86,7 +86,7 @@ def _ranked(over: Over, found: _Range, function: str, context: Context) -> Node:
                 fields=below.fields,
                 span=over.span,
             )
-            return _with_number(first, 1, rank_field.name, rank_field.type)
+            return _with_number(first, 1, rank_field.name)
     ranked = Rank(
         input=below,
         partition=over.partition,
@@ -100,14 +100,11 @@ def _ranked(over: Over, found: _Range, function: str, context: Context) -> Node:
         fields=below.fields if single else (*below.fields, rank_field),
         span=over.span,
     )
-    return _with_number(ranked, end, rank_field.name, rank_field.type) if single else ranked
+    return _with_number(ranked, end, rank_field.name) if single else ranked
 
 
-def _with_number(node: Node, number: int, name: str, type_: object) -> Node:
+def _with_number(node: Node, number: int, name: str) -> Node:
     """Add the row number, which is a constant, behind the fields."""
-    from flinkddl.sqltypes import BIGINT
-
-    del type_
     exprs = [*make.refs(node), Literal(BIGINT.not_null(), number)]
     return make.project(node, exprs, [*(f.name for f in node.fields), name])
 

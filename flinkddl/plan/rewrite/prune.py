@@ -12,14 +12,15 @@ from flinkddl.plan import make
 from flinkddl.plan.nodes import Sink
 
 if TYPE_CHECKING:
+    from flinkddl.plan.context import Context
     from flinkddl.plan.nodes import Node
     from flinkddl.plan.nodes.base import Needed, Places
 
 
-def prune(node: Node) -> Node:
+def prune(node: Node, context: Context) -> Node:
     """Return the plan without unread columns; its own fields stay."""
     if isinstance(node, Sink):
-        return node.with_inputs((prune(node.input),))
+        return node.with_inputs((prune(node.input, context),))
     out, places = _prune(node, frozenset(range(len(node.fields))))
     wanted = [places[i] for i in range(len(node.fields))]
     names = [f.name for f in node.fields]

@@ -5,9 +5,10 @@ From the lowest layer up: so each layer is looked at once, and what many conditi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from flinkddl.plan import make
+from flinkddl.plan.conditions import deterministic, fits
 from flinkddl.plan.nodes import Filter, Project
 from flinkddl.plan.rex import conjuncts, substitute
 
@@ -24,7 +25,7 @@ def merged(node: Filter) -> Node:
     """Return a stack as a projection over a filter, or over several where one would grow too large."""
     layers: list[Filter | Project] = []
     base: Node = node
-    while isinstance(base, Filter | Project) and all(map(make.deterministic, _own(base))):
+    while isinstance(base, Filter | Project) and all(map(deterministic, _own(base))):
         layers.append(base)
         base = base.input
     if len(layers) < _LAYERS:
@@ -33,6 +34,26 @@ def merged(node: Filter) -> Node:
     for layer in reversed(layers):
         stack.add(layer)
     return stack.node()
+
+
+_N = TypeVar("_N", bound="Node")
+
+
+def stripped(node: Node, kind: type[_N]) -> tuple[_N, tuple[Rex, ...], tuple[Rex, ...]] | None:
+    """Look through projections and filters to a node of a kind: it, the output over its fields, the filters over it."""
+    exprs: tuple[Rex, ...] = make.refs(node)
+    filters: tuple[Rex, ...] = ()
+    while not isinstance(node, kind):
+        match node:
+            case Project():
+                exprs = tuple(substitute(e, node.exprs) for e in exprs)
+                filters = tuple(substitute(f, node.exprs) for f in filters)
+            case Filter():
+                filters = (*filters, *conjuncts(node.condition))
+            case _:
+                return None
+        node = node.input
+    return node, exprs, filters
 
 
 class _Stack:
@@ -47,7 +68,7 @@ class _Stack:
         self.names: Sequence[str] = [f.name for f in base.fields]
 
     def add(self, layer: Filter | Project) -> None:
-        if not make.fits(_own(layer), self.exprs):
+        if not fits(_own(layer), self.exprs):
             self._begin(self.node())
         own = tuple(substitute(e, self.exprs) for e in _own(layer))
         if isinstance(layer, Filter):

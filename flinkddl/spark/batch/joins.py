@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import IntervalJoin, Join, WindowJoin
 from flinkddl.plan.nodes.forms import Traits
-from flinkddl.plan.rex import conjunction, conjuncts, references
+from flinkddl.plan.rex import all_of, conjuncts, references
 from flinkddl.spark.base import same, select
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import lower_node, lowers
@@ -133,4 +133,4 @@ def _without_times(node: IntervalJoin) -> Rex:
     width = len(node.left.fields)
     times = {node.left_time, width + node.right_time}
     kept = tuple(p for p in conjuncts(node.condition) if not references(p) & times)
-    return conjunction(kept)
+    return all_of(kept)

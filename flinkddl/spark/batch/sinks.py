@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.changelog import sink_accepts, sink_key, writes_changes
-from flinkddl.plan.nodes import Aggregate, Deduplicate, Filter, Project, Scan, Sink
+from flinkddl.plan.nodes import Sink
 from flinkddl.plan.nodes.forms import Traits
-from flinkddl.plan.rex import InputRef
 from flinkddl.spark.base import extend, project
 from flinkddl.spark.batch.base import lower_node, lowers, over, where
 from flinkddl.spark.context import SEQUENCE, WEIGHT, Rel
 
 if TYPE_CHECKING:
-    from flinkddl.plan.nodes import Node
     from flinkddl.spark.context import Lowering
 
 
@@ -27,7 +25,8 @@ def lower_sink_input(node: Sink, ctx: Lowering, asked: Traits) -> Rel:
         rel = lower_node(node.input, ctx)
         return rel.with_(step=extend(rel, [(WEIGHT, "1")], ctx, "inserts"), kind="delta")
     keys = _upsert_keys(node)
-    if keys is None or unique_on(node.input, keys):
+    unique = node.input.unique_key(declared=False)
+    if keys is None or (unique is not None and set(unique) <= set(keys)):
         return lower_node(node.input, ctx, asked)
     rel = lower_node(node.input, ctx, Traits(sequence=True))
     if node.conflict == "ERROR":
@@ -53,22 +52,3 @@ def _unequal_fails(rel: Rel, keys: tuple[int, ...], ctx: Lowering) -> Rel:
 def _upsert_keys(node: Sink) -> tuple[int, ...] | None:
     """Return the field indices of an upsert sink's primary key, or None for any other sink."""
     return (sink_key(node) or None) if sink_accepts(node) == "upsert" else None
-
-
-def unique_on(node: Node, keys: tuple[int, ...]) -> bool:
-    """Whether at most one row of a finished table has the same values in these fields, as far as the plan shows it."""
-    match node:
-        case Project():
-            places = [node.exprs[k] for k in keys]
-            return unique_on(node.input, tuple(p.index for p in places if isinstance(p, InputRef)))
-        case Filter():
-            return unique_on(node.input, keys)
-        case Aggregate():
-            return set(range(len(node.keys))) <= set(keys)
-        case Deduplicate():
-            return set(node.keys) <= set(keys) and node.window is None
-        case Scan():
-            key = node.table.primary_key if node.carries == "upsert" else None
-            return key is not None and {[f.name for f in node.fields].index(c) for c in key.columns} <= set(keys)
-        case _:
-            return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.nodes import Deduplicate, Filter, Project, Rank, Scan
+from flinkddl.plan.nodes import Filter, Project, Scan
 from flinkddl.plan.nodes.forms import Traits
 from flinkddl.spark.base import extend, project
 from flinkddl.spark.batch import text
@@ -38,7 +38,7 @@ def lower_versions(node: Node, ctx: Lowering) -> Rel:
             below = lower_versions(node.input, ctx)
             gone = f"{DELETED} OR NOT coalesce({text.condition(node.condition, below.columns, ctx)}, FALSE)"
             rel = below.with_(step=extend(below, [(DELETED, gone)], ctx, "filter_versions", "a failed filter deletes"))
-        case Deduplicate(keep_last=True, window=None) | Rank(start=1, end=1, window=None, with_rank=False):
+        case _ if node.versioned:
             rel = _of_rows(lower_node(node.inputs[0], ctx, Traits(sequence=True)), ctx)
         case _:
             raise FlinkDdlError.of("FD641", f"a {node.name} has no versions that a temporal join could read", node.span)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Join
-from flinkddl.plan.rex import Call, InputRef, conjunction, conjuncts
+from flinkddl.plan.rex import Call, InputRef, all_of, conjuncts
 from flinkddl.spark.base import extend, names_of, select, where
 from flinkddl.spark.context import SEQUENCE, WEIGHT, WINDOW, Rel
 from flinkddl.spark.expressions import condition_to_spark
@@ -109,7 +109,7 @@ def residual(condition: Rex, keys: Sequence[tuple[int, int]], left: int) -> Rex 
         return False
 
     rest = tuple(c for c in conjuncts(condition) if not is_key(c) and not _is_true(c))
-    return conjunction(rest) if rest else None
+    return all_of(rest) if rest else None
 
 
 def _is_true(c: Rex) -> bool:

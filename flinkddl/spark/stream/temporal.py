@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes import (
-    Deduplicate,
     Filter,
     IntervalJoin,
     LookupJoin,
     Project,
-    Rank,
     Scan,
     TemporalJoin,
 )
@@ -105,7 +103,7 @@ def lower_versions(here: Physical, ctx: Lowering) -> Rel:
             passes = condition_to_spark(node.condition, below.columns, ctx.zone)
             gone = f"{DELETED} OR NOT coalesce({passes}, false)"
             rel = below.with_(step=extend(below, [(DELETED, gone)], ctx, "filter_versions"))
-        case Deduplicate(versioned=True) | Rank(versioned=True):
+        case _ if node.versioned:
             rel = _as_versions(lower_node(here.inputs[0], ctx), ctx)
         case _:
             message = f"a {node.name} has no versions that a temporal join could read"

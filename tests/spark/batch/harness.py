@@ -60,7 +60,11 @@ def _value(v: Any, t: T.DataType) -> Any:
 
 def _lower_given(node: Given, ctx: Lowering, asked: Traits) -> Rel:
     rows = tuple(
-        tuple(Literal(f.type.as_attribute(None), v) for v, f in zip(r, node.fields, strict=True)) for r in node.rows
+        tuple(
+            v if isinstance(v, Rex) else Literal(f.type.as_attribute(None), v)
+            for v, f in zip(r, node.fields, strict=True)
+        )
+        for r in node.rows
     )
     values = N.Values(rows=rows, fields=node.fields)
     rel = lower_values(values, ctx, Traits(sequence=asked.sequence or asked.watermark))

@@ -12,7 +12,6 @@ from flinkddl import sqltypes as T
 from flinkddl.catalog.model import Column, ObjectPath, PrimaryKey, Table
 from flinkddl.plan import nodes as N
 from flinkddl.plan.rex import Call, InputRef, Literal
-from flinkddl.spark.batch.sinks import unique_on
 from flinkddl.spark.batch.tables import finished
 from flinkddl.spark.context import Lowering, Rel
 from flinkddl.spark.job import Rows
@@ -72,7 +71,6 @@ def temporal(kind: Any) -> N.TemporalJoin:
         keys=((0, 0),),
         left_time=1,
         right_time=1,
-        right_key=(0,),
         fields=LEFT.fields + RATES.fields,
     )
 
@@ -139,6 +137,5 @@ def test_unique_keys_are_seen_through_projections() -> None:
     swapped = N.Project(
         input=grouped, exprs=(InputRef(T.BIGINT, 1), InputRef(T.STRING, 0)), fields=tuple(reversed(grouped.fields))
     )
-    assert unique_on(swapped, (1,))
-    assert not unique_on(swapped, (0,))
-    assert not unique_on(replace(grouped, keys=(0, 1)), (0,))
+    assert swapped.unique_key(declared=False) == (1,)
+    assert replace(grouped, keys=(0, 1)).unique_key(declared=False) == (0, 1)

@@ -273,7 +273,6 @@ def test_temporal_join(spark: SparkSession, tmp_path: Path, kind: Any, mode: str
         keys=((0, 0),),
         left_time=2,
         right_time=2,
-        right_key=(0,),
     )
     pairs = []
     for x in one:
