@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from flinkddl.catalog.model import Table
 from flinkddl.connectors.dataframe.facts import SOURCE_NAME
 from flinkddl.diagnostics import FlinkDdlError, SourceText
-from flinkddl.plan.build.hooks import context_of
-from flinkddl.plan.build.tables import resolve_table
+from flinkddl.plan.builder.hooks import context_of
+from flinkddl.plan.builder.tables import resolve_table
 from flinkddl.runtime.bridge import view_names
 from flinkddl.runtime.dataframes import declaration, insertion, match_columns, spark_schema
 from flinkddl.script.compile import Start, compile_script

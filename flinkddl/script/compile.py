@@ -15,8 +15,8 @@ from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag, Diagnostic, FlinkDdlError, SourceText, Span
 from flinkddl.dialect import nodes
 from flinkddl.dialect.script import parse_script
-from flinkddl.plan.build.builder import plan_insert, plan_query
-from flinkddl.plan.build.hooks import context_of, hooks
+from flinkddl.plan.builder.hooks import context_of, hooks
+from flinkddl.plan.builder.planner import plan_insert, plan_query
 from flinkddl.plan.nodes import Sink
 from flinkddl.script import planfile
 from flinkddl.spark.assemble import lower_job

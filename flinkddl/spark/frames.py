@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
-from flinkddl.plan.build.builder import plan_query
-from flinkddl.plan.build.hooks import context_of
+from flinkddl.plan.builder.hooks import context_of
+from flinkddl.plan.builder.planner import plan_query
 from flinkddl.plan.nodes import Filter, Project, Scan, Sink, scans
 from flinkddl.plan.nodes.forms import PLAIN
 from flinkddl.plan.physical import decide, how_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from flinkddl.catalog.model import ObjectPath
     from flinkddl.catalog.settings import Settings
     from flinkddl.catalog.state import Catalog
-    from flinkddl.plan.build.builder import Planned
+    from flinkddl.plan.builder.planner import Planned
     from flinkddl.plan.nodes import Field, Node
     from flinkddl.spark.job import Named
 

@@ -7,7 +7,7 @@ from flinkddl.catalog import Catalog, show
 from flinkddl.catalog.apply import apply
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
-from flinkddl.plan.build.hooks import hooks
+from flinkddl.plan.builder.hooks import hooks
 
 SETUP = """
 CREATE TABLE src (a INT NOT NULL COMMENT 'it''s', ts TIMESTAMP(3), `o p` BIGINT METADATA FROM 'offset' VIRTUAL,

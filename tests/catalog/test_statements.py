@@ -8,7 +8,7 @@ from flinkddl.catalog.apply import apply
 from flinkddl.catalog.context import Hooks
 from flinkddl.diagnostics import SourceText
 from flinkddl.dialect.script import parse_script
-from flinkddl.plan.build.hooks import hooks
+from flinkddl.plan.builder.hooks import hooks
 
 BASE = """CREATE TABLE src (a INT NOT NULL, ts TIMESTAMP(3), `o p` BIGINT METADATA FROM 'offset' VIRTUAL, pt AS PROCTIME(),
 b AS a + 1, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND, PRIMARY KEY (a) NOT ENFORCED)

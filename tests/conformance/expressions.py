@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from flinkddl.catalog.settings import Settings
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
-from flinkddl.plan.build.builder import plan_query
+from flinkddl.plan.builder.planner import plan_query
 from flinkddl.plan.context import Context
 from flinkddl.plan.scope import Session
 from flinkddl.runtime.job.steps import perform

@@ -16,8 +16,8 @@ from flinkddl.dialect import nodes
 from flinkddl.dialect.script import parse_script
 from flinkddl.options import registry
 from flinkddl.plan import changelog
-from flinkddl.plan.build.builder import plan_insert, plan_query
-from flinkddl.plan.build.hooks import context_of, hooks
+from flinkddl.plan.builder.hooks import context_of, hooks
+from flinkddl.plan.builder.planner import plan_insert, plan_query
 from flinkddl.plan.nodes import Sink
 from tests.conformance.outcome import Outcome
 

@@ -18,8 +18,8 @@ from flinkddl.catalog.state import Catalog
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
 from flinkddl.plan import nodes as N
-from flinkddl.plan.build.builder import plan_query
-from flinkddl.plan.build.hooks import context_of, hooks
+from flinkddl.plan.builder.hooks import context_of, hooks
+from flinkddl.plan.builder.planner import plan_query
 from flinkddl.plan.changelog import infer
 from flinkddl.spark import job as J
 from flinkddl.spark.context import DELETED, SEQUENCE, VERSION, WEIGHT, Kind, Lowering, Rel

@@ -15,8 +15,8 @@ from flinkddl.catalog.state import Catalog
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText
 from flinkddl.dialect import nodes
 from flinkddl.dialect.script import parse_script
-from flinkddl.plan.build.builder import plan_insert, plan_query
-from flinkddl.plan.build.hooks import context_of, hooks
+from flinkddl.plan.builder.hooks import context_of, hooks
+from flinkddl.plan.builder.planner import plan_insert, plan_query
 from flinkddl.plan.explain import type_text
 
 if TYPE_CHECKING:

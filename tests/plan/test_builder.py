@@ -8,9 +8,9 @@ from sqlglot import exp
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect import nodes
 from flinkddl.dialect.script import parse_script
-from flinkddl.plan.build import builder
-from flinkddl.plan.build.base import CALLS, JOINED, QUERIES, TABLES, Builder, Rules
-from flinkddl.plan.build.hooks import context_of
+from flinkddl.plan.builder import planner
+from flinkddl.plan.builder.base import CALLS, JOINED, QUERIES, TABLES, Builder, Rules
+from flinkddl.plan.builder.hooks import context_of
 from flinkddl.plan.nodes import Join, Node
 from tests.plan import golden
 
@@ -44,8 +44,8 @@ def test_nearest_type_decides() -> None:
     ids=["queries", "tables", "tables of Flink", "joined", "calls"],
 )
 def test_every_tree_of_the_parser_has_a_rule(rules: Rules[object], types: tuple[type, ...]) -> None:
-    """``builder`` imports the files that put them in."""
-    assert builder is not None
+    """``planner`` imports the files that put them in."""
+    assert planner is not None
     assert [t.__name__ for t in types if rules.of(t()) is None] == []
 
 

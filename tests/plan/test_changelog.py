@@ -14,7 +14,7 @@ from flinkddl.catalog.settings import Settings
 from flinkddl.catalog.state import Catalog
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
-from flinkddl.plan.build.builder import plan_insert, plan_query
+from flinkddl.plan.builder.planner import plan_insert, plan_query
 from flinkddl.plan.changelog import infer, plan_sink
 from flinkddl.plan.context import Context
 from tests.conformance.corrected import RIGHT

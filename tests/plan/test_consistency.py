@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.plan import nodes as N
-from flinkddl.plan.build.placeholders import AggRef, OverRef, SubqueryRef
+from flinkddl.plan.builder.placeholders import AggRef, OverRef, SubqueryRef
 from flinkddl.plan.rex import AggCall, InputRef, OuterRef, Rex, SortKey, walk
 from tests.plan import golden
 

@@ -12,8 +12,8 @@ from flinkddl.connectors import connector
 from flinkddl.diagnostics import FlinkDdlError, did_you_mean, joined
 from flinkddl.functions.typing import can_cast_implicitly
 from flinkddl.plan import expressions, make
-from flinkddl.plan.build import tables
-from flinkddl.plan.build.names import ONE_ROW
+from flinkddl.plan.builder import tables
+from flinkddl.plan.builder.names import ONE_ROW
 from flinkddl.plan.nodes import Sink
 from flinkddl.plan.rex import Literal, Rex
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from flinkddl.diagnostics import Diagnostic, Span
     from flinkddl.dialect.nodes import Insert
     from flinkddl.options.resolved import ResolvedOptions
-    from flinkddl.plan.build.base import Builder
-    from flinkddl.plan.build.tables import ResolvedTable
+    from flinkddl.plan.builder.base import Builder
+    from flinkddl.plan.builder.tables import ResolvedTable
     from flinkddl.plan.nodes import Field, Node
 
 

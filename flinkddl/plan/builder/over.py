@@ -9,14 +9,14 @@ from sqlglot import exp
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan import expressions, make
-from flinkddl.plan.build.base import CALLS, NameScope
-from flinkddl.plan.build.ordering import ordered
-from flinkddl.plan.build.placeholders import OverRef, WindowSpec
+from flinkddl.plan.builder.base import CALLS, NameScope
+from flinkddl.plan.builder.ordering import ordered
+from flinkddl.plan.builder.placeholders import OverRef, WindowSpec
 from flinkddl.plan.nodes import Field, Over
 from flinkddl.plan.rex import InputRef, Literal, Rex, SortKey
 
 if TYPE_CHECKING:
-    from flinkddl.plan.build.placeholders import Parts
+    from flinkddl.plan.builder.placeholders import Parts
     from flinkddl.plan.nodes import Node
     from flinkddl.plan.scope import AggregateUse, Session
 

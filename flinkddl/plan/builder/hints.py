@@ -13,7 +13,7 @@ from flinkddl.plan.nodes import Aggregate, Filter, Join, Project
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from flinkddl.plan.build.names import Relation
+    from flinkddl.plan.builder.names import Relation
     from flinkddl.plan.context import Context
     from flinkddl.plan.nodes import Node
 

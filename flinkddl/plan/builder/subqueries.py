@@ -15,9 +15,9 @@ from sqlglot import exp
 from flinkddl import sqltypes as T
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan import expressions, make
-from flinkddl.plan.build import decorrelate
-from flinkddl.plan.build.base import CALLS, NameScope
-from flinkddl.plan.build.placeholders import SubqueryRef, has, rewrite
+from flinkddl.plan.builder import decorrelate
+from flinkddl.plan.builder.base import CALLS, NameScope
+from flinkddl.plan.builder.placeholders import SubqueryRef, has, rewrite
 from flinkddl.plan.nodes import Node
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, OuterRef, Rex, conjuncts
 

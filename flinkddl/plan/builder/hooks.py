@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from flinkddl.catalog.context import Hooks
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.build.builder import plan_query
-from flinkddl.plan.build.tables import resolve_table, warnings
+from flinkddl.plan.builder.planner import plan_query
+from flinkddl.plan.builder.tables import resolve_table, warnings
 from flinkddl.plan.context import Context
 from flinkddl.plan.scope import Session
 

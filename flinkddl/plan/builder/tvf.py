@@ -10,13 +10,13 @@ from sqlglot import exp
 from flinkddl import sqltypes as T
 from flinkddl.dialect import nodes as tree_nodes
 from flinkddl.plan import expressions, make
-from flinkddl.plan.build.base import JOINED, TABLES, Builder
-from flinkddl.plan.build.names import Place, Relation
+from flinkddl.plan.builder.base import JOINED, TABLES, Builder
+from flinkddl.plan.builder.names import Place, Relation
 from flinkddl.plan.nodes import Field, Unnest, Window, WindowTableFunction
 from flinkddl.plan.rex import InputRef, Literal
 
 if TYPE_CHECKING:
-    from flinkddl.plan.build.base import NameScope
+    from flinkddl.plan.builder.base import NameScope
     from flinkddl.plan.nodes import Node
 
 _PARAMETERS = {

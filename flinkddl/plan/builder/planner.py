@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.plan import make
-from flinkddl.plan.build import from_, joins, query, select, setops, special  # noqa: F401 - their rules
-from flinkddl.plan.build.base import Builder
-from flinkddl.plan.build.insert import build_insert
+from flinkddl.plan.builder import from_, joins, query, select, setops, special  # noqa: F401 - their rules
+from flinkddl.plan.builder.base import Builder
+from flinkddl.plan.builder.insert import build_insert
 from flinkddl.plan.nodes import Sink
 from flinkddl.plan.rewrite import rewritten
 

@@ -1,6 +1,6 @@
 """Expressions that live only while a SELECT is built: calls whose value another node will deliver.
 
-``plan/build/select.py`` resolves every expression of a SELECT over its FROM first. An aggregate, an OVER window, a
+``plan/builder/select.py`` resolves every expression of a SELECT over its FROM first. An aggregate, an OVER window, a
 subquery or a group window function then stands in the expression as one of these, until the node that computes it
 exists and the placeholder becomes an ``InputRef``. None of them is left in a finished plan.
 """

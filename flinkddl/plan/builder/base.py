@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from flinkddl.diagnostics import did_you_mean
 from flinkddl.plan import make
-from flinkddl.plan.build.names import Names, Place, Relation
-from flinkddl.plan.build.placeholders import SubqueryRef, has
+from flinkddl.plan.builder.names import Names, Place, Relation
+from flinkddl.plan.builder.placeholders import SubqueryRef, has
 from flinkddl.plan.expressions import resolve_expression
 from flinkddl.plan.rex import InputRef, OuterRef, Rex, transform
 from flinkddl.sqltypes import Root

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from flinkddl.plan import make
-from flinkddl.plan.build.names import Relation
-from flinkddl.plan.build.placeholders import Ordered, Parts
+from flinkddl.plan.builder.names import Relation
+from flinkddl.plan.builder.placeholders import Ordered, Parts
 from flinkddl.plan.nodes import Sort
 from flinkddl.plan.rex import SortKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from flinkddl.plan.build.base import Builder, NameScope
+    from flinkddl.plan.builder.base import Builder, NameScope
     from flinkddl.plan.nodes import Node
 
 

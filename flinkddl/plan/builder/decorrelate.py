@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from flinkddl import sqltypes as T
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan import make
-from flinkddl.plan.build.placeholders import has, walk_all
+from flinkddl.plan.builder.placeholders import has, walk_all
 from flinkddl.plan.nodes import Aggregate, Filter, Join, Node, Over, Project, Rank, Sort
 from flinkddl.plan.nodes.values import retyped
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, OuterRef, Rex, conjuncts, shift, transform

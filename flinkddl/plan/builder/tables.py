@@ -18,8 +18,8 @@ from flinkddl.connectors import connector
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, did_you_mean
 from flinkddl.dialect import nodes as tree_nodes
 from flinkddl.plan import expressions
-from flinkddl.plan.build.base import Builder, NameScope
-from flinkddl.plan.build.names import Relation
+from flinkddl.plan.builder.base import Builder, NameScope
+from flinkddl.plan.builder.names import Relation
 from flinkddl.plan.nodes import Field, Scan, WatermarkSpec
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex
 

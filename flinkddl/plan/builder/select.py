@@ -14,17 +14,17 @@ from sqlglot import exp
 
 from flinkddl.diagnostics import FlinkDdlError, each, joined
 from flinkddl.plan import make
-from flinkddl.plan.build import grouping, ordering, over, subqueries
-from flinkddl.plan.build.base import QUERIES, Builder
-from flinkddl.plan.build.from_ import build_from
-from flinkddl.plan.build.hints import apply_hints, with_group_ttl
-from flinkddl.plan.build.placeholders import AggRef, GroupingRef, OverRef, Parts, WindowPropertyRef, has
+from flinkddl.plan.builder import grouping, ordering, over, subqueries
+from flinkddl.plan.builder.base import QUERIES, Builder
+from flinkddl.plan.builder.from_ import build_from
+from flinkddl.plan.builder.hints import apply_hints, with_group_ttl
+from flinkddl.plan.builder.placeholders import AggRef, GroupingRef, OverRef, Parts, WindowPropertyRef, has
 from flinkddl.plan.nodes import Aggregate, Project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from flinkddl.plan.build.base import NameScope
+    from flinkddl.plan.builder.base import NameScope
     from flinkddl.plan.nodes import Node
     from flinkddl.plan.rex import Rex
 

@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from flinkddl import sqltypes as T
 from flinkddl.plan import expressions
-from flinkddl.plan.build.base import CALLS, NameScope
-from flinkddl.plan.build.placeholders import AggRef, GroupingRef, GroupWindowRef, WindowPropertyRef
+from flinkddl.plan.builder.base import CALLS, NameScope
+from flinkddl.plan.builder.placeholders import AggRef, GroupingRef, GroupWindowRef, WindowPropertyRef
 from flinkddl.plan.rex import Literal, Rex
 
 if TYPE_CHECKING:

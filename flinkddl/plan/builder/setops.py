@@ -16,8 +16,8 @@ from flinkddl import sqltypes as T
 from flinkddl.diagnostics import chain
 from flinkddl.functions.typing import common_type
 from flinkddl.plan import expressions, make
-from flinkddl.plan.build.base import QUERIES, Builder
-from flinkddl.plan.build.ordering import output
+from flinkddl.plan.builder.base import QUERIES, Builder
+from flinkddl.plan.builder.ordering import output
 from flinkddl.plan.nodes import Aggregate, Field, Join, Union, Unnest
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex
 

@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from flinkddl.functions.typing import common_type
 from flinkddl.plan import expressions
-from flinkddl.plan.build.base import QUERIES, Builder
-from flinkddl.plan.build.names import ONE_ROW
-from flinkddl.plan.build.ordering import output
+from flinkddl.plan.builder.base import QUERIES, Builder
+from flinkddl.plan.builder.names import ONE_ROW
+from flinkddl.plan.builder.ordering import output
 from flinkddl.plan.nodes import Field, Values
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from sqlglot import exp
 from flinkddl import sqltypes as T
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan import make
-from flinkddl.plan.build import subqueries
-from flinkddl.plan.build.placeholders import (
+from flinkddl.plan.builder import subqueries
+from flinkddl.plan.builder.placeholders import (
     AggRef,
     GroupingRef,
     GroupWindowRef,
@@ -30,8 +30,8 @@ from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, OuterRef, Rex
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from flinkddl.plan.build.base import NameScope
-    from flinkddl.plan.build.placeholders import Parts
+    from flinkddl.plan.builder.base import NameScope
+    from flinkddl.plan.builder.placeholders import Parts
     from flinkddl.plan.nodes import Node
 
 _SET = Field("$e", T.BIGINT.not_null())

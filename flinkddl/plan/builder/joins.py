@@ -14,10 +14,10 @@ from sqlglot import exp
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.dialect import nodes as tree_nodes
 from flinkddl.plan import expressions, make
-from flinkddl.plan.build import decorrelate, tvf
-from flinkddl.plan.build.base import JOINED, TABLES, Builder
-from flinkddl.plan.build.names import Place, Relation
-from flinkddl.plan.build.placeholders import has
+from flinkddl.plan.builder import decorrelate, tvf
+from flinkddl.plan.builder.base import JOINED, TABLES, Builder
+from flinkddl.plan.builder.names import Place, Relation
+from flinkddl.plan.builder.placeholders import has
 from flinkddl.plan.nodes import Field, TemporalJoin
 from flinkddl.plan.rex import InputRef, OuterRef, Rex, references, shift, transform
 

@@ -12,9 +12,9 @@ from flinkddl.catalog.model import View
 from flinkddl.diagnostics import FlinkDdlError, did_you_mean, joined
 from flinkddl.dialect import nodes as tree_nodes
 from flinkddl.plan import make
-from flinkddl.plan.build import tables
-from flinkddl.plan.build.base import TABLES, Builder
-from flinkddl.plan.build.names import ONE_ROW, Relation
+from flinkddl.plan.builder import tables
+from flinkddl.plan.builder.base import TABLES, Builder
+from flinkddl.plan.builder.names import ONE_ROW, Relation
 from flinkddl.plan.nodes import Project, Sort
 
 if TYPE_CHECKING:
