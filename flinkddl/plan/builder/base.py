@@ -43,6 +43,8 @@ class Rules(Generic[T]):
         """Return the decorator that puts a function in as the rule of some types."""
 
         def register(rule: Rule) -> Rule:
+            taken = [t.__name__ for t in types if t in self._rules]
+            assert not taken, f"there is a rule for {', '.join(taken)}"
             self._rules.update(dict.fromkeys(types, rule))
             return rule
 
@@ -59,8 +61,21 @@ TABLES = Rules[Relation]()
 """``rule(build, tree)``: one table of a FROM clause, as it stands alone."""
 JOINED = Rules[Relation]()
 """``rule(build, tree, place)``: a FROM clause with one more table, which may read those before it."""
+FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[..., Node]]] = {}
+"""``rule(build, tree)``: the plan of ``TABLE(NAME(TABLE t, ..))``, by name, with the names of its parameters."""
 CALLS = Rules["Rex | None"]()
 """``rule(scope, tree)``: an expression whose value depends on the query around it, or None for an ordinary one."""
+
+
+def table_function(name: str, *parameters: str) -> Callable[[Rule], Rule]:
+    """Return the decorator that puts a function in as the rule of a table function over a table."""
+
+    def register(rule: Rule) -> Rule:
+        assert name not in FUNCTIONS, f"there is a rule for {name}"
+        FUNCTIONS[name] = (parameters, rule)
+        return rule
+
+    return register
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ def _regular(build: Builder, target: exp.Expression, place: Place) -> Relation:
 
 @JOINED(tree_nodes.TableFunction)
 def _function(build: Builder, target: tree_nodes.TableFunction, place: Place) -> Relation:
-    return (_regular if tvf.is_window(target) else tvf.lateral_function)(build, target, place)
+    return (_regular if tvf.is_built_in(target) else tvf.lateral_function)(build, target, place)
 
 
 def _sides(build: Builder, target: exp.Expression, place: Place, right: Relation) -> tuple[Rex, Relation]:

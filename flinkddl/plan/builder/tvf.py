@@ -10,7 +10,7 @@ from sqlglot import exp
 from flinkddl import sqltypes as T
 from flinkddl.dialect import nodes as tree_nodes
 from flinkddl.plan import expressions, make
-from flinkddl.plan.builder.base import JOINED, TABLES, Builder
+from flinkddl.plan.builder.base import FUNCTIONS, JOINED, TABLES, Builder, table_function
 from flinkddl.plan.builder.names import Place, Relation
 from flinkddl.plan.nodes import Field, Unnest, Window, WindowTableFunction
 from flinkddl.plan.rex import InputRef, Literal
@@ -19,47 +19,45 @@ if TYPE_CHECKING:
     from flinkddl.plan.builder.base import NameScope
     from flinkddl.plan.nodes import Node
 
-_PARAMETERS = {
-    "TUMBLE": ("DATA", "TIMECOL", "SIZE", "OFFSET"),
-    "HOP": ("DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET"),
-    "CUMULATE": ("DATA", "TIMECOL", "STEP", "SIZE", "OFFSET", "EMITONLYONUPDATE"),
-    "SESSION": ("DATA", "TIMECOL", "GAP"),
-}
 _OPTIONAL = frozenset({"OFFSET", "EMITONLYONUPDATE"})
 
 
 @TABLES(tree_nodes.TableFunction)
 def _first(build: Builder, tree: tree_nodes.TableFunction) -> Relation:
-    if is_window(tree):
-        return build.named(_window(build, tree), tree)
+    if is_built_in(tree):
+        return build.named(FUNCTIONS[_name(tree)][1](build, tree), tree)
     return lateral_function(build, tree, Place())
 
 
-def is_window(tree: exp.Expression) -> bool:
-    """Whether a table function is one of the window functions."""
-    return str(tree.this).upper() in _PARAMETERS
+def is_built_in(tree: exp.Expression) -> bool:
+    """Whether a table function is one of ours, over a table; others are a user's, over values."""
+    return _name(tree) in FUNCTIONS
 
 
+def _name(tree: exp.Expression) -> str:
+    return str(tree.this).upper()
+
+
+@table_function("TUMBLE", "DATA", "TIMECOL", "SIZE", "OFFSET")
+@table_function("HOP", "DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET")
+@table_function("CUMULATE", "DATA", "TIMECOL", "STEP", "SIZE", "OFFSET", "EMITONLYONUPDATE")
+@table_function("SESSION", "DATA", "TIMECOL", "GAP")
 def _window(build: Builder, node: tree_nodes.TableFunction) -> Node:
-    kind = str(node.this).upper()
-    args = _arguments(build, kind, node)
-    data = args["DATA"]
-    if isinstance(data, exp.Subquery | exp.Select | exp.SetOperation | exp.Values):
-        data = tree_nodes.TableArgument(this=data)
-    if not isinstance(data, tree_nodes.TableArgument):
-        raise build.error("FD500", f"the first argument of {kind} is a table", data, "write TABLE t or a subquery")
+    kind = _name(node)
+    args = arguments(build, node)
+    data = table_argument(build, args["DATA"], kind)
     if data.args.get("partition_by") and kind != "SESSION":
         raise build.error("FD500", f"{kind} takes no PARTITION BY", data, "put the keys into GROUP BY")
     relation = build.relation(data.this)
     scope = build.scope(relation, kind)
-    keys = tuple(_column(k, scope, "PARTITION BY") for k in data.args.get("partition_by") or ())
+    keys = tuple(column_of(k, scope, "PARTITION BY") for k in data.args.get("partition_by") or ())
     descriptor = args["TIMECOL"]
     if not isinstance(descriptor, tree_nodes.Descriptor) or len(descriptor.expressions) != 1:
         raise build.error("FD500", f"{kind} needs DESCRIPTOR(time_column)", descriptor)
-    time = _column(descriptor.expressions[0], scope, "DESCRIPTOR")
+    time = column_of(descriptor.expressions[0], scope, "DESCRIPTOR")
     sizes = {n: _interval(a, n, scope) for n, a in args.items() if n in ("SIZE", "SLIDE", "STEP", "GAP", "OFFSET")}
     window = Window(
-        kind=kind,  # type: ignore[arg-type]  # checked by _PARAMETERS
+        kind=kind,  # type: ignore[arg-type]  # the names of the table above
         time=time,
         size_ms=sizes.get("SIZE", sizes.get("GAP", 0)),
         slide_ms=sizes.get("SLIDE", sizes.get("STEP")),
@@ -86,8 +84,19 @@ def window_fields(node: Node, window: Window) -> tuple[Field, ...]:
     )
 
 
-def _arguments(build: Builder, kind: str, node: tree_nodes.TableFunction) -> dict[str, exp.Expression]:
-    names = _PARAMETERS[kind]
+def table_argument(build: Builder, data: exp.Expression, kind: str) -> tree_nodes.TableArgument:
+    """Return the table that a function reads. Raises FD500 for something else."""
+    if isinstance(data, exp.Subquery | exp.Select | exp.SetOperation | exp.Values):
+        return tree_nodes.TableArgument(this=data)
+    if not isinstance(data, tree_nodes.TableArgument):
+        raise build.error("FD500", f"the first argument of {kind} is a table", data, "write TABLE t or a subquery")
+    return data
+
+
+def arguments(build: Builder, node: tree_nodes.TableFunction) -> dict[str, exp.Expression]:
+    """Return the arguments of a function by the names of its parameters. Raises FD500 for wrong ones."""
+    kind = _name(node)
+    names = FUNCTIONS[kind][0]
     found: dict[str, exp.Expression] = {}
     if len(node.expressions) > len(names):
         raise build.error("FD500", f"{kind} takes at most {len(names)} arguments", node, ", ".join(names))
@@ -105,7 +114,8 @@ def _arguments(build: Builder, kind: str, node: tree_nodes.TableFunction) -> dic
     return found
 
 
-def _column(node: exp.Expression, scope: NameScope, what: str) -> int:
+def column_of(node: exp.Expression, scope: NameScope, what: str) -> int:
+    """Return the place of a column that an argument names. Raises FD500 for another expression."""
     rex = scope.path((node.name,), node) if not isinstance(node, exp.Column) else scope.column(node)
     if not isinstance(rex, InputRef):
         raise scope.error("FD500", f"{what} takes a column", node)
