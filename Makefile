@@ -45,7 +45,7 @@ test-spark: setup ## tests that need Spark or the development broker
 	$(BIN)/pytest -q $(TWO) -m "(spark or kafka) and not slow"
 
 test: setup ## all tests: fast ones, then Spark, then Kafka
-	$(BIN)/pytest -q $(TWO) -m "not flink and not slow"
+	$(BIN)/pytest -q $(TWO) --durations 20 -m "not flink and not slow"
 
 jar: setup ## rebuild flinkddl/jvm/flinkddl-functions.jar (needs a JDK)
 	$(BIN)/python -m flinkddl.jvm.build

@@ -203,6 +203,7 @@ class Catalog:
         from flinkddl.runtime.kafka.kerberos_start import check_session
 
         self.preflight(action, run.get("checkpoint"))
+        self.reach(action)
         check_session(self.spark, self.state.settings)
         running = RunningJob(self.spark, action.job, self._run_options(action, run)).start()
         job = Job(running, str(len(self.jobs) + 1), is_query=action.is_query)
@@ -226,6 +227,13 @@ class Catalog:
         folder = self.checkpoint_folder(action, given)
         if self._spark is None and options.remote is None and action.job.streaming and folder is not None:
             check_before(folder, options.conf)
+
+    def reach(self, action: Start) -> None:
+        """Raise FD811 to FD814 for a Kafka cluster of a job that is not there, before Spark takes its time to start."""
+        from flinkddl.runtime.kafka.reach import reach
+
+        if self._spark is None:
+            reach(action.job)
 
     def _run_options(self, action: Start, run: Mapping[str, Any]) -> RunOptions:
         from flinkddl.runtime.job.running import RunOptions

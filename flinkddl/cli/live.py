@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from flinkddl.cli.meter import JobMeter
-from flinkddl.runtime.job.reporting.progress import progress_fields, progress_line, short
+from flinkddl.runtime.job.reporting.progress import progress_fields, progress_line, short, together
 from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _TRIGGERS = {"processingTime": "micro-batch", "availableNow": "until the end of input", "realTime": "real-time"}
 REFRESH_PER_SECOND = 4
+LINE_SECONDS = 10.0
 
 
 def headline(job: J.SparkJob, checkpoint: str | None) -> list[str]:
@@ -220,42 +221,65 @@ class Display:
         sys.stderr.write(f"flinkddl: {text}\n")
 
 
-class PlainDisplay(Display):
-    """One line a batch that did something, for files and pipes."""
+class Lines(Display):
+    """A line of what batches did, for files and pipes: at once when it is the first of a table or rows came too late,
+    otherwise every ten seconds with all that was done since, and at the end.
+    """
 
     def __init__(self, checkpoint: str | None = None, stream: TextIO | None = None) -> None:
         super().__init__(checkpoint)
         self.out = stream or sys.stderr
+        self._told: dict[tuple[int, str], float] = {}
+        self._open: dict[tuple[int, str], tuple[JobMeter, Progress]] = {}
+
+    def on_progress(self, meter: JobMeter) -> Callable[[Progress], None]:
+        """Return the function that takes a batch."""
+
+        def show(progress: Progress) -> None:
+            meter.update(progress)
+            if not progress.did_something:
+                return
+            place = (id(meter), progress.write)
+            _, before = self._open.pop(place, (meter, None))
+            self._open[place] = (meter, together(before, progress))
+            since = meter.clock() - self._told.get(place, -LINE_SECONDS)
+            if since >= LINE_SECONDS or progress.late_rows:
+                self._told[place] = meter.clock()
+                self.batch(*self._open.pop(place))
+
+        return show
+
+    def batch(self, meter: JobMeter, progress: Progress) -> None:
+        """Write a line."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Write what no line has told yet."""
+        for told in self._open.values():
+            self.batch(*told)
+        self._open.clear()
+
+
+class PlainDisplay(Lines):
+    """Lines for people."""
 
     def add(self, job: J.SparkJob) -> JobMeter:
         """Say what the job reads and writes."""
         self._write(*headline(job, self.checkpoint))
         return super().add(job)
 
-    def on_progress(self, meter: JobMeter) -> Callable[[Progress], None]:
-        """Return the function that prints a batch."""
-
-        def show(progress: Progress) -> None:
-            meter.update(progress)
-            if progress.did_something:
-                several = len(self.meters) > 1 or len(meter.job.writes) > 1
-                self._write(
-                    (f"{short(progress.table or progress.write)}  " if several else "") + progress_line(progress)
-                )
-
-        return show
+    def batch(self, meter: JobMeter, progress: Progress) -> None:
+        """Print a line."""
+        several = len(self.meters) > 1 or len(meter.job.writes) > 1
+        self._write((f"{short(progress.table or progress.write)}  " if several else "") + progress_line(progress))
 
     def _write(self, *lines: str) -> None:
         self.out.write("".join(f"{line}\n" for line in lines))
         self.out.flush()
 
 
-class JsonDisplay(Display):
+class JsonDisplay(Lines):
     """One JSON object a line: ``event`` is job, batch, notice or finding."""
-
-    def __init__(self, checkpoint: str | None = None, stream: TextIO | None = None) -> None:
-        super().__init__(checkpoint)
-        self.out = stream or sys.stderr
 
     def _write(self, level: str, event: str, **fields: Any) -> None:
         from datetime import UTC, datetime
@@ -274,15 +298,9 @@ class JsonDisplay(Display):
         self._write("info", "job", job=job.name, mode=run_mode(job), sources=sources, sinks=sinks)
         return super().add(job)
 
-    def on_progress(self, meter: JobMeter) -> Callable[[Progress], None]:
-        """Return the function that logs a batch."""
-
-        def show(progress: Progress) -> None:
-            meter.update(progress)
-            if progress.did_something:
-                self._write("info", "batch", job=meter.job.name, **progress_fields(progress))
-
-        return show
+    def batch(self, meter: JobMeter, progress: Progress) -> None:
+        """Log a line."""
+        self._write("info", "batch", job=meter.job.name, **progress_fields(progress))
 
     def notice(self, text: str) -> None:
         """Log something for the user."""
@@ -325,12 +343,14 @@ def display(
 ) -> Iterator[Display]:
     """Yield what shows the run: a panel on a terminal, otherwise lines; nothing but failures with ``quiet``."""
     out = stream or sys.stderr
-    if log_format == "json":
-        yield JsonDisplay(checkpoint, out)
-    elif quiet:
+    if quiet and log_format != "json":
         yield Display(checkpoint)
-    elif not out.isatty():
-        yield PlainDisplay(checkpoint, out)
+    elif log_format == "json" or not out.isatty():
+        lines = (JsonDisplay if log_format == "json" else PlainDisplay)(checkpoint, out)
+        try:
+            yield lines
+        finally:
+            lines.end()
     else:
         from rich.console import Console
         from rich.live import Live

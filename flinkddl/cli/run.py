@@ -178,14 +178,15 @@ class Running(Front):
 
         if not isinstance(action, Start):
             _answer(self.catalog.perform_one(action))
-        elif self._started_spark():
+        elif self._started_spark(action):
             if not action.is_query:
                 return self._insert(action)
             self._query(action)
         return None
 
-    def _started_spark(self) -> bool:
-        """Start Spark; return whether the job is still wanted then."""
+    def _started_spark(self, action: Start) -> bool:
+        """Start Spark, where the job's clusters are there; return whether the job is still wanted then."""
+        self.catalog.reach(action)
         _ = self.catalog.spark
         self.stops.listen()
         self.shown.phase = ""

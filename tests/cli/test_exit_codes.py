@@ -70,6 +70,7 @@ CASES: list[tuple[str, int, str, dict[str, str]]] = [
     ("run gone.sql", 3, "FD801", {}),
     ("run good.sql", 3, "FD801: no java", NO_JAVA),
     ("run good.sql", 3, "FD827", NO_CACHE),
+    ("run kafka.sql", 3, "FD811", NO_JAVA),
     ("run good.sql --jars file", 3, "FD802", {}),
     # where the checkpoint is to lie is looked at before Java is looked for
     ("run good.sql --checkpoint file", 3, "FD822", NO_JAVA),

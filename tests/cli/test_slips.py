@@ -31,6 +31,10 @@ SLIPS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         f"CREATE TABLE t (id INT, order STRING, group INT) {DATA}; SELECT id FROM t;",
         [("FD107", "`order`"), ("FD107", "`group`")],
     ),
+    "count-with-a-letter-too-many": (
+        f"CREATE TABLE t (id INT) {DATA}; SELECT COUNTT(*) FROM t;",
+        [("FD400", "did you mean 'COUNT'?")],
+    ),
     "constraints-are-none": (f"CREATE TABLE t (id INT, UNIQUE (id)) {DATA};", [("FD306", "UNIQUE")]),
     "a-view-that-is-not-read": ("CREATE VIEW v AS SELEC 1; SELECT * FROM v;", [("FD102", "'SELEC'")]),
     "a-setting-of-ours": (

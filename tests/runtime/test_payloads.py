@@ -145,3 +145,14 @@ def test_a_keyed_topic_and_an_empty_one_differ() -> None:
     a = held(('{"k":1}', '{"n":1}'))
     assert [(d.key, d.b) for d in differences(a, held())] == [('{"k":1}', None)]
     assert [(d.key, d.a) for d in differences(held(), a)] == [('{"k":1}', None)]
+
+
+def test_keys_on_one_side_only_are_no_comparison_but_by_row() -> None:
+    keyed, bare = [('{"k":1}', '{"n":1}'), ('{"k":1}', '{"n":2}')], [(None, '{"n":1}'), (None, '{"n":2}')]
+    with pytest.raises(FlinkDdlError, match="FD869"):
+        differences(held(*keyed), held(*bare))
+    a, b = TopicTable(JSON, by_key=False), TopicTable(JSON, by_key=False)
+    a.take(record(k, v) for k, v in keyed)
+    b.take(record(k, v) for k, v in bare[1:])
+    assert [(d.key, d.a, d.b) for d in differences(a, b)] == [('{"n":1}', "1 times", None)]
+    assert differences(held(), held(*bare)) != []  # an empty topic has neither

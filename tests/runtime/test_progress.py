@@ -11,7 +11,7 @@ from flinkddl.cli.live import JsonDisplay, Panel, display, headline
 from flinkddl.cli.meter import JobMeter
 from flinkddl.cli.metrics import health, metrics_text, serve
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
-from flinkddl.runtime.job.reporting.progress import OperatorState, Progress, progress_line, read_progress
+from flinkddl.runtime.job.reporting.progress import OperatorState, Progress, in_words, progress_line, read_progress
 from flinkddl.spark import job as J
 
 EVENT: dict[str, Any] = {
@@ -59,7 +59,7 @@ def test_an_event_becomes_a_record() -> None:
 
 def test_the_line_says_what_a_person_wants_to_know() -> None:
     assert progress_line(read_progress("w", "t", EVENT)) == (
-        "[12:00:04] batch 17 · 48,101 rows/s in · 312 upserts, 4 tombstones out · lag 2"
+        "[12:00:04] batch 17 in 0.41 s · 48,101 rows/s in · 312 upserts, 4 tombstones out · lag 2"
         " · watermark 11:59:58 · state 1,204 keys, 0.3 MB · 2 late rows dropped"
     )
 
@@ -94,6 +94,39 @@ def test_without_a_terminal_lines_are_plain_and_idle_batches_are_silent() -> Non
         ]
     )
     assert lines[2:] == [progress_line(batch())]
+
+
+def test_lines_come_every_ten_seconds_with_all_that_was_done() -> None:
+    out, now = io.StringIO(), [100.0]
+    with display(stream=out) as shown:
+        meter = shown.add(JOB)
+        meter.clock = lambda: now[0]
+        on_progress = shown.on_progress(meter)
+        quiet = {"stateOperators": []}
+        for n, at in enumerate((100.0, 101.0, 105.0, 110.0, 112.0)):
+            now[0] = at
+            on_progress(batch(batchId=n, **quiet))
+        on_progress(batch(batchId=5))  # late rows are told at once
+        on_progress(batch(batchId=6, **quiet))
+    told = [line.split(" · ")[::2] for line in out.getvalue().splitlines()[2:]]
+    assert [(first.split()[2], sums.split()[0]) for first, sums, *_ in told] == [
+        *(("0", "312"), ("3", "936"), ("5", "624"), ("6", "312")),
+    ]
+
+
+STATUS = {
+    "Getting offsets from KafkaV2[Subscribe[orders]]": "looking for new records",
+    "Waiting for data to arrive": "waiting for data to arrive",
+    "No new data but cleaning up state": "closing what the watermark has passed",
+    "Initializing sources": "finding where it stands",
+    "Processing new data": "processing new data",
+    "Something of a later Spark [x=1]": "something of a later spark",
+}
+
+
+@pytest.mark.parametrize("status", STATUS)
+def test_what_spark_says_is_told_in_our_words(status: str) -> None:
+    assert in_words(status) == STATUS[status]
 
 
 def test_a_real_time_job_says_how_often_it_writes_a_checkpoint() -> None:

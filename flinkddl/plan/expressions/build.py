@@ -34,7 +34,7 @@ def call(
     """
     function = lookup(name)
     if function is None:
-        raise _unknown(shown or name, span)
+        raise unknown(shown or name, span)
     opts = dict(options or {})
     typed, result = fitted(function, args, opts, shown or name, span)
     return Call(result, function.name, typed, tuple(opts.items()), span)
@@ -73,7 +73,7 @@ def _operand(rex: Rex) -> Operand:
     return Operand(rex.type, rex.value if isinstance(rex, Literal) else NO_VALUE)
 
 
-def _unknown(name: str, span: Span | None) -> FlinkDdlError:
+def unknown(name: str, span: Span | None) -> FlinkDdlError:
     """Return the error for a name that is no function, with the nearest one that is."""
     names = [n for n in (*FUNCTIONS, *AGGREGATES) if n.isidentifier()]
     return FlinkDdlError.of("FD400", f"unknown function '{name}'", span, did_you_mean(name, names))

@@ -17,7 +17,7 @@ from flinkddl.dialect import nodes
 from flinkddl.dialect.types import to_type
 from flinkddl.functions.catalogue import AGGREGATES, lookup
 from flinkddl.plan.expressions import literals
-from flinkddl.plan.expressions.build import call, explicit_cast, user_call
+from flinkddl.plan.expressions.build import call, explicit_cast, unknown, user_call
 from flinkddl.plan.expressions.forms import Form, form_of
 from flinkddl.plan.rex import Call, Literal, Rex, field_access
 
@@ -104,6 +104,8 @@ def _call_form(form: Form, node: exp.Expression, scope: Scope) -> Rex:
     user = scope.function(form.name) if not known else None
     if not known and user is None and name in AGGREGATES:
         raise FlinkDdlError.of("FD404", f"aggregate function '{form.name}' is not allowed here", span)
+    if not known and user is None and any(isinstance(a, exp.Star) for a in form.args):
+        raise unknown(form.name, span)  # COUNTT(*): the name is wrong, not the star
     if type(node) in _CHAINS:
         left, right = _all(form.args, scope)
         return _operator(node, scope, left, right)

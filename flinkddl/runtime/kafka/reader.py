@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.config import python_client_config
 from flinkddl.runtime.kafka.payloads import Payloads, text
@@ -70,7 +71,7 @@ class TopicTable:
     records: int = 0
     tombstones: int = 0
     rows: dict[str, bytes] = field(default_factory=dict)
-    counted: Counter[str] = field(default_factory=Counter)
+    counted: Counter[tuple[str | None, str]] = field(default_factory=Counter)
 
     def take(self, records: Iterator[Any]) -> None:
         """Take further records. Whether keys count is decided by the first record unless it was said before."""
@@ -82,14 +83,26 @@ class TopicTable:
             if self.by_key:
                 self._upsert(text(self.payloads.read_key(r.key)), r.value)
             else:
-                key = "" if r.key is None else f"{text(self.payloads.read_key(r.key))} "
-                self.counted[key + text(self.payloads.read_value(r.value))] += 1
+                key = None if r.key is None else text(self.payloads.read_key(r.key))
+                self.counted[key, text(self.payloads.read_value(r.value))] += 1
 
     def _upsert(self, key: str, value: bytes | None) -> None:
         if value is None:
             self.rows.pop(key, None)
         else:
             self.rows[key] = value
+
+    def by_row(self, *, keys: bool) -> Counter[str]:
+        """Return how often each row is there, with its key or without."""
+        out: Counter[str] = Counter()
+        for (key, value), n in self.counted.items():
+            out[value if key is None or not keys else f"{key} {value}"] += n
+        return out
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether any record has a key; an empty topic has none."""
+        return bool(self.by_key) or any(key is not None for key, _ in self.counted)
 
     def value(self, key: str) -> Any:
         """Return the decoded value of a key."""
@@ -108,13 +121,18 @@ class Difference:
 def differences(a: TopicTable, b: TopicTable, ignore: Sequence[str] = ()) -> list[Difference]:
     """Compare two topics: by key where both have keys, otherwise by row and how often it is there.
 
-    ``ignore`` are value fields that are left out, such as a time of processing.
+    ``ignore`` are value fields that are left out, such as a time of processing. Raises FD869 where one is the last
+    value of each key and the other has no keys. Rows of a topic with keys and one without are compared by their values.
     """
+    if a.records and b.records and bool(a.by_key) != bool(b.by_key):
+        raise FlinkDdlError.of(
+            "FD869", "one of the two has keys and the other has none", help="--by row compares their values, keys aside"
+        )
     if True in (a.by_key, b.by_key) and False not in (a.by_key, b.by_key):
-        keys = sorted(a.rows.keys() | b.rows.keys())
-        return [d for key in keys if (d := _by_key(key, a, b, ignore)) is not None]
-    rows = sorted(a.counted.keys() | b.counted.keys())
-    return [Difference(r, _times(a.counted[r]), _times(b.counted[r])) for r in rows if a.counted[r] != b.counted[r]]
+        return [d for key in sorted(a.rows.keys() | b.rows.keys()) if (d := _by_key(key, a, b, ignore)) is not None]
+    keys = a.has_keys == b.has_keys
+    left, right = a.by_row(keys=keys), b.by_row(keys=keys)
+    return [Difference(r, _times(left[r]), _times(right[r])) for r in sorted({*left, *right}) if left[r] != right[r]]
 
 
 def _by_key(key: str, a: TopicTable, b: TopicTable, ignore: Sequence[str]) -> Difference | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Progress:
 
     ``rate`` is input rows a second while the batch ran; ``lag`` records not yet read per topic; ``rows_out`` is -1
     where the sink does not say; ``upserts`` / ``tombstones`` count Kafka records; ``watermark`` is ISO text or None;
-    ``ends`` are the offsets read so far (next to read) per topic and partition; ``waiting`` is Spark's own status line.
+    ``ends`` are the offsets read so far (next to read) per topic and partition; ``waiting`` what its query does.
     """
 
     write: str
@@ -134,6 +134,33 @@ def short(table: str) -> str:
     return table.removeprefix("default_catalog.default_database.")
 
 
+# what a Spark query says of itself (StreamExecution.updateStatusMessage), by how it begins, in our words
+_SAYS = {
+    "getting offsets": "looking for new records",
+    "waiting for data": "waiting for data to arrive",
+    "waiting for next trigger": "waiting for the next batch's time",
+    "no new data but cleaning up": "closing what the watermark has passed",
+    "initializing": "finding where it stands",
+}
+
+
+def in_words(status: str) -> str:
+    """Return a query's own status line as a person reads it."""
+    text = status.lower()
+    return next((words for begin, words in _SAYS.items() if text.startswith(begin)), text.partition("[")[0].strip())
+
+
+def together(before: Progress | None, last: Progress) -> Progress:
+    """Return the last batch with the counts of those before it that no line has told."""
+    if before is None:
+        return last
+    counts = {name: getattr(before, name) + getattr(last, name) for name in _COUNTS}
+    return replace(last, **counts, rows_out=-1 if last.rows_out < 0 else max(before.rows_out, 0) + last.rows_out)
+
+
+_COUNTS = ("rows_in", "upserts", "tombstones", "late_rows")
+
+
 def progress_fields(p: Progress) -> dict[str, Any]:
     """Return a batch as plain data for a JSON log; what is not known is left out."""
     fields: dict[str, Any] = {
@@ -155,8 +182,9 @@ def progress_fields(p: Progress) -> dict[str, Any]:
 
 
 def progress_line(progress: Progress) -> str:
-    """Return the plain line of a batch: ``[12:00:04] batch 17 · 48,100 rows/s in · 312 upserts ...``."""
-    parts = [f"[{progress.time[11:19]}] batch {progress.batch}", f"{progress.rate:,.0f} rows/s in"]
+    """Return the plain line of a batch: ``[12:00:04] batch 17 in 0.41 s · 48,100 rows/s in · 312 upserts ...``."""
+    took = f" in {progress.batch_ms / 1000:.2f} s" if progress.batch_ms else ""
+    parts = [f"[{progress.time[11:19]}] batch {progress.batch}{took}", f"{progress.rate:,.0f} rows/s in"]
     if progress.upserts or progress.tombstones:
         parts.append(f"{progress.upserts:,} upserts, {progress.tombstones:,} tombstones out")
     elif progress.rows_out >= 0:

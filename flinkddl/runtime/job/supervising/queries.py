@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.reporting.failures import job_failed
-from flinkddl.runtime.job.reporting.progress import read_progress
+from flinkddl.runtime.job.reporting.progress import in_words, read_progress
 from flinkddl.runtime.job.writers import DriverSink, start_query
 from flinkddl.runtime.session.connect import MemoryRows, is_connect
 
@@ -71,10 +71,10 @@ class Queries:
         return all(map(_quiet, self.running.values()))
 
     def message(self, write: str) -> str:
-        """Return what the query of a write does, in Spark's words; nothing where none runs."""
+        """Return what the query of a write does, in a few words; nothing where none runs."""
         query = self.running.get(write)
         try:
-            return str(query.status["message"]) if query is not None and query.isActive else ""
+            return in_words(str(query.status["message"])) if query is not None and query.isActive else ""
         except Exception:  # noqa: BLE001 - Java or the server may be gone: the supervisor says so
             return ""
 
