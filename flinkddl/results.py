@@ -85,6 +85,11 @@ class Job:
         return self._running.last_failure
 
     @property
+    def failures(self) -> dict[tuple[str, str], int]:
+        """How many failures of queries there were, by write and code."""
+        return self._running.failures
+
+    @property
     def progress(self) -> tuple[Progress, ...]:
         """The last finished batch of each sink."""
         return self._running.progress

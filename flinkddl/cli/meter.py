@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from flinkddl.diagnostics import FlinkDdlError
     from flinkddl.runtime.job.reporting.progress import Progress
     from flinkddl.spark.job import SparkJob
 
 WINDOW_SECONDS = 10.0
+OPERATOR_COUNTS = ("updated", "removed", "late", "commit_ms")
 
 
 class Watched(Protocol):
@@ -49,10 +50,18 @@ class Watched(Protocol):
     def last_failure(self) -> str:
         """Why one failed last."""
 
+    @property
+    def failures(self) -> Mapping[tuple[str, str], int]:
+        """How many failures of queries there were, by write and code."""
+
 
 @dataclass
 class WriteTotals:
-    """The sums of one write, and its last batch. ``rows_out`` counts records where the sink says how many."""
+    """The sums of one write, and its last batch. ``rows_out`` counts records where the sink says how many.
+
+    ``batch_ms`` and ``phase_ms`` are milliseconds; ``operators`` counts ``updated``, ``removed``, ``late`` rows and
+    ``commit_ms`` of each stateful operator, by its place.
+    """
 
     last: Progress
     rows_in: int = 0
@@ -61,6 +70,9 @@ class WriteTotals:
     tombstones: int = 0
     late_rows: int = 0
     batches: int = 0
+    batch_ms: int = 0
+    phase_ms: Counter[str] = field(default_factory=Counter)
+    operators: Counter[tuple[int, str]] = field(default_factory=Counter)
     recent: deque[tuple[float, int, int]] = field(default_factory=deque)
 
     def add(self, p: Progress, now: float) -> None:
@@ -73,6 +85,10 @@ class WriteTotals:
         self.tombstones += p.tombstones
         self.late_rows += p.late_rows
         self.batches += 1
+        self.batch_ms += p.batch_ms
+        self.phase_ms.update(p.phases)
+        for place, state in enumerate(p.state):
+            self.operators.update({(place, name): getattr(state, name) for name in OPERATOR_COUNTS})
         self.recent.append((now, p.rows_in, out))
 
     def rates(self, now: float) -> tuple[float, float]:
@@ -148,6 +164,10 @@ class JobMeter:
     def restarts(self) -> tuple[int, str]:
         """Return how often a query was started again, and why one failed last."""
         return (0, "") if self._running is None else (self._running.restarts, self._running.last_failure)
+
+    def failures(self) -> Mapping[tuple[str, str], int]:
+        """Return how many failures of queries there were, by write and code."""
+        return {} if self._running is None else self._running.failures
 
     def lag(self) -> dict[str, int]:
         """Return records not yet read, per topic; the slowest write counts."""

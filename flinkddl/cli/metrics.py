@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from contextlib import contextmanager
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder, generate_latest
+from prometheus_client.registry import Collector
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.reporting.progress import short
@@ -17,23 +23,7 @@ if TYPE_CHECKING:
 
     from flinkddl.cli.meter import JobMeter, WriteTotals
 
-Sample = tuple[dict[str, str], float]
-
-# name, type, help, value of a write's totals; None leaves the sample out
-_WRITES: tuple[tuple[str, str, str, Callable[[WriteTotals], float | None]], ...] = (
-    ("rows_in_total", "counter", "Rows read by the query of a sink.", lambda t: t.rows_in),
-    ("rows_out_total", "counter", "Rows written to a sink, tombstones included.", lambda t: t.rows_out),
-    ("upserts_total", "counter", "Records with a value written to a Kafka sink.", lambda t: t.upserts),
-    ("tombstones_total", "counter", "Records without a value written to a Kafka sink.", lambda t: t.tombstones),
-    ("late_rows_total", "counter", "Rows dropped because they came behind the watermark.", lambda t: t.late_rows),
-    ("batches_total", "counter", "Finished micro-batches.", lambda t: t.batches),
-    ("batch", "gauge", "Number of the last finished micro-batch.", lambda t: t.last.batch),
-    ("batch_seconds", "gauge", "How long the last micro-batch took.", lambda t: t.last.batch_ms / 1000),
-    ("state_rows", "gauge", "Rows kept in state.", lambda t: t.last.state_rows),
-    ("state_bytes", "gauge", "Memory of the state.", lambda t: t.last.state_bytes),
-    ("watermark_seconds", "gauge", "Event-time watermark, epoch seconds.", lambda t: _epoch(t.last.watermark)),
-    ("last_batch_seconds", "gauge", "When the last micro-batch began, epoch seconds.", lambda t: _epoch(t.last.time)),
-)
+Samples = list[tuple[tuple[str, ...], float | None]]
 _STATUSES = ("starting", "running", "finished", "stopped", "failed")
 
 
@@ -41,40 +31,148 @@ def _epoch(text: str | None) -> float | None:
     return None if text is None else datetime.fromisoformat(text).timestamp()
 
 
+def _behind(text: str | None) -> float | None:
+    """Return how far a watermark is behind the clock, in seconds."""
+    mark = _epoch(text)
+    return None if mark is None else max(0.0, time.time() - mark)
+
+
+# of a job: name, labels beside ``job``, help, samples. Counters are those whose name ends with _total, as Prometheus
+# has it (https://prometheus.io/docs/practices/naming/)
+_JOBS: tuple[tuple[str, tuple[str, ...], str, Callable[[JobMeter], Samples]], ...] = (
+    (
+        *("job_status", ("status",), "1 for the status that a job has, 0 for the others."),
+        lambda m: [((s,), float(m.status == s)) for s in _STATUSES],
+    ),
+    (
+        *("lag_records", ("topic",), "Records of a topic that a job has not read yet."),
+        lambda m: [((topic,), n) for topic, n in m.lag().items()],
+    ),
+    (
+        *("lost_records_total", ("topic",), "Records of a topic that were deleted before they were read."),
+        lambda m: [((topic,), n) for topic, n in m.lost().items()],
+    ),
+    (
+        *("restarts_total", (), "How often a query was started again after a failure."),
+        lambda m: [((), m.restarts()[0])],
+    ),
+    (
+        *("waiting", (), "1 while a job waits for a Kafka cluster that is away, or for a restart."),
+        lambda m: [((), bool(m.held()))],
+    ),
+)
+
+# of a sink: name, labels beside ``job`` and ``sink``, help, samples; None leaves a sample out
+_SINKS: tuple[tuple[str, tuple[str, ...], str, Callable[[WriteTotals], Samples]], ...] = (
+    ("rows_in_total", (), "Rows read by the query of a sink.", lambda t: [((), t.rows_in)]),
+    ("rows_out_total", (), "Rows written to a sink, tombstones included.", lambda t: [((), t.rows_out)]),
+    ("upserts_total", (), "Records with a value written to a Kafka sink.", lambda t: [((), t.upserts)]),
+    ("tombstones_total", (), "Records without a value written to a Kafka sink.", lambda t: [((), t.tombstones)]),
+    ("late_rows_total", (), "Rows dropped as they came behind the watermark.", lambda t: [((), t.late_rows)]),
+    ("batches_total", (), "Finished micro-batches.", lambda t: [((), t.batches)]),
+    ("batch_duration_seconds_total", (), "Time spent in batches.", lambda t: [((), t.batch_ms / 1000)]),
+    ("last_batch", (), "Number of the last finished micro-batch.", lambda t: [((), t.last.batch)]),
+    ("last_batch_duration_seconds", (), "How long the last batch took.", lambda t: [((), t.last.batch_ms / 1000)]),
+    (
+        *("last_batch_start_timestamp_seconds", (), "When the last batch began, in Unix time."),
+        lambda t: [((), _epoch(t.last.time))],
+    ),
+    (
+        *("batch_phase_seconds_total", ("phase",), "Time spent in each part of a batch, by Spark's name of it."),
+        lambda t: [((phase,), ms / 1000) for phase, ms in t.phase_ms.items()],
+    ),
+    (
+        *("watermark_timestamp_seconds", (), "Event-time watermark, in Unix time."),
+        lambda t: [((), _epoch(t.last.watermark))],
+    ),
+    (
+        *("watermark_lag_seconds", (), "How far the event-time watermark is behind the clock."),
+        lambda t: [((), _behind(t.last.watermark))],
+    ),
+)
+
+# of a stateful operator of a sink's query, beside ``operator`` (Spark's name) and ``position`` in its plan
+_OPERATORS: tuple[tuple[str, str, Callable[[WriteTotals, int], float]], ...] = (
+    ("state_rows", "Rows kept in state.", lambda t, at: t.last.state[at].rows),
+    ("state_bytes", "Memory of the state.", lambda t, at: t.last.state[at].memory),
+    ("state_rows_updated_total", "Rows of state set.", lambda t, at: t.operators[at, "updated"]),
+    ("state_rows_removed_total", "Rows of state removed.", lambda t, at: t.operators[at, "removed"]),
+    ("operator_late_rows_total", "Rows dropped behind the watermark.", lambda t, at: t.operators[at, "late"]),
+    (
+        *("state_commit_seconds_total", "Time that tasks spent on storing state, added up."),
+        lambda t, at: t.operators[at, "commit_ms"] / 1000,
+    ),
+)
+
+
+class _Figures(Collector):
+    """What Prometheus asks for at each scrape."""
+
+    def __init__(self, meters: Sequence[JobMeter]) -> None:
+        self._meters = meters
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all families, also those without a sample: their HELP says what there is."""
+        for name, labels, help_text, found in _JOBS:
+            yield _family(name, ("job", *labels), help_text, self._of_jobs(found))
+        yield _family(
+            *("query_failures_total", ("job", "sink", "code")),
+            "Failures of the query of a sink, by the code that `flinkddl error CODE` explains.",
+            self._failures(),
+        )
+        for name, labels, help_text, of_sink in _SINKS:
+            yield _family(name, ("job", "sink", *labels), help_text, self._of_sinks(of_sink))
+        for name, help_text, of_operator in _OPERATORS:
+            labels = ("job", "sink", "operator", "position")
+            yield _family(name, labels, help_text, self._of_operators(of_operator))
+
+    def _of_jobs(self, found: Callable[[JobMeter], Samples]) -> Samples:
+        return [((m.job.name, *labels), value) for m in self._meters for labels, value in found(m)]
+
+    def _failures(self) -> Samples:
+        return [
+            ((m.job.name, _sink(m, write), code), n) for m in self._meters for (write, code), n in m.failures().items()
+        ]
+
+    def _writes(self) -> Iterator[tuple[tuple[str, str], WriteTotals]]:
+        for m in self._meters:
+            for write, total in m.totals().items():
+                yield (m.job.name, _sink(m, write)), total
+
+    def _of_sinks(self, found: Callable[[WriteTotals], Samples]) -> Samples:
+        return [((*sink, *labels), value) for sink, total in self._writes() for labels, value in found(total)]
+
+    def _of_operators(self, value: Callable[[WriteTotals, int], float]) -> Samples:
+        return [
+            ((*sink, state.operator, str(at)), value(total, at))
+            for sink, total in self._writes()
+            for at, state in enumerate(total.last.state)
+        ]
+
+
+def _sink(meter: JobMeter, write: str) -> str:
+    return short(next((w.table for w in meter.job.writes if w.name == write), "") or write)
+
+
+def _family(name: str, labels: Sequence[str], help_text: str, samples: Samples) -> Metric:
+    kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+    family = kind(f"flinkddl_{name}", help_text, labels=labels)
+    for values, value in samples:
+        if value is not None:
+            family.add_metric(values, value)
+    return family
+
+
+def figures(meters: Sequence[JobMeter]) -> CollectorRegistry:
+    """Return the registry that holds all figures of the meters; ``meters`` may grow meanwhile."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Figures(meters))
+    return registry
+
+
 def metrics_text(meters: Sequence[JobMeter]) -> str:
     """Return all samples in Prometheus' text format."""
-    lines: list[str] = []
-    status = [({"job": m.job.name, "status": s}, float(m.status == s)) for m in meters for s in _STATUSES]
-    _family(lines, "job_status", "gauge", "1 for the status that a job has, 0 for the others.", status)
-    lag = [({"job": m.job.name, "topic": topic}, float(n)) for m in meters for topic, n in m.lag().items()]
-    _family(lines, "lag_records", "gauge", "Records of a topic that a job has not read yet.", lag)
-    lost = [({"job": m.job.name, "topic": topic}, float(n)) for m in meters for topic, n in m.lost().items()]
-    _family(lines, "lost_records_total", "counter", "Records of a topic that were deleted before they were read.", lost)
-    again = [({"job": m.job.name}, float(m.restarts()[0])) for m in meters]
-    _family(lines, "restarts_total", "counter", "How often a query was started again after a failure.", again)
-    held = [({"job": m.job.name}, float(bool(m.held()))) for m in meters]
-    _family(lines, "waiting", "gauge", "1 while a job waits for a Kafka cluster that is away, or for a restart.", held)
-    for name, kind, help_text, value in _WRITES:
-        samples = [
-            ({"job": m.job.name, "sink": short(total.last.table or write)}, float(found))
-            for m in meters
-            for write, total in m.totals().items()
-            if (found := value(total)) is not None
-        ]
-        _family(lines, name, kind, help_text, samples)
-    return "\n".join(lines) + "\n"
-
-
-def _family(lines: list[str], name: str, kind: str, help_text: str, samples: list[Sample]) -> None:
-    full = f"flinkddl_{name}"
-    lines += [f"# HELP {full} {help_text}", f"# TYPE {full} {kind}"]
-    for labels, value in samples:
-        inside = ",".join(f'{k}="{_escape(v)}"' for k, v in labels.items())
-        lines.append(f"{full}{{{inside}}} {value:.15g}")
-
-
-def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return generate_latest(figures(meters)).decode()
 
 
 def health(meters: Sequence[JobMeter]) -> tuple[int, dict[str, Any]]:
@@ -118,19 +216,21 @@ def serve(address: str, meters: Sequence[JobMeter]) -> Iterator[str]:
 
 
 def _handler(meters: Sequence[JobMeter]) -> type[BaseHTTPRequestHandler]:
+    registry = figures(meters)
+
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             match self.path.partition("?")[0]:
                 case "/metrics":
-                    self._answer(200, "text/plain; version=0.0.4; charset=utf-8", metrics_text(meters))
+                    encode, kind = choose_encoder(self.headers.get("Accept", ""))
+                    self._answer(200, kind, encode(registry))
                 case "/health":
                     code, body = health(meters)
-                    self._answer(code, "application/json", json.dumps(body))
+                    self._answer(code, "application/json", json.dumps(body).encode())
                 case _:
-                    self._answer(404, "text/plain; charset=utf-8", "there are /metrics and /health\n")
+                    self._answer(404, "text/plain; charset=utf-8", b"there are /metrics and /health\n")
 
-        def _answer(self, code: int, kind: str, text: str) -> None:
-            body = text.encode()
+        def _answer(self, code: int, kind: str, body: bytes) -> None:
             self.send_response(code)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))

@@ -37,7 +37,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for name, (_, help, configure_action) in ACTIONS.items():
         action = actions.add_parser(name, help=help, description=help)
         where = action.add_argument_group("where")
-        where.add_argument("--bootstrap", metavar="HOST:PORT", help="default: the development broker")
+        where.add_argument(
+            "--bootstrap", "--bootstrap-server", metavar="HOST:PORT", help="default: the development broker"
+        )
         where.add_argument("--ddl", metavar="FILE", help="a script whose table says servers and login")
         where.add_argument("--table", metavar="T", help="that table; its topic and formats are taken")
         add_variables_argument(action)

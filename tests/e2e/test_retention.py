@@ -120,7 +120,7 @@ def test_a_gap_is_told_everywhere_and_the_job_goes_on_behind_it(world: World) ->
     assert world.gaps() == [f"{expected}the first one there is 90"]
     meter = JobMeter(job._running.job)
     meter.attach(job)
-    assert f'flinkddl_lost_records_total{{job="{job.name}",topic="{world.src}"}} 50\n' in metrics_text([meter])
+    assert f'flinkddl_lost_records_total{{job="{job.name}",topic="{world.src}"}} 50.0\n' in metrics_text([meter])
     sum_ = f"deleted before they were read: 50 records of topic {world.src}"
     assert sum_ in str(Panel(meter)._states()[-1])
     assert sum_ in job_panel(job)

@@ -2,10 +2,15 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import shutil
+import subprocess
+import time
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from flinkddl.cli.live import JsonDisplay, Panel, display, headline
 from flinkddl.cli.meter import JobMeter
@@ -17,12 +22,15 @@ from flinkddl.spark import job as J
 EVENT: dict[str, Any] = {
     "batchId": 17,
     "timestamp": "2026-11-21T12:00:04.123Z",
-    "durationMs": {"triggerExecution": 410},
+    "durationMs": {"triggerExecution": 410, "addBatch": 350, "walCommit": 20},
     "eventTime": {"watermark": "2026-11-21T11:59:58.000Z"},
     "stateOperators": [
         {
             "operatorName": "stateStoreSave",
             "numRowsTotal": 1204,
+            "numRowsUpdated": 300,
+            "numRowsRemoved": 7,
+            "commitTimeMs": 45,
             "memoryUsedBytes": 300_000,
             "numRowsDroppedByWatermark": 2,
         }
@@ -53,7 +61,8 @@ def test_an_event_becomes_a_record() -> None:
     assert (p.batch, p.rows_in, p.rows_out, p.upserts, p.tombstones) == (17, 20001, 316, 312, 4)
     assert p.lag == {"orders": 2}
     assert p.ends == {"orders": {0: 11, 1: 5}}
-    assert p.state == (OperatorState("stateStoreSave", 1204, 300_000),)
+    assert p.state == (OperatorState("stateStoreSave", 1204, 300_000, updated=300, removed=7, late=2, commit_ms=45),)
+    assert p.phases == {"addBatch": 350, "walCommit": 20}
     assert (p.batch_ms, p.late_rows, p.watermark) == (410, 2, "2026-11-21T11:59:58.000Z")
 
 
@@ -168,6 +177,7 @@ class Watched:
         self.progress = progress
         self.lost: dict[str, int] = {}
         self.waiting, self.restarts, self.last_failure = "", 0, ""
+        self.failures: dict[tuple[str, str], int] = {}
 
 
 def drawn(meter: JobMeter, width: int = 110) -> list[str]:
@@ -207,23 +217,66 @@ def test_rates_fall_to_zero_when_nothing_comes() -> None:
     assert meter.totals()["w"].rates(30.0) == (0.0, 0.0)
 
 
-def test_figures_in_prometheus_text() -> None:
-    meter = JobMeter(JOB)
+SINK = '{job="j",sink="per_region"}'
+OPERATOR = '{job="j",operator="stateStoreSave",position="0",sink="per_region"}'
+FIGURES = {  # after two batches and two failures
+    f"flinkddl_rows_in_total{SINK}": 40002,
+    f"flinkddl_tombstones_total{SINK}": 8,
+    'flinkddl_lag_records{job="j",topic="orders"}': 2,
+    f"flinkddl_last_batch_duration_seconds{SINK}": 0.41,
+    f"flinkddl_batch_duration_seconds_total{SINK}": 0.82,
+    'flinkddl_batch_phase_seconds_total{job="j",phase="addBatch",sink="per_region"}': 0.7,
+    f"flinkddl_watermark_timestamp_seconds{SINK}": 1795262398,
+    'flinkddl_job_status{job="j",status="running"}': 1,
+    'flinkddl_job_status{job="j",status="failed"}': 0,
+    'flinkddl_query_failures_total{code="FD701",job="j",sink="per_region"}': 2,
+    f"flinkddl_state_rows{OPERATOR}": 1204,
+    f"flinkddl_state_bytes{OPERATOR}": 300_000,
+    f"flinkddl_state_rows_updated_total{OPERATOR}": 600,
+    f"flinkddl_state_rows_removed_total{OPERATOR}": 14,
+    f"flinkddl_operator_late_rows_total{OPERATOR}": 4,
+    f"flinkddl_state_commit_seconds_total{OPERATOR}": 0.09,
+}
+
+
+@pytest.fixture
+def scraped() -> str:
+    """What Prometheus reads of a job that has done two batches and failed twice."""
+    meter, watched = JobMeter(JOB), Watched()
     meter.update(batch())
     meter.update(batch(batchId=18))
-    meter.attach(Watched())
-    text = metrics_text([meter])
-    for line in (
-        "# TYPE flinkddl_rows_in_total counter",
-        'flinkddl_rows_in_total{job="j",sink="per_region"} 40002',
-        'flinkddl_tombstones_total{job="j",sink="per_region"} 8',
-        'flinkddl_lag_records{job="j",topic="orders"} 2',
-        'flinkddl_batch_seconds{job="j",sink="per_region"} 0.41',
-        'flinkddl_watermark_seconds{job="j",sink="per_region"} 1795262398',
-        'flinkddl_job_status{job="j",status="running"} 1',
-        'flinkddl_job_status{job="j",status="failed"} 0',
-    ):
-        assert line in text.splitlines(), text
+    watched.failures = {("w", "FD701"): 2}
+    meter.attach(watched)
+    return metrics_text([meter])
+
+
+def test_figures_in_prometheus_text(scraped: str) -> None:
+    found = {}
+    for family in text_string_to_metric_families(scraped):
+        for sample in family.samples:
+            labels = ",".join(f'{name}="{value}"' for name, value in sorted(sample.labels.items()))
+            found[f"{sample.name}{{{labels}}}"] = sample.value
+    assert {name: found.get(name) for name in FIGURES} == FIGURES
+
+
+def test_how_far_a_watermark_is_behind_the_clock(scraped: str) -> None:
+    lag = re.search(r"flinkddl_watermark_lag_seconds\{.*\} (\S+)", scraped)
+    assert lag is not None
+    assert float(lag[1]) == pytest.approx(max(0.0, time.time() - 1795262398), abs=60)
+
+
+def test_names_are_as_prometheus_wants_them(scraped: str) -> None:
+    for family in text_string_to_metric_families(scraped):
+        assert re.fullmatch(r"flinkddl_[a-z_]+", family.name), family.name
+        assert family.documentation.endswith("."), family.name
+        assert family.type in {"counter", "gauge"}, family.name
+        assert not re.search(r"_(ms|millis|mb|kb)$", family.name), family.name
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs Debian's package prometheus")
+def test_promtool_has_nothing_to_say(scraped: str) -> None:
+    done = subprocess.run(["promtool", "check", "metrics"], input=scraped, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
 def test_health_is_bad_before_the_start_and_after_a_failure() -> None:
@@ -248,8 +301,8 @@ def test_a_job_that_waits_says_so_and_is_up() -> None:
         {"status": "up", "jobs": [{"job": "j", "status": "running", "lag": {}} | told]},
     )
     text = metrics_text([meter])
-    assert 'flinkddl_restarts_total{job="j"} 1\n' in text
-    assert 'flinkddl_waiting{job="j"} 1\n' in text
+    assert 'flinkddl_restarts_total{job="j"} 1.0\n' in text
+    assert 'flinkddl_waiting{job="j"} 1.0\n' in text
     shown = drawn(meter)
     assert "j  waiting" in shown[0]
     assert any("restarting in 4 s (2nd of 3)" in line for line in shown)

@@ -99,6 +99,11 @@ class RunningJob:
         """Why a query failed last, in one line; nothing where none has."""
         return self._supervisor.restarts.last
 
+    @property
+    def failures(self) -> dict[tuple[str, str], int]:
+        """How many failures of queries there were, by write and code."""
+        return dict(self._supervisor.restarts.failures)
+
     def _waiting(self, write: str) -> str:
         restarts = self._supervisor.restarts
         held = self._supervisor.topics.away or (restarts.waiting if write in restarts.open else "")

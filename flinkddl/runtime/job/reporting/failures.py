@@ -40,6 +40,12 @@ class JobFailed(FlinkDdlError):
         self.log = log
         self.text = text
 
+    @property
+    def cause(self) -> str:
+        """The code that says most: of our kernel that threw, else of the diagnostic."""
+        ours = _OURS.search(self.text)
+        return self.diagnostics[0].code if ours is None else ours[1]
+
     def told(self, diagnostic: Diagnostic) -> JobFailed:
         """Return the same failure in other words."""
         return JobFailed(diagnostic, self.write, self.log, self.text)

@@ -15,11 +15,19 @@ METRICS = "flinkddl"  # name of the observed counts in a query's progress
 
 @dataclass(frozen=True)
 class OperatorState:
-    """State of one stateful operator: Spark's name of it, rows kept, memory in bytes."""
+    """State of one stateful operator: Spark's name of it, rows kept, memory in bytes, and what a batch did to it.
+
+    ``updated`` and ``removed`` count rows of state, ``late`` input rows behind the watermark; ``commit_ms`` is the time
+    that its tasks spent on storing it, added up.
+    """
 
     operator: str
     rows: int
     memory: int
+    updated: int = 0
+    removed: int = 0
+    late: int = 0
+    commit_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -28,7 +36,8 @@ class Progress:
 
     ``rate`` is input rows a second while the batch ran; ``lag`` records not yet read per topic; ``rows_out`` is -1
     where the sink does not say; ``upserts`` / ``tombstones`` count Kafka records; ``watermark`` is ISO text or None;
-    ``ends`` are the offsets read so far (next to read) per topic and partition; ``waiting`` what its query does.
+    ``ends`` are the offsets read so far (next to read) per topic and partition; ``waiting`` what its query does;
+    ``phases`` how many milliseconds each part of the batch took, by Spark's name.
     """
 
     write: str
@@ -47,6 +56,7 @@ class Progress:
     lag: Mapping[str, int] = field(default_factory=dict)
     ends: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     waiting: str = ""
+    phases: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def did_something(self) -> bool:
@@ -66,10 +76,11 @@ class Progress:
 
 def read_progress(write: str, table: str, data: Mapping[str, Any], waiting: str = "") -> Progress:
     """Return the record of one progress event, given as the mapping of its JSON form."""
-    sources, states = data.get("sources", []), data.get("stateOperators", [])
+    sources, operators = data.get("sources", []), tuple(_operator(s) for s in data.get("stateOperators", []))
     observed = _observed(data)
     ends, lag = _positions(sources)
     tombstones = int(observed.get("tombstones") or 0)
+    phases = {name: int(ms) for name, ms in (data.get("durationMs") or {}).items()}
     return Progress(
         write=write,
         table=table,
@@ -81,12 +92,13 @@ def read_progress(write: str, table: str, data: Mapping[str, Any], waiting: str 
         upserts=int(observed.get("rows") or 0) - tombstones,
         tombstones=tombstones,
         watermark=_watermark(data),
-        state=tuple(_operator(s) for s in states),
-        late_rows=sum(int(s.get("numRowsDroppedByWatermark") or 0) for s in states),
-        batch_ms=int((data.get("durationMs") or {}).get("triggerExecution", 0)),
+        state=operators,
+        late_rows=sum(s.late for s in operators),
+        batch_ms=phases.pop("triggerExecution", 0),
         lag=lag,
         ends=ends,
         waiting=waiting,
+        phases=phases,
     )
 
 
@@ -100,7 +112,18 @@ def _observed(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _operator(state: Mapping[str, Any]) -> OperatorState:
-    return OperatorState(state["operatorName"], int(state["numRowsTotal"]), int(state["memoryUsedBytes"]))
+    counts = {name: int(state.get(spark) or 0) for name, spark in _OPERATOR.items()}
+    return OperatorState(state["operatorName"], **counts)
+
+
+_OPERATOR = {
+    "rows": "numRowsTotal",
+    "memory": "memoryUsedBytes",
+    "updated": "numRowsUpdated",
+    "removed": "numRowsRemoved",
+    "late": "numRowsDroppedByWatermark",
+    "commit_ms": "commitTimeMs",
+}
 
 
 def _watermark(data: Mapping[str, Any]) -> str | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -99,7 +99,8 @@ def strategy_of(job: SparkJob, checkpoint: str | None) -> RestartStrategy:
 class Restarts:
     """The failed queries of one job, and when they are started again.
 
-    ``count`` is how often a query was started again, ``last`` the last failure in one line.
+    ``count`` is how often a query was started again, ``last`` the last failure in one line, ``failures`` how many there
+    were by write and code.
     """
 
     def __init__(self, strategy: RestartStrategy, clock: Callable[[], float] = time.monotonic) -> None:
@@ -109,6 +110,7 @@ class Restarts:
         self._open: dict[str, JobFailed] = {}
         self.count = 0
         self.last = ""
+        self.failures: Counter[tuple[str, str]] = Counter()
 
     def failed(self, error: JobFailed, *, begun: bool = True) -> str:
         """Plan the restart of a query; return what there is to say. Raises the error where none follows.
@@ -117,6 +119,7 @@ class Restarts:
         A query that fails while a restart is waited for is started with the others, and counts as one with them.
         """
         self.last = error.diagnostics[0].message
+        self.failures[error.write, error.cause] += 1
         if error.diagnostics[0].code in _NEVER or not (self.strategy.chosen or (begun and _may_pass(error))):
             raise error
         if self._open:
