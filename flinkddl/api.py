@@ -230,7 +230,7 @@ class Catalog:
 
     def reach(self, action: Start) -> None:
         """Raise FD811 to FD814 for a Kafka cluster of a job that is not there, before Spark takes its time to start."""
-        from flinkddl.runtime.kafka.reach import reach
+        from flinkddl.runtime.kafka.sink_needs import reach
 
         if self._spark is None:
             reach(action.job)
@@ -263,7 +263,7 @@ class Catalog:
         if self._adopted and self._spark is not None and not self._own:
             self.bridge.close(self._spark)
         if self._own and self._spark is not None:
-            from flinkddl.runtime.session.gone import end_session
+            from flinkddl.runtime.session.errors import end_session
 
             end_session(self._spark)
             self._spark = None

@@ -56,7 +56,7 @@ def start_catalog(args: argparse.Namespace) -> CatalogState:
     from flinkddl.catalog.state import Catalog as CatalogState
 
     if files := [file for given in getattr(args, "py_files", ()) for file in given]:
-        from flinkddl.runtime.session.pyfiles import make_importable
+        from flinkddl.runtime.session.sessions import make_importable
 
         make_importable(files)
     modules = [module for given in args.allow_python for module in given]
@@ -83,7 +83,7 @@ def _modules(text: str) -> tuple[str, ...]:
 
 
 def _py_files(text: str) -> tuple[str, ...]:
-    from flinkddl.runtime.session.pyfiles import ENDINGS
+    from flinkddl.runtime.session.sessions import ENDINGS
 
     files = tuple(name.strip() for name in text.split(","))
     for file in files:

@@ -111,7 +111,7 @@ def _report(compiled: Compiled, taken: list[Taken]) -> None:
         print(line)
     for table, text in as_options(taken).items():
         print(f"as SQL, {table}: 'scan.startup.mode' = 'specific-offsets', 'scan.startup.specific-offsets' = '{text}'")
-    kept = stateful((a for a in compiled.actions if isinstance(a, Start)), compiled.catalog.settings)
+    kept = stateful(a for a in compiled.actions if isinstance(a, Start))
     if kept:
         print("state does not travel; these operators start empty, so start early enough to fill them:")
         print("\n".join(f"  {line}" for line in kept))

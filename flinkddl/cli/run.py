@@ -64,7 +64,7 @@ def run_compiled(args: argparse.Namespace, compiled: Compiled) -> int:
     try:
         with ExitStack() as stack:
             catalog = stack.enter_context(open_catalog(args))
-            stops = stack.enter_context(_stopping())
+            stops = stack.enter_context(stopping())
             shown = stack.enter_context(
                 display(checkpoint=args.checkpoint, log_format=args.log_format, quiet=args.quiet)
             )
@@ -143,7 +143,8 @@ class Stops:
 
 
 @contextmanager
-def _stopping() -> Iterator[Stops]:
+def stopping() -> Iterator[Stops]:
+    """Within the body, SIGINT and SIGTERM end the jobs that are added."""
     stops = Stops()
     stops.listen()
     try:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.catalog.model import Table
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.formats.registry import SECRET_SETTING
 from flinkddl.runtime.job.steps import build_frames
 from flinkddl.runtime.job.topics.sources import Sources
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import client_properties, stop_condition, stop_offsets
 from flinkddl.runtime.session.connect import close_session, is_connect
-from flinkddl.runtime.session.sealing import SECRET_SETTING, sealing_key, set_setting
-from flinkddl.runtime.session.sessions import extend_session, job_session
+from flinkddl.runtime.session.sessions import extend_session, job_session, sealing_key, set_setting
 from flinkddl.runtime.udf import register
 from flinkddl.spark import job as J
 from flinkddl.spark.frames import frame_of

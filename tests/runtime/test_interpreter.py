@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from flinkddl.cli.run import stopping
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.reporting.progress import progress_line
-from flinkddl.runtime.job.running import JobFailed, RunOptions, start_job, stop_on_signals
+from flinkddl.runtime.job.running import JobFailed, RunOptions, start_job
 from flinkddl.spark import job as J
 from tests.runtime.jobs import consume, counts, decode, job, kafka_write, produce, read, table
 
@@ -344,7 +345,8 @@ def test_a_signal_ends_the_job_after_its_batch(spark: SparkSession, number: sign
     rate = J.Read(name="r", format="rate", options={"rowsPerSecond": "10"}, streaming=True)
     write = J.Write(name="w", input="r", format="noop", options={}, mode="append")
     running = start_job(spark, job((rate,), write, trigger=("processingTime", "0 seconds")), RunOptions(**QUIET))
-    with stop_on_signals(running):
+    with stopping() as stops:
+        stops.add(running)
         os.kill(os.getpid(), number)
         assert running.await_termination(60)
     assert running.status == "stopped"

@@ -11,7 +11,7 @@ import pytest
 
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.session.pyfiles import ship
+from flinkddl.runtime.session.sessions import ship
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from flinkddl.runtime.session.sealing import KEY, sealing_key
-from flinkddl.runtime.session.sessions import build_session, job_session
+from flinkddl.runtime.session.sessions import KEY, build_session, job_session, sealing_key
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

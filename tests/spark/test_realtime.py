@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.diagnostics import SourceText
-from flinkddl.runtime.job.supervising.cores import local_cores
+from flinkddl.runtime.job.supervising.preparing import local_cores
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.spark.realtime import tasks
 

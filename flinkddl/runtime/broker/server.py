@@ -31,7 +31,6 @@ from flinkddl.runtime.machine.java import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
 READY_SECONDS = 120.0
 ATTEMPTS = 3
@@ -207,9 +206,7 @@ class Broker:
     def __enter__(self) -> Broker:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.runtime.job.reporting.failures import JobFailed, job_failed
 from flinkddl.runtime.job.run_options import RunOptions
-from flinkddl.runtime.job.supervising.ending import stop_on_signals
 from flinkddl.runtime.job.supervising.held import Held
 from flinkddl.runtime.job.supervising.preparing import prepare
 from flinkddl.runtime.job.supervising.supervisor import POLL_SECONDS, Asked, Supervisor
@@ -18,7 +17,7 @@ from flinkddl.runtime.job.writers import run_write
 from flinkddl.runtime.kafka.admin import KafkaAdmin, Offsets
 from flinkddl.runtime.kafka.offsets import client_properties, topics_of
 from flinkddl.runtime.session.connect import server_gone
-from flinkddl.runtime.session.gone import java_gone
+from flinkddl.runtime.session.errors import java_gone
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -209,4 +208,4 @@ def start_job(spark: SparkSession, job: SparkJob, options: RunOptions = _AS_USUA
     return RunningJob(spark, job, options).start()
 
 
-__all__ = ["JobFailed", "RunOptions", "RunningJob", "start_job", "stop_on_signals"]
+__all__ = ["JobFailed", "RunOptions", "RunningJob", "start_job"]

@@ -14,7 +14,6 @@ from flinkddl.runtime.kafka.config import python_client_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from types import TracebackType
 
 Offsets = dict[str, dict[int, int]]
 """Topic -> partition -> offset."""
@@ -62,9 +61,7 @@ class KafkaAdmin:
     def __enter__(self) -> KafkaAdmin:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # topics
@@ -127,24 +124,23 @@ class KafkaAdmin:
 
     def partitions(self, topics: Iterable[str]) -> dict[str, list[int]]:
         """Return the partition numbers of each topic. Raises FD812 for a topic that is not there."""
-        wanted = list(topics)
-        found = {t["name"]: t for t in self._ask(lambda: self._client.describe_topics(wanted))}
-        for name in wanted:
-            if name not in found or found[name]["error_code"] == _UNKNOWN_TOPIC:
-                raise self._missing_topic(name)
-        return {name: sorted(p["partition_index"] for p in found[name]["partitions"]) for name in wanted}
+        found = self._described(topics)
+        return {name: sorted(p["partition_index"] for p in topic["partitions"]) for name, topic in found.items()}
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
         """Return the id that each topic was created with (all zeros where brokers before 2.8 give none).
 
         Raises FD812 for a topic that is not there.
         """
+        return {name: str(topic.get("topic_id") or NO_ID) for name, topic in self._described(topics).items()}
+
+    def _described(self, topics: Iterable[str]) -> dict[str, Any]:
         wanted = list(topics)
         found = {t["name"]: t for t in self._ask(lambda: self._client.describe_topics(wanted))}
         for name in wanted:
             if name not in found or found[name]["error_code"] == _UNKNOWN_TOPIC:
                 raise self._missing_topic(name)
-        return {name: str(found[name].get("topic_id") or NO_ID) for name in wanted}
+        return {name: found[name] for name in wanted}
 
     def rights(self, topic: str) -> set[str] | None:
         """Return what this user may do with a topic (READ, WRITE, ...), None where it does not exist.

@@ -60,7 +60,7 @@ def parse(properties: Mapping[str, str]) -> Login:
     Without an entry the JVM has a JAAS file or fails: here the default ticket cache counts. Raises FD851.
     """
     entry = properties.get("sasl.jaas.config", "")
-    known = {name: _unquote(value) for name, value in _FIELD.findall(entry)}
+    known = jaas_fields(entry)
     service = properties.get("sasl.kerberos.service.name") or known.get("serviceName")
     if not service:
         help = (
@@ -78,6 +78,11 @@ def parse(properties: Mapping[str, str]) -> Login:
         _refuse("the JAAS entry says useKeyTab=true without keyTab and principal", "write both")
     keytab = known["keyTab"].removeprefix("FILE:") if by_keytab else None
     return Login(service, keytab, known.get("principal"), known.get("ticketCache"), by_cache)
+
+
+def jaas_fields(entry: str) -> dict[str, str]:
+    """Return the fields of a JAAS entry, without quotes."""
+    return {name: _unquote(value) for name, value in _FIELD.findall(entry)}
 
 
 def _unquote(text: str) -> str:

@@ -15,6 +15,7 @@ import time
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.functions.core import string
 from flinkddl.runtime.kafka.admin import KafkaAdmin, Offsets
 from flinkddl.spark.calls import known_positions
 from flinkddl.spark.partitions import SUBSCRIPTION, branch_options, source_name
@@ -269,12 +270,8 @@ def stop_condition(stops: Offsets) -> str:
 
     if len(stops) == 1:
         return f"`offset` < {of_topic(next(iter(stops.values())))}"
-    cases = " ".join(f"WHEN {_literal(topic)} THEN {of_topic(places)}" for topic, places in sorted(stops.items()))
+    cases = " ".join(f"WHEN {string(topic)} THEN {of_topic(places)}" for topic, places in sorted(stops.items()))
     return f"`offset` < CASE `topic` {cases} ELSE 0L END" if cases else "false"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _all(parts: Mapping[str, Iterable[int]], offset: int) -> Offsets:

@@ -11,7 +11,6 @@ from flinkddl.runtime.kafka.config import python_client_config
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from types import TracebackType
 
 FLUSH_SECONDS = 30.0
 
@@ -51,9 +50,7 @@ class Producer:
     def __enter__(self) -> Producer:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with contextlib.ExitStack() as stack:
             stack.callback(self._producer.close, FLUSH_SECONDS)
             self.flush()

@@ -13,7 +13,6 @@ from flinkddl.runtime.kafka.payloads import Payloads, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from types import TracebackType
 
 
 class TopicReader:
@@ -56,9 +55,7 @@ class TopicReader:
     def __enter__(self) -> TopicReader:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -140,7 +137,7 @@ def _by_key(key: str, a: TopicTable, b: TopicTable, ignore: Sequence[str]) -> Di
     if left == right:
         return None
     values = [_without(t.value(key), ignore) for t in (a, b)]
-    if left is not None and right is not None and canonical(values[0]) == canonical(values[1]):
+    if left is not None and right is not None and values[0] == values[1]:
         return None
     shown = [None if raw is None else text(v) for raw, v in zip((left, right), values, strict=True)]
     return Difference(key, *shown)
@@ -148,17 +145,6 @@ def _by_key(key: str, a: TopicTable, b: TopicTable, ignore: Sequence[str]) -> Di
 
 def _without(value: Any, ignore: Sequence[str]) -> Any:
     return {k: v for k, v in value.items() if k not in ignore} if isinstance(value, dict) and ignore else value
-
-
-def canonical(value: Any) -> Any:
-    """Return a value whose equality is that of its meaning: fields in any order, numbers by their amount."""
-    match value:
-        case dict():
-            return {k: canonical(v) for k, v in value.items()}
-        case list() | tuple():
-            return [canonical(v) for v in value]
-        case _:
-            return value
 
 
 def _times(count: int) -> str | None:

@@ -1,4 +1,4 @@
-"""What a Kafka sink needs of its cluster, asked before anything is started: version, topic, rights, transactions.
+"""What a job needs of its clusters before it is started: that they are there; a sink's topic, rights, transactions.
 
 Nothing that is asked changes anything: a running job with the same transactional id is not fenced, and no offset is
 written. Rules: README "How exactly-once works"; Kafka's table of operations and the rights that each needs.
@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.kafka.admin import describe
+from flinkddl.runtime.kafka.admin import KafkaAdmin, describe
 from flinkddl.runtime.kafka.config import python_client_config
 from flinkddl.runtime.kafka.offsets import client_properties
+from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from flinkddl.runtime.kafka.admin import KafkaAdmin
     from flinkddl.spark.job import Write
 
 OLDEST = (0, 10)
@@ -27,9 +27,19 @@ TRANSACTION_SECONDS = 30.0
 DEFAULT_TIMEOUTS = (3_600_000, 900_000)
 """What KafkaSession.java asks for where a table says nothing, in ms: Flink's default, then the brokers' own limit."""
 
-
 Told = tuple[str, str | None]
 """What a check has found, and what to do where it is not all well."""
+
+
+def reach(job: J.SparkJob) -> None:
+    """Raise FD811 for a cluster that does not answer, FD813, FD814 where it does not let this client in.
+
+    Asked in milliseconds, before Spark takes its seconds to start.
+    """
+    used = [s.options for s in job.steps if isinstance(s, J.Read) and s.of_topics]
+    used += [w.options for w in job.writes if w.into_topics]
+    for properties in {frozenset(client_properties(options).items()) for options in used}:
+        KafkaAdmin(dict(properties)).close()
 
 
 def check_version(admin: KafkaAdmin) -> str:

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.secrets import SPARK_OPTIONS_REGEX, SPARK_REGEX, mask_urls
+from flinkddl.formats.registry import SECRET_SETTING
 from flinkddl.runtime.machine.cache import new_log
 from flinkddl.runtime.machine.jars import spark_jars
 from flinkddl.runtime.machine.java import find_java
 from flinkddl.runtime.session.connect import KAFKA_JARS, add_jars, await_server, is_connect, new_session
-from flinkddl.runtime.session.gone import quiet_py4j
-from flinkddl.runtime.session.pyfiles import ship, ship_to_server
-from flinkddl.runtime.session.sealing import KEY, new_key, sealing_key, set_setting
+from flinkddl.runtime.session.errors import quiet_py4j
+from flinkddl.spark.sealing import KEY, seal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -123,7 +123,7 @@ def _start_conf(options: SparkOptions, log: Path) -> dict[str, str]:
     jars = [str(path) for path in spark_jars(options.jars)]
     log4j = log.with_suffix(".properties")
     log4j.write_text(_LOG4J.format(log=log), encoding="utf-8")
-    conf = {**START_SETTINGS, **JOB_SETTINGS, KEY: new_key(), "spark.jars": ",".join(jars)}
+    conf = {**START_SETTINGS, **JOB_SETTINGS, KEY: os.urandom(32).hex(), "spark.jars": ",".join(jars)}
     conf["spark.driver.extraClassPath"] = os.pathsep.join(jars)
     if (options.master or "local").startswith("local"):
         conf["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
@@ -211,6 +211,52 @@ def job_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSessio
     for name, value in {**JOB_SETTINGS, **settings}.items():
         set_setting(child, name, value, key)
     return child
+
+
+# ---- secrets: sealed where the application has a key (spark/sealing.py says why); one that is built here has -------
+
+
+def set_setting(spark: SparkSession, key: str, value: str, sealing: str | None) -> None:
+    """Set a session's setting, a secret sealed by ``sealing`` (the application's KEY, None where it has none)."""
+    spark.conf.set(key, seal(value, sealing) if sealing and key.startswith(SECRET_SETTING) else value)
+
+
+def sealing_key(spark: SparkSession) -> str | None:
+    """Return the key of a session's application, None where it was started without one.
+
+    A builder sets its settings on a session that is there already too: that is not the application's.
+    """
+    return spark.conf.get(KEY, None) if is_connect(spark) else spark.sparkContext.getConf().get(KEY)
+
+
+# ---- Python modules that go along with a job (``--py-files``) ------------------------------------------------------
+
+ENDINGS = (".py", ".zip", ".egg")
+"""What Spark takes: one module, or packages in an archive."""
+
+
+def make_importable(files: Iterable[str]) -> None:
+    """Let this process import what the files hold, after everything else: functions are read while planning."""
+    for file in files:
+        path = Path(file).absolute()
+        entry = str(path.parent if path.suffix == ".py" else path)
+        if entry not in sys.path:
+            sys.path.append(entry)
+
+
+def ship(spark: SparkSession, files: Iterable[str]) -> None:
+    """Send the files to the workers of a session of this machine, for all its jobs."""
+    for file in files:
+        spark.sparkContext.addPyFile(str(Path(file).absolute()))
+
+
+def ship_to_server(spark: SparkSession, files: Iterable[str]) -> None:
+    """Send the files along with one session of a Spark Connect server."""
+    if found := [str(Path(file).absolute()) for file in files]:
+        spark.addArtifacts(*found, pyfile=True)
+
+
+# ---- the launch of the JVM -----------------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -16,13 +14,6 @@ POLL_SECONDS = 0.02
 STOP_SECONDS = 60.0
 STOP_TIMEOUT = "spark.sql.streaming.stopTimeout"
 QUIET_SECONDS = 1.0  # a wait that is shorter needs no words
-
-
-class Stoppable(Protocol):
-    """A job that a signal ends."""
-
-    def request_stop(self, *, now: bool = False) -> None:
-        """End after the running batch, or ``now`` within it."""
 
 
 def end_between_batches(
@@ -67,23 +58,3 @@ def _stopped(query: StreamingQuery) -> bool:
 
 def _batch_of(progress: Any) -> int | None:
     return None if progress is None else int(progress["batchId"])
-
-
-@contextmanager
-def stop_on_signals(*jobs: Stoppable) -> Iterator[None]:
-    """Within the body, SIGINT and SIGTERM end the jobs after their running batch; a second one raises as usual."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def handle(number: int, frame: Any) -> None:
-        for job in jobs:
-            job.request_stop()
-        for signum, old in before.items():
-            signal.signal(signum, old)
-
-    for number in before:
-        signal.signal(number, handle)
-    try:
-        yield
-    finally:
-        for number, old in before.items():
-            signal.signal(number, old)

@@ -1,24 +1,30 @@
-"""What is looked at and looked up before the first query of a job: classes, clusters, topics, partitions, stops."""
+"""What is looked up before the first query of a job: classes, clusters, topics, cores, partitions, stops."""
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING
 
-from flinkddl.runtime.job.supervising.cores import check_cores
+from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.topics.sources import Sources, other_partitions
 from flinkddl.runtime.job.topics.topic_ids import check_topics
 from flinkddl.runtime.kafka.admin import KafkaAdmin
-from flinkddl.runtime.kafka.offsets import await_stops, client_properties
+from flinkddl.runtime.kafka.offsets import await_stops, client_properties, partitions_of
 from flinkddl.runtime.session.classes import check_classes
 from flinkddl.runtime.session.connect import check_kafka, is_connect
 from flinkddl.runtime.storage.checkpoint import changed_partitions, kept_stops
 from flinkddl.runtime.udf import register
+from flinkddl.spark.realtime import tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pyspark.sql import SparkSession
+
     from flinkddl.runtime.job.supervising.held import Held
     from flinkddl.runtime.job.topics.topic_ids import KnownTopics
+    from flinkddl.spark import job as J
 
 
 def prepare(held: Held, asked: Callable[[], bool]) -> tuple[Sources, KnownTopics]:
@@ -64,3 +70,35 @@ def _await_stops(sources: Sources, held: Held, asked: Callable[[], bool]) -> Non
         if step.name in sources.stops:
             with KafkaAdmin(client_properties(step.options)) as admin:
                 await_stops(sources.stops[step.name], admin, held.options.notice, asked)
+
+
+# ---- cores: real-time mode runs every task of a job at once ---------------------------------------------------------
+
+
+def local_cores(master: str) -> int | None:
+    """Return the cores of a local master; None for a cluster, whose size is not known here."""
+    found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?", master)
+    if found is None:
+        return None
+    given = found.group(1) or "1"
+    return (os.cpu_count() or 1) if given == "*" else int(given)
+
+
+def check_cores(spark: SparkSession, job: J.SparkJob) -> None:
+    """Raise FD663, with the number needed, when a real-time job has more tasks than a local master has cores."""
+    master = spark.conf.get("spark.master", "") or ""
+    cores = local_cores(master)
+    if job.trigger[0] != "realTime" or cores is None:
+        return
+    needed = tasks(job, _partitions, int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200))
+    if needed > cores:
+        raise FlinkDdlError.of(
+            "FD663",
+            f"real-time mode runs all {needed} tasks of the job at once, and master '{master}' has {cores} cores",
+            help=f"start with --master 'local[{needed}]'; that may be more than the machine has",
+        )
+
+
+def _partitions(step: J.Read) -> int:
+    with KafkaAdmin(client_properties(step.options)) as admin:
+        return sum(map(len, partitions_of(step.options, admin).values()))

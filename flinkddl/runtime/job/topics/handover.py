@@ -19,7 +19,6 @@ from flinkddl.spark import job as J
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from flinkddl.catalog.settings import Settings
     from flinkddl.script.compile import Start
 
 
@@ -94,7 +93,7 @@ def _start(step: J.Read, table: str, where: From) -> tuple[str, dict[str, str]]:
     return f"group '{group}'", {"mode": "group-offsets", "group": group, "reset": where.reset}
 
 
-def stateful(starts: Iterable[Start], config: Settings) -> list[str]:
+def stateful(starts: Iterable[Start]) -> list[str]:
     """Return the operators that keep state, in words: they start empty."""
     found = (o for s in starts for o in flow_of(s.job).operators)
     return list(dict.fromkeys(f"{o.name}: {o.state}" for o in found if o.state))
