@@ -223,10 +223,28 @@ class Cursor:
             self.fail_expected(",", close)
         return out
 
+    def several(self, item: Callable[[], T]) -> list[T]:
+        """Read ``item, item, ...``: one, and another behind each comma."""
+        out = [item()]
+        while self.take(","):
+            out.append(item())
+        return out
+
     def names(self) -> list[exp.Identifier]:
         """Read ``(a, b, ...)``."""
         self.need("(")
         return self.comma_list(lambda: self.identifier("a column name"))
+
+    def dotted(self, node: exp.Expression, start: int, what: str = "a field name") -> exp.Expression:
+        """Take what follows a name by dots: ``a.b.c`` is an exp.Dot of ``a.b`` and ``c``."""
+        while self.take("."):
+            node = self.mark(exp.Dot(this=node, expression=self.identifier(what, after_dot=True)), start)
+        return node
+
+    def nested(self, what: str = "a column name") -> exp.Expression:
+        """Read the name of a column, or of a field in it."""
+        start = self.tok.start
+        return self.dotted(self.identifier(what), start)
 
     def table_name(self, what: str = "a table name") -> exp.Table:
         """``table_name``: ``[[catalog.]database.]name``."""
@@ -254,8 +272,7 @@ class Cursor:
         """Read ``'k' = 'v'``."""
         start = self.tok.start
         key = self.string("an option key")
-        if not self.take("="):
-            self.fail_expected("=")
+        self.need("=")
         return self.mark(Option(this=key, expression=self.string("an option value")), start)
 
 

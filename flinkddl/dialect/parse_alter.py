@@ -19,12 +19,9 @@ class AlterParser(DdlParser):
     def _alter(self, start: int) -> n.Statement:
         """``alter``."""
         self.need("ALTER")
-        if self.at("MATERIALIZED"):
-            return self.unsupported("ALTER MATERIALIZED TABLE", start)
-        if self.tok.key in ("MODEL", "CONNECTION"):
-            return self.unsupported(f"ALTER {self.tok.key}", start)
-        if self.at("TEMPORARY"):
-            self.advance()
+        if (refused := self.unknown_kind("ALTER", start)) is not None:
+            return refused
+        if self.take("TEMPORARY"):
             system = self.take("SYSTEM")
             self.need("FUNCTION")
             return self.mark(self._alter_function(True, system), start)
@@ -57,19 +54,14 @@ class AlterParser(DdlParser):
         name = self.table_name("a database name")
         start = self.tok.start
         self.need("SET")
-        return n.AlterDatabase(this=name, action=self.mark(n.AlterSet(expressions=self.options()), start))
+        return n.AlterDatabase(this=name, action=self.mark(self._alter_set(), start))
 
     def _alter_catalog(self) -> n.AlterCatalog:
         """``alter_catalog``."""
         name = self.simple_table("a catalog name")
         start = self.tok.start
-        match self.need_one(("SET", "RESET", "COMMENT")):
-            case "SET":
-                action: exp.Expression = self.mark(n.AlterSet(expressions=self.options()), start)
-            case "RESET":
-                action = self.mark(n.AlterReset(expressions=self._keys()), start)
-            case _:
-                action = self.string("a comment")
+        kind = self.need_one(("SET", "RESET", "COMMENT"))
+        action = self.string("a comment") if kind == "COMMENT" else self.mark(_ACTIONS[kind](self), start)
         return n.AlterCatalog(this=name, action=action)
 
     def _keys(self) -> list[exp.Literal]:
@@ -90,9 +82,7 @@ class AlterParser(DdlParser):
     def _add(self) -> exp.Expression:
         """``alter_add``."""
         if self.at("PARTITION") or self.at("IF", "NOT", "EXISTS"):
-            exists = self._exists()
-            parts = self._partitions()
-            return n.AlterPartition(add=True, exists=exists, expressions=parts)
+            return n.AlterPartition(add=True, exists=self._exists(), expressions=self._partitions())
         return n.AlterAdd(expressions=self._components())
 
     def _modify(self) -> exp.Expression:
@@ -114,21 +104,13 @@ class AlterParser(DdlParser):
         if self.take("FIRST"):
             return self.mark(n.ColumnPosition(this=element, first=True), start)
         if self.take("AFTER"):
-            return self.mark(n.ColumnPosition(this=element, after=self._nested("a column name")), start)
+            return self.mark(n.ColumnPosition(this=element, after=self.nested()), start)
         return element
-
-    def _nested(self, what: str) -> exp.Expression:
-        start = self.tok.start
-        node: exp.Expression = self.identifier(what)
-        while self.take("."):
-            node = self.mark(exp.Dot(this=node, expression=self.identifier("a field name", after_dot=True)), start)
-        return node
 
     def _drop_part(self) -> exp.Expression:
         """``alter_drop``."""
         if self.at("PARTITION") or self.at("IF", "EXISTS"):
-            exists = self._if_exists()
-            return n.AlterPartition(add=False, exists=exists, expressions=self._partitions())
+            return n.AlterPartition(add=False, exists=self._if_exists(), expressions=self._partitions())
         if self.take("PRIMARY", "KEY"):
             return n.AlterDrop(what="PRIMARY KEY")
         if self.take("CONSTRAINT"):
@@ -136,17 +118,16 @@ class AlterParser(DdlParser):
         if self.at("WATERMARK") or self.at("DISTRIBUTION"):
             return n.AlterDrop(what=self.advance().key)
         if self.take("("):
-            return n.AlterDrop(what="COLUMN", expressions=self.comma_list(lambda: self._nested("a column name")))
-        return n.AlterDrop(what="COLUMN", expressions=[self._nested("a column name")])
+            return n.AlterDrop(what="COLUMN", expressions=self.comma_list(self.nested))
+        return n.AlterDrop(what="COLUMN", expressions=[self.nested()])
 
     def _rename(self) -> exp.Expression:
         """``alter_rename``."""
-        if self.at("TO"):
-            self.advance()
+        if self.take("TO"):
             return n.AlterRename(this=self.table_name())
-        old = self._nested("a column name")
+        old = self.nested()
         self.need("TO")
-        return n.AlterRenameColumn(this=old, to=self._nested("a column name"))
+        return n.AlterRenameColumn(this=old, to=self.nested())
 
     def _alter_set(self) -> exp.Expression:
         """``alter_set``."""

@@ -46,9 +46,7 @@ class CallParser(ExpressionParser):
         distinct = self.take("DISTINCT")
         if not distinct and self.at("ALL") and self.peek().key not in (",", ")"):
             self.advance()
-        items = [self.argument()]
-        while self.take(","):
-            items.append(self.argument())
+        items = self.several(self.argument)
         self._nulls_inside(items)
         if distinct:
             items = [self.mark(exp.Distinct(expressions=items), start)]
@@ -91,15 +89,7 @@ class CallParser(ExpressionParser):
         """``descriptor``."""
         start = self.need("DESCRIPTOR").start
         self.need("(")
-        names = self.comma_list(lambda: self._descriptor_name())
-        return self.mark(Descriptor(expressions=names), start)
-
-    def _descriptor_name(self) -> exp.Expression:
-        start = self.tok.start
-        node: exp.Expression = self.identifier("a column name")
-        while self.take("."):
-            node = self.mark(exp.Dot(this=node, expression=self.identifier("a field name", after_dot=True)), start)
-        return node
+        return self.mark(Descriptor(expressions=self.comma_list(self.nested)), start)
 
     def table_argument(self) -> TableArgument:
         """``table_argument``: ``TABLE t`` or a query in parentheses, with PARTITION BY and ORDER BY."""
@@ -128,9 +118,7 @@ class CallParser(ExpressionParser):
             else:
                 node.set("partition_by", self._open_list())
         if self.at("ORDER"):
-            at = self.tok.start
-            close = self.peek(2).key == "("
-            node.set("order", self.mark(exp.Order(expressions=self.order_items(parenthesised=close)), at))
+            node.set("order", self.order(parenthesised=self.peek(2).key == "("))
         return self.mark(node, start)
 
     def _open_list(self) -> list[exp.Expression]:
@@ -147,14 +135,11 @@ class CallParser(ExpressionParser):
         """``call_suffix``: WITHIN GROUP, IGNORE NULLS, FILTER, OVER, in this order."""
         if self.take("WITHIN", "GROUP"):
             self.need("(")
-            at = self.tok.start
-            order = self.mark(exp.Order(expressions=self.order_items()), at)
+            order = self.order()
             self.need(")")
             node = self.mark(exp.WithinGroup(this=node, expression=order), start)
         node = self._null_treatment(node, start)
-        if self.at("FILTER") and self.peek().key == "(":
-            self.advance()
-            self.need("(")
+        if self.take("FILTER", "("):
             at = self.need("WHERE").start
             where = self.mark(exp.Where(this=self.expression()), at)
             self.need(")")
@@ -183,17 +168,18 @@ class CallParser(ExpressionParser):
             window.set("alias", self.identifier("a window"))
         if self.at("PARTITION"):
             self.need("PARTITION", "BY")
-            items = [self.expression()]
-            while self.take(","):
-                items.append(self.expression())
-            window.set("partition_by", items)
+            window.set("partition_by", self.several(self.expression))
         if self.at("ORDER"):
-            at = self.tok.start
-            window.set("order", self.mark(exp.Order(expressions=self.order_items()), at))
+            window.set("order", self.order())
         if self.tok.key in _FRAMES:
             window.set("spec", self._frame())
         if not self.take(")"):
             self.fail_expected("PARTITION", "ORDER", "ROWS", "RANGE", ")")
+
+    def order(self, parenthesised: bool = False) -> exp.Order:
+        """Read ORDER BY as a clause."""
+        start = self.tok.start
+        return self.mark(exp.Order(expressions=self.order_items(parenthesised)), start)
 
     def _frame(self) -> exp.WindowSpec:
         """``frame``."""
@@ -225,23 +211,21 @@ class CallParser(ExpressionParser):
         self.need("FROM")
         return self._closed(name, [unit, self.expression()])
 
-    def _unit_var(self, known: frozenset[str]) -> exp.Var:
+    def _unit_var(self, known: frozenset[str], word: str | None = None) -> exp.Var:
         token = self.tok
-        word = UNITS.get(token.key, token.key)
+        word = word or UNITS.get(token.key, token.key)
         if token.kind != t.WORD or word not in known:
             self.fail_expected(*sorted(known), what="a unit of time such as SECOND")
         self.advance()
         return self.place(exp.Var(this=word), token)
 
     def _closed(self, name: str, items: list[exp.Expression]) -> Call:
-        if not self.take(")"):
-            self.fail_expected(")")
+        self.need(")")
         return Call(this=name, expressions=items)
 
     def _rounding(self, name: str, start: int) -> Call:
         """``rounding``: ``FLOOR(x [TO unit])``."""
-        value = self.argument()
-        items: list[exp.Expression] = [value]
+        items = [self.argument()]
         if self.take("TO"):
             items.append(self._unit_var(EXTRACT_UNITS))
         elif self.take(","):
@@ -257,10 +241,7 @@ class CallParser(ExpressionParser):
             self.fail(
                 "FD112", f"{name} takes the singular of a unit, found '{token.text}'", help=f"write {UNITS[word]}"
             )
-        if token.kind != t.WORD or word not in known:
-            self.fail_expected(*sorted(known), what="a unit of time such as SECOND")
-        self.advance()
-        items: list[exp.Expression] = [self.place(exp.Var(this=word), token)]
+        items: list[exp.Expression] = [self._unit_var(known, word)]
         for _ in range(2):
             self.need(",")
             items.append(self.expression())
@@ -279,7 +260,7 @@ class CallParser(ExpressionParser):
         """``overlay``."""
         items = [self.expression()]
         for word in ("PLACING", "FROM"):
-            if not self.take(",") or len(items) == 0:
+            if not self.take(","):
                 self.need(word)
             items.append(self.expression())
         if self.take("FOR") or self.take(","):
@@ -307,18 +288,13 @@ class CallParser(ExpressionParser):
             return self._closed(name, [where or exp.Var(this="BOTH"), first, self.expression()])
         if where is not None:
             self.fail_expected("FROM")
-        items = [first]
-        while self.take(","):
-            items.append(self.expression())
-        return self._closed(name, items)
+        return self._closed(name, [first, *(self.several(self.expression) if self.take(",") else [])])
 
     # ---- JSON ----------------------------------------------------------------------------------------------------
 
     def _json_path(self, name: str, start: int) -> JsonCall:
         """``json_path_call``: JSON_VALUE, JSON_QUERY and JSON_EXISTS."""
-        node = JsonCall(this=name, expressions=[self.expression()])
-        while self.take(","):
-            node.append("expressions", self.expression())
+        node = JsonCall(this=name, expressions=self.several(self.expression))
         if self.take("RETURNING"):
             node.set("returning", self.type_())
         if self.tok.key in ("WITH", "WITHOUT"):
@@ -351,12 +327,7 @@ class CallParser(ExpressionParser):
 
     def _json_object(self, name: str, start: int) -> JsonCall:
         """``json_object``: pairs ``[KEY] k VALUE v``, ``k : v`` or, for JSON_OBJECTAGG, one of them."""
-        node = JsonCall(this=name, expressions=[])
-        if not self._at_json_tail():
-            node.set("expressions", [self._json_pair()])
-            while self.take(","):
-                node.append("expressions", self._json_pair())
-        return self._json_tail(node)
+        return self._json_items(name, self._json_pair)
 
     def _json_pair(self) -> exp.JSONKeyValue:
         """``json_pair``."""
@@ -373,18 +344,14 @@ class CallParser(ExpressionParser):
 
     def _json_array(self, name: str, start: int) -> JsonCall:
         """``json_array``: JSON_ARRAY and JSON_ARRAYAGG."""
-        node = JsonCall(this=name, expressions=[])
-        if not self._at_json_tail():
-            node.set("expressions", [self.expression()])
-            while self.take(","):
-                node.append("expressions", self.expression())
-        return self._json_tail(node)
+        return self._json_items(name, self.expression)
 
     def _at_json_tail(self) -> bool:
         return self.at(")") or self.at("NULL", "ON") or self.at("ABSENT", "ON")
 
-    def _json_tail(self, node: JsonCall) -> JsonCall:
-        """``json_nulls``."""
+    def _json_items(self, name: str, item: Callable[[], exp.Expression]) -> JsonCall:
+        """What both take: items, and ``json_nulls``."""
+        node = JsonCall(this=name, expressions=[] if self._at_json_tail() else self.several(item))
         if self._at_json_tail() and not self.at(")"):
             node.set("nulls", self.advance().key)
             self.need("ON", "NULL")

@@ -26,15 +26,13 @@ class DdlParser(QueryParser):
         """``create``."""
         self.need("CREATE")
         replace = self.take("OR", "REPLACE")
-        if not replace and self.at("OR", "ALTER"):
-            self.need("OR", "ALTER")
+        if not replace:
+            self.take("OR", "ALTER")
         temporary = self.take("TEMPORARY")
         system = temporary and self.take("SYSTEM")
         kind = self.tok
-        if kind.key == "MATERIALIZED":
-            return self.unsupported("CREATE MATERIALIZED TABLE", start)
-        if kind.key in ("MODEL", "CONNECTION"):
-            return self.unsupported(f"CREATE {kind.key}", start)
+        if (refused := self.unknown_kind("CREATE", start)) is not None:
+            return refused
         if kind.key not in _CREATE:
             self.fail_expected(*_CREATE, code="FD101")
         if system and kind.key != "FUNCTION":
@@ -71,8 +69,7 @@ class DdlParser(QueryParser):
 
     def _create_table(self, replace: bool, temporary: bool) -> n.CreateTable:
         """``create_table``."""
-        mode = "CREATE OR REPLACE" if replace else "CREATE"
-        return self._table_body(mode, temporary)
+        return self._table_body("CREATE OR REPLACE" if replace else "CREATE", temporary)
 
     def _table_body(self, mode: str, temporary: bool) -> n.CreateTable:
         node = n.CreateTable(mode=mode, temporary=temporary or None, exists=self._exists(), this=self.table_name())
@@ -147,11 +144,9 @@ class DdlParser(QueryParser):
         name: exp.Expression = self._column_name()
         if self.tok.key in (",", ")"):
             return name
-        while self.take("."):
-            name = self.mark(exp.Dot(this=name, expression=self.identifier("a field name", after_dot=True)), start)
+        name = self.dotted(name, start)
         if self.take("AS"):
-            node = n.ComputedColumn(this=name, expression=self.expression())
-            node.set("comment", self.comment())
+            node = n.ComputedColumn(this=name, expression=self.expression(), comment=self.comment())
             return self.mark(node, start)
         kind = self.column_type()
         if self.take("METADATA"):
@@ -196,7 +191,6 @@ class DdlParser(QueryParser):
             self.fail_expected("PRIMARY")
         if self.take("PRIMARY", "KEY"):
             node.set("primary_key", self.mark(n.PrimaryKey(this=constraint, enforced=self._enforced()), at))
-            self.mark(node.args["primary_key"], at)
         elif self.at("UNIQUE"):
             self.fail("FD111", "UNIQUE is not possible in Flink SQL", help="write PRIMARY KEY NOT ENFORCED")
         node.set("comment", self.comment())
@@ -211,10 +205,7 @@ class DdlParser(QueryParser):
             kind = n.UniqueKey  # type: ignore[assignment]
         else:
             self.need("PRIMARY", "KEY")
-        columns = self.names()
-        node = kind(this=name, expressions=columns)
-        node.set("enforced", self._enforced())
-        return self.mark(node, start)
+        return self.mark(kind(this=name, expressions=self.names(), enforced=self._enforced()), start)
 
     def _enforced(self) -> bool | None:
         """``enforcement``."""
@@ -227,10 +218,7 @@ class DdlParser(QueryParser):
         """``watermark``."""
         start = self.tok.start
         self.need("WATERMARK", "FOR")
-        at = self.tok.start
-        name: exp.Expression = self.identifier("a column name")
-        while self.take("."):
-            name = self.mark(exp.Dot(this=name, expression=self.identifier("a field name", after_dot=True)), at)
+        name = self.nested()
         self.need("AS")
         return self.mark(n.Watermark(this=name, expression=self.expression()), start)
 
@@ -288,17 +276,13 @@ class DdlParser(QueryParser):
 
     def _create_catalog(self, replace: bool, temporary: bool) -> n.CreateCatalog:
         """``create_catalog``."""
-        node = n.CreateCatalog(exists=self._exists(), this=self.simple_table("a catalog name"))
-        node.set("comment", self.comment())
-        node.set("options", self.with_options())
-        return node
+        exists, name = self._exists(), self.simple_table("a catalog name")
+        return n.CreateCatalog(exists=exists, this=name, comment=self.comment(), options=self.with_options())
 
     def _create_database(self, replace: bool, temporary: bool) -> n.CreateDatabase:
         """``create_database``."""
-        node = n.CreateDatabase(exists=self._exists(), this=self.table_name("a database name"))
-        node.set("comment", self.comment())
-        node.set("options", self.with_options())
-        return node
+        exists, name = self._exists(), self.table_name("a database name")
+        return n.CreateDatabase(exists=exists, this=name, comment=self.comment(), options=self.with_options())
 
     def _create_function(self, replace: bool, temporary: bool) -> n.CreateFunction:
         """``create_function``."""
@@ -323,24 +307,27 @@ class DdlParser(QueryParser):
     def _replace(self, start: int) -> n.Statement:
         """``replace_table``."""
         self.need("REPLACE", "TABLE")
-        node = self._table_body("REPLACE", False)
-        return self.mark(node, start)
+        return self.mark(self._table_body("REPLACE", False), start)
 
     def _drop(self, start: int) -> n.Statement:
         """``drop``."""
         self.need("DROP")
         temporary = self.take("TEMPORARY")
         system = temporary and self.take("SYSTEM")
-        if self.at("MATERIALIZED"):
-            return self.unsupported("DROP MATERIALIZED TABLE", start)
-        if self.tok.key in ("MODEL", "CONNECTION"):
-            return self.unsupported(f"DROP {self.tok.key}", start)
+        if (refused := self.unknown_kind("DROP", start)) is not None:
+            return refused
         kind = self.need_one(("TABLE", "VIEW", "DATABASE", "CATALOG", "FUNCTION"))
         node = n.Drop(kind=kind, temporary=temporary or None, system=system or None, exists=self._if_exists())
         node.set("this", self.table_name(f"a {kind.lower()} name"))
         if kind == "DATABASE" and (word := self.take_one(("RESTRICT", "CASCADE"))):
             node.set("cascade", word == "CASCADE" or None)
         return self.mark(node, start)
+
+    def unknown_kind(self, verb: str, start: int) -> n.Unsupported | None:
+        """Take a statement about a kind of object that does not exist here; None where it is about another."""
+        if self.at("MATERIALIZED"):
+            return self.unsupported(f"{verb} MATERIALIZED TABLE", start)
+        return self.unsupported(f"{verb} {self.tok.key}", start) if self.tok.key in ("MODEL", "CONNECTION") else None
 
     def unsupported(self, kind: str, start: int) -> n.Unsupported:
         """Take a statement as text up to its end."""

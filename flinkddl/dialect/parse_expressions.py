@@ -54,6 +54,12 @@ _NOT_FLINK = {
     "RLIKE": ("RLIKE is not possible in Flink SQL", "write REGEXP(a, b)"),
     "ILIKE": ("ILIKE is not possible in Flink SQL", "write LOWER(a) LIKE LOWER(b)"),
 }
+_TESTS: dict[str, Callable[[], exp.Expression]] = {
+    "NULL": exp.Null,
+    "TRUE": lambda: exp.Boolean(this=True),
+    "FALSE": lambda: exp.Boolean(this=False),
+    "UNKNOWN": lambda: exp.Var(this="UNKNOWN"),
+}
 _JSON_KINDS = ("VALUE", "OBJECT", "ARRAY", "SCALAR")
 
 
@@ -86,17 +92,17 @@ class ExpressionParser(TypeParser):
                 # Division of whole numbers stays whole, whatever dialect prints it.
                 out.set("typed", True)
             return out
-        if key in _NOT_FLINK:
-            message, help = _NOT_FLINK[key]
-            self.fail("FD116", message, help=help)
         if key == "IS":
             return self._is(left, start)
         negated = self.take("NOT")
-        if self.tok.key not in _RANGES:
-            message, help = _NOT_FLINK[self.tok.key]
-            self.fail("FD116", message, help=help)
+        self._refuse_foreign()
         predicate = _RANGES[self.advance().key](self, left, start)
         return self.mark(exp.Not(this=predicate), start) if negated else predicate
+
+    def _refuse_foreign(self) -> None:
+        if self.tok.key in _NOT_FLINK:
+            message, help = _NOT_FLINK[self.tok.key]
+            self.fail("FD116", message, help=help)
 
     def _quantified(self) -> exp.Expression | None:
         """``quantified``: ``= ANY (..)``, SOME, ALL."""
@@ -123,17 +129,8 @@ class ExpressionParser(TypeParser):
             kind: type[exp.Expression] = exp.NullSafeEQ if negated else exp.NullSafeNEQ
             return self.mark(kind(this=left, expression=self.expression(COMPARISON)), start)
         at = self.tok.start
-        match self.need_one(("NULL", "TRUE", "FALSE", "UNKNOWN", "JSON")):
-            case "NULL":
-                what: exp.Expression = exp.Null()
-            case "TRUE":
-                what = exp.Boolean(this=True)
-            case "FALSE":
-                what = exp.Boolean(this=False)
-            case "UNKNOWN":
-                what = exp.Var(this="UNKNOWN")
-            case _:
-                what = exp.JSON(this=self.take_one(_JSON_KINDS) or "VALUE")
+        word = self.need_one((*_TESTS, "JSON"))
+        what = exp.JSON(this=self.take_one(_JSON_KINDS) or "VALUE") if word == "JSON" else _TESTS[word]()
         node = self.mark(exp.Is(this=left, expression=self.mark(what, at)), start)
         return self.mark(exp.Not(this=node), start) if negated else node
 
@@ -260,9 +257,7 @@ class ExpressionParser(TypeParser):
             node = parse(self, token)
             if node is not None:
                 return node
-        if token.key in _NOT_FLINK:
-            message, help = _NOT_FLINK[token.key]
-            self.fail("FD116", message, token, help)
+        self._refuse_foreign()
         if self.peek().key == "(" and token.key not in _NEVER_CALLED:
             return self.name_or_call()
         if token.key in STRICT:
@@ -344,9 +339,7 @@ class ExpressionParser(TypeParser):
         ifs: list[exp.If] = []
         while self.at("WHEN"):
             start = self.advance().start
-            values = [self.expression()]
-            while operand is not None and self.take(","):
-                values.append(self.expression())
+            values = [self.expression()] if operand is None else self.several(self.expression)
             self.need("THEN")
             result = self.expression()
             for i, value in enumerate(values):
@@ -362,8 +355,7 @@ class ExpressionParser(TypeParser):
         """``cast``."""
         if self.peek().key != "(":
             return None
-        self.advance()
-        self.need("(")
+        self.need(token.key, "(")
         value = self.expression()
         self.need("AS")
         to = self.type_()
@@ -413,8 +405,7 @@ class ExpressionParser(TypeParser):
             if self.peek().key == "(" and token.key != "MULTISET":
                 self.fail("FD116", f"{token.key} is built with square brackets", token, f"write {token.key}[...]")
             return None
-        self.advance()
-        self.need("[")
+        self.need(token.key, "[")
         items = [] if self.take("]") else self.comma_list(self.expression, "]")
         if token.key == "ARRAY":
             return self.mark(exp.Array(expressions=items), token.start)

@@ -150,9 +150,7 @@ class FromParser(CallParser):
         """``table_hints``: ``/*+ OPTIONS(..) */`` after a table name."""
         if self.tok.kind != t.HINT:
             return table
-        token = self.advance()
-        hints = [self._options_hint(h) for h in self.hints(token)]
-        table.set("hints", hints)
+        table.set("hints", [self._options_hint(h) for h in self.hints(self.advance())])
         return self.mark(table, start)
 
     def _options_hint(self, hint: QueryHint) -> OptionsHint | QueryHint:
@@ -242,8 +240,7 @@ class FromParser(CallParser):
         else:
             name = self.table_name()
             node = self.table_function_rest(name, at.start) if self.at("(") else name
-        if not self.take(")"):
-            self.fail_expected(")")
+        self.need(")")
         if isinstance(node, TableFunction):
             if lateral:
                 node.set("lateral", True)
@@ -306,12 +303,11 @@ class FromParser(CallParser):
         self.need("MATCH_RECOGNIZE", "(")
         node = MatchRecognize(this=this)
         if self.take("PARTITION", "BY"):
-            node.set("partition_by", self._expressions())
+            node.set("partition_by", self.several(self.expression))
         if self.at("ORDER"):
-            at = self.tok.start
-            node.set("order", self.mark(exp.Order(expressions=self.order_items()), at))
+            node.set("order", self.order())
         if self.take("MEASURES"):
-            node.set("measures", self._measures())
+            node.set("measures", self.several(self._measure))
         if self.tok.key in _FRAMES_WORDS and self.peek().key in ("ROW", "ROWS"):
             node.set("rows", self._words_until(("AFTER", "PATTERN")))
         if self.at("AFTER", "MATCH"):
@@ -321,36 +317,24 @@ class FromParser(CallParser):
         if self.take("WITHIN"):
             node.set("within", self.expression())
         self.need("DEFINE")
-        node.set("define", self._define())
+        node.set("define", self.several(self._definition))
         self.need(")")
         return self.mark(node, start)
 
-    def _expressions(self) -> list[exp.Expression]:
-        items = [self.expression()]
-        while self.take(","):
-            items.append(self.expression())
-        return items
+    def _measure(self) -> exp.Alias:
+        """An item of ``measures``."""
+        start = self.tok.start
+        self.take_one(("FINAL", "RUNNING"))
+        value = self.expression()
+        self.need("AS")
+        return self.mark(exp.Alias(this=value, alias=self.identifier("a name")), start)
 
-    def _measures(self) -> list[exp.Alias]:
-        """``measures``."""
-        out: list[exp.Alias] = []
-        while not out or self.take(","):
-            start = self.tok.start
-            self.take_one(("FINAL", "RUNNING"))
-            value = self.expression()
-            self.need("AS")
-            out.append(self.mark(exp.Alias(this=value, alias=self.identifier("a name")), start))
-        return out
-
-    def _define(self) -> list[exp.Alias]:
-        """``define``."""
-        out: list[exp.Alias] = []
-        while not out or self.take(","):
-            start = self.tok.start
-            name = self.identifier("a pattern variable")
-            self.need("AS")
-            out.append(self.mark(exp.Alias(this=self.expression(), alias=name), start))
-        return out
+    def _definition(self) -> exp.Alias:
+        """An item of ``define``."""
+        start = self.tok.start
+        name = self.identifier("a pattern variable")
+        self.need("AS")
+        return self.mark(exp.Alias(this=self.expression(), alias=name), start)
 
     def _words_until(self, stops: tuple[str, ...]) -> str:
         words = []

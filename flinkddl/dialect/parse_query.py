@@ -58,7 +58,7 @@ class QueryParser(FromParser):
         """Read a query and its closing parenthesis; the opening one is taken."""
         query = self.query()
         if not self.take(")"):
-            self.fail_expected(")", *_TAIL)
+            self.fail_expected(")", *TAIL)
         return self.mark(exp.Subquery(this=query), start)
 
     def query(self) -> exp.Expression:
@@ -80,10 +80,7 @@ class QueryParser(FromParser):
         start = self.need("WITH").start
         if self.at("RECURSIVE"):
             self.fail("FD116", "recursive queries are not possible in Flink SQL", help="remove RECURSIVE")
-        items = [self._cte()]
-        while self.take(","):
-            items.append(self._cte())
-        return self.mark(exp.With(expressions=items), start)
+        return self.mark(exp.With(expressions=self.several(self._cte)), start)
 
     def _cte(self) -> exp.CTE:
         """``cte``."""
@@ -94,7 +91,7 @@ class QueryParser(FromParser):
         self.need("AS", "(")
         query = self.query()
         if not self.take(")"):
-            self.fail_expected(")", *_TAIL)
+            self.fail_expected(")", *TAIL)
         return self.mark(exp.CTE(this=query, alias=alias), start)
 
     def _set_operations(self, level: int) -> exp.Expression:
@@ -135,8 +132,7 @@ class QueryParser(FromParser):
     def _tail(self, node: exp.Expression) -> None:
         """``tail``: ORDER BY, LIMIT, OFFSET, FETCH."""
         if self.at("ORDER"):
-            at = self.tok.start
-            node.set("order", self.mark(exp.Order(expressions=self.order_items()), at))
+            node.set("order", self.order())
         start = self.tok.start
         if self.take("LIMIT") and not self.take("ALL"):
             count = self.expression(40)
@@ -165,10 +161,7 @@ class QueryParser(FromParser):
     def values(self) -> exp.Values:
         """``values``."""
         start = self.need("VALUES").start
-        rows = [self._row_value()]
-        while self.take(","):
-            rows.append(self._row_value())
-        return self.mark(exp.Values(expressions=rows), start)
+        return self.mark(exp.Values(expressions=self.several(self._row_value)), start)
 
     def _row_value(self) -> exp.Tuple:
         """``row_value``: ``(a, b)``, ``ROW(a, b)`` or a single value."""
@@ -225,10 +218,10 @@ class QueryParser(FromParser):
         if self.at("*"):
             return self.place(exp.Star(), self.advance())
         value = self.expression()
-        if self.take("AS"):
-            return self.mark(exp.Alias(this=value, alias=self.identifier("an alias")), start)
-        if is_bare_alias(self.tok) and self.tok.key not in _AFTER_ITEM:
-            self.loose_alias = self.tok
+        named = self.take("AS")
+        if not named and is_bare_alias(self.tok) and self.tok.key not in STRICT:
+            self.loose_alias, named = self.tok, True
+        if named:
             return self.mark(exp.Alias(this=value, alias=self.identifier("an alias")), start)
         if self.tok.kind == t.DOUBLE_QUOTED:
             self.fail_double_quoted()
@@ -267,8 +260,7 @@ class QueryParser(FromParser):
             name = self.advance().key
             kind = exp.Cube if name == "CUBE" else exp.Rollup
             return name.lower(), self.mark(kind(expressions=self._sets()), start)
-        if self.at("(", ")"):
-            self.need("(", ")")
+        if self.take("(", ")"):
             return "expressions", self.mark(exp.Tuple(expressions=[]), start)
         return "expressions", self.expression()
 
@@ -292,15 +284,14 @@ class QueryParser(FromParser):
     def _windows(self) -> tuple[str, object]:
         """``named_windows``."""
         self.need("WINDOW")
-        out: list[exp.Window] = []
-        while True:
-            start = self.tok.start
-            window = exp.Window(this=self.identifier("a window name"))
-            self.need("AS", "(")
-            self.window_body(window)
-            out.append(self.mark(window, start))
-            if not self.take(","):
-                return "windows", out
+        return "windows", self.several(self._window)
+
+    def _window(self) -> exp.Window:
+        start = self.tok.start
+        window = exp.Window(this=self.identifier("a window name"))
+        self.need("AS", "(")
+        self.window_body(window)
+        return self.mark(window, start)
 
     def _qualify(self) -> tuple[str, object]:
         """``qualify``."""
@@ -313,10 +304,7 @@ class QueryParser(FromParser):
         if parenthesised:
             self.need("(")
             return self.comma_list(self._ordered)
-        items = [self._ordered()]
-        while self.take(","):
-            items.append(self._ordered())
-        return items
+        return self.several(self._ordered)
 
     def _ordered(self) -> exp.Ordered:
         """``order_item``: NULLs come first in ascending order unless told."""
@@ -364,17 +352,15 @@ class QueryParser(FromParser):
             key = exp.Literal(this=name.this, is_string=True)
             key._meta = name._meta
             return self.mark(Option(this=key, expression=self.string("a value")), start)
-        while self.take("."):
-            name = self.mark(exp.Dot(this=name, expression=self.identifier("a name", after_dot=True)), start)
-        return name
+        return self.dotted(name, start, "a name")
 
 
-_AFTER_ITEM = frozenset(STRICT)
 _AFTER_WRAPPED = frozenset({*_SET_OPERATIONS, *(")", ";", "END", "ON", "ORDER", "LIMIT", "OFFSET", "FETCH")})
-_TAIL = (
+TAIL = (
     *("FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "UNION", "INTERSECT", "EXCEPT", "ORDER", "LIMIT"),
     *("OFFSET", "FETCH", "JOIN", "LEFT", "INNER"),
 )
+"""What may follow a query's SELECT list."""
 
 
 _CLAUSES: dict[str, Callable[[QueryParser], tuple[str, object]]] = {

@@ -174,8 +174,7 @@ class StatementParser(AlterParser):
         if self.tok.kind == t.END or self.tok.key == ";":
             return self.mark(n.Set(), start)
         key = self._raw_or_string("an option key")
-        if not self.take("="):
-            self.fail_expected("=")
+        self.need("=")
         return self.mark(n.Set(this=key, expression=self._raw_or_string("a value")), start)
 
     def _raw_or_string(self, what: str) -> exp.Literal:
@@ -202,9 +201,7 @@ class StatementParser(AlterParser):
             self.advance()
             return self.mark(n.Use(kind="CATALOG", this=self.simple_table("a catalog name")), start)
         if self.take("MODULES"):
-            names = [self.identifier("a module name")]
-            while self.take(","):
-                names.append(self.identifier("a module name"))
+            names = self.several(lambda: self.identifier("a module name"))
             return self.mark(n.Use(kind="MODULES", expressions=names), start)
         return self.mark(n.Use(kind="DATABASE", this=self.table_name("a database name")), start)
 
@@ -278,10 +275,7 @@ class StatementParser(AlterParser):
         if self.tok.key in _DESCRIBED and (self.peek().kind in (t.WORD, t.NAME, t.STRING)):
             kind = self.advance().key
         extended = self.take("EXTENDED") or None
-        if kind == "JOB":
-            this: exp.Expression = self.string("the id of a job")
-        else:
-            this = self.table_name("a name")
+        this = self.string("the id of a job") if kind == "JOB" else self.table_name("a name")
         return self.mark(n.Describe(kind=kind, extended=extended, this=this), start)
 
     def _explain(self, start: int) -> n.Explain:

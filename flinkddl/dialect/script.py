@@ -10,6 +10,7 @@ from flinkddl.diagnostics import Bag, Diagnostic, SourceText, Span
 from flinkddl.dialect import nodes
 from flinkddl.dialect import tokens as t
 from flinkddl.dialect.cursor import ParseFailure
+from flinkddl.dialect.parse_query import TAIL
 from flinkddl.dialect.parse_session import STARTS, StatementParser
 from flinkddl.dialect.variables import lex_script, templates
 
@@ -154,10 +155,7 @@ def _check_end(parser: StatementParser, bag: Bag) -> None:
     parser.fail_expected(*_FOLLOWERS, what="the end of the statement")
 
 
-_FOLLOWERS = (
-    *("FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "UNION", "INTERSECT", "EXCEPT", "ORDER", "LIMIT"),
-    *("OFFSET", "FETCH", "JOIN", "LEFT", "INNER", "ON", "WITH", "LIKE", "COMMENT"),
-)
+_FOLLOWERS = (*TAIL, "ON", "WITH", "LIKE", "COMMENT")
 
 
 def _starts_line(parser: StatementParser) -> bool:
