@@ -62,9 +62,9 @@ class FlinkParser(Parser):
         """Return the trees of a script; raise sqlglot's ParseError with all our findings."""
         text = sql or ""
         script = parse_script(SourceText("<sql>", text))
-        if script.diagnostics and self._bare(script, text) is None:
-            self._raise(script.diagnostics)
         bare = self._bare(script, text) if script.diagnostics else None
+        if script.diagnostics and bare is None:
+            self._raise(script.diagnostics)
         return [bare] if bare is not None else [s.tree for s in script.statements]
 
     def _bare(self, script: Script, text: str) -> exp.Expression | None:

@@ -14,10 +14,10 @@ from sqlglot.generator import Generator
 from flinkddl.dialect import nodes as n
 from flinkddl.dialect.cursor import PLAIN_NAME
 from flinkddl.dialect.generator_ddl import STATEMENT_NODES
-from flinkddl.dialect.generator_text import comma, quoted_string
-from flinkddl.dialect.generator_types import type_sql
+from flinkddl.dialect.generator_text import called, comma, quoted_string, type_sql, units_sql
 from flinkddl.dialect.parse_expressions import NILADIC
 from flinkddl.dialect.words import RESERVED
+from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,10 +64,6 @@ def _bracketed(g: Generator, node: n.Call) -> str:
     return f"{node.this}[{_arguments(g, node)}]"
 
 
-def _model(g: Generator, node: n.Call) -> str:
-    return f"MODEL {_arguments(g, node)}"
-
-
 def _minus_date(g: Generator, node: n.Call) -> str:
     left, right, unit = node.expressions
     return f"({g.sql(left)} - {g.sql(right)}) {g.sql(unit)}"
@@ -83,7 +79,7 @@ _SYNTAX: dict[str, Callable[[Generator, n.Call], str]] = {
     "TRIM": _trim,
     "MAP": _bracketed,
     "MULTISET": _bracketed,
-    "MODEL": _model,
+    "MODEL": lambda g, node: f"MODEL {_arguments(g, node)}",
     "MINUS_DATE": _minus_date,
 }
 
@@ -95,10 +91,7 @@ def call_sql(g: Generator, node: n.Call) -> str:
         return _SYNTAX[name](g, node)
     if name in NILADIC and not node.expressions:
         return str(name)
-    path = "".join(f"{g.sql(part)}." for part in node.args.get("path") or [])
-    plain = PLAIN_NAME.fullmatch(name)
-    text = name if plain else f"`{name.replace('`', '``')}`"
-    return f"{path}{text}({_arguments(g, node)})"
+    return called(g, node)
 
 
 def json_call_sql(g: Generator, node: n.JsonCall) -> str:
@@ -138,22 +131,9 @@ def interval_sql(g: Generator, node: exp.Interval) -> str:
     text = g.sql(value)
     if isinstance(value, exp.Literal) and not value.is_string:
         text = quoted_string(str(value.this))
-    first = unit.this.name if isinstance(unit, exp.IntervalSpan) else unit.name if unit else "SECOND"
-    return f"INTERVAL {text} {units_sql(first, _last(unit), node.args.get('precision'), node.args.get('fraction'))}"
-
-
-def _last(unit: exp.Expression | None) -> str:
-    return str(unit.expression.name) if isinstance(unit, exp.IntervalSpan) else ""
-
-
-def units_sql(first: str, last: str, precision: int | None, fraction: int | None) -> str:
-    """Print ``DAY(3) TO SECOND(6)``."""
-    inner = "" if precision is None else f"({precision})"
-    if not last:
-        if fraction is not None:
-            inner = f"({2 if precision is None else precision}, {fraction})"
-        return first + inner
-    return f"{first}{inner} TO {last}" + ("" if fraction is None else f"({fraction})")
+    units = f"{unit.this.name} TO {unit.expression.name}" if isinstance(unit, exp.IntervalSpan) else ""
+    units = units or (unit.name if unit else "SECOND")
+    return f"INTERVAL {text} {units_sql(units, node.args.get('precision'), node.args.get('fraction'))}"
 
 
 def not_sql(g: Generator, node: exp.Not) -> str:
@@ -269,10 +249,7 @@ def lateral_sql(g: Generator, node: exp.Lateral) -> str:
 
 def table_function_sql(g: Generator, node: n.TableFunction) -> str:
     """Print a table function, always inside ``TABLE (..)``, which every version reads."""
-    path = "".join(f"{g.sql(part)}." for part in node.args.get("path") or [])
-    name = node.this
-    plain = PLAIN_NAME.fullmatch(name)
-    call = f"{path}{name if plain else '`' + name.replace('`', '``') + '`'}({comma(g, node.expressions)})"
+    call = called(g, node)
     if isinstance(node.parent, n.TableArgument):
         return call
     lateral = "LATERAL " if node.args.get("lateral") else ""
@@ -337,7 +314,7 @@ def identifier_sql(g: Generator, node: exp.Identifier) -> str:
     """Print a name, in back-ticks when it was or must be."""
     name = str(node.this)
     if node.args.get("quoted") or g.identify is True or name.upper() in RESERVED or not PLAIN_NAME.fullmatch(name):
-        return g._replace_line_breaks("`" + name.replace("`", "``") + "`")
+        return g._replace_line_breaks(quote(name))
     return name
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.dialect import nodes as n
-from flinkddl.dialect.generator_text import block, comma, words
-from flinkddl.dialect.generator_types import field_sql
+from flinkddl.dialect.generator_text import block, comma, field_sql, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -290,13 +289,9 @@ def _stop(g: Generator, node: n.StopJob) -> str:
     return words("STOP JOB", g.sql(node, "this"), *flags)
 
 
-def _field(g: Generator, node: n.Field) -> str:
-    return field_sql(g, node)
-
-
 STATEMENT_NODES: dict[type[exp.Expr], Callable[..., str]] = {
     n.Option: lambda g, e: f"{g.sql(e, 'this')} = {g.sql(e, 'expression')}",
-    n.Field: _field,
+    n.Field: field_sql,
     n.Column: _column,
     n.MetadataColumn: _metadata,
     n.ComputedColumn: _computed,

@@ -65,13 +65,12 @@ def _trim(node: n.Call) -> exp.Expression | None:
     return exp.Trim(this=text.copy(), expression=what.copy(), position=side.name)
 
 
-def _overlay(node: n.Call) -> exp.Expression:
-    keys = ("this", "expression", "from_", "for_")
-    return exp.Overlay(**dict(zip(keys, (e.copy() for e in node.expressions), strict=False)))
+def _copies(node: n.Call) -> list[exp.Expression]:
+    return [e.copy() for e in node.expressions]
 
 
 def _map(node: n.Call) -> exp.Expression:
-    items = [e.copy() for e in node.expressions]
+    items = _copies(node)
     return exp.Map(keys=exp.Array(expressions=items[::2]), values=exp.Array(expressions=items[1::2]))
 
 
@@ -79,7 +78,7 @@ def _positional(kind: type[exp.Expression], *keys: str) -> Callable[[n.Call], ex
     def build(node: n.Call) -> exp.Expression | None:
         if len(node.expressions) > len(keys) or any(isinstance(e, exp.Distinct | exp.Star) for e in node.expressions):
             return None
-        return kind(**dict(zip(keys, (e.copy() for e in node.expressions), strict=False)))
+        return kind(**dict(zip(keys, _copies(node), strict=False)))
 
     return build
 
@@ -92,12 +91,12 @@ _CALLS: dict[str, Callable[[n.Call], exp.Expression | None]] = {
     "TIMESTAMPADD": _timestamp_add,
     "TIMESTAMPDIFF": _timestamp_diff,
     "TRIM": _trim,
-    "OVERLAY": _overlay,
+    "OVERLAY": _positional(exp.Overlay, "this", "expression", "from_", "for_"),
     "MAP": _map,
     "POSITION": _positional(exp.StrPosition, "substr", "this"),
     "SUBSTRING": _positional(exp.Substring, "this", "start", "length"),
-    "MULTISET": lambda c: exp.Array(expressions=[e.copy() for e in c.expressions]),
-    "ROW": lambda c: exp.Tuple(expressions=[e.copy() for e in c.expressions]),
+    "MULTISET": lambda c: exp.Array(expressions=_copies(c)),
+    "ROW": lambda c: exp.Tuple(expressions=_copies(c)),
     "MINUS_DATE": lambda c: exp.Paren(this=exp.Sub(this=c.expressions[0].copy(), expression=c.expressions[1].copy())),
     "CURRENT_DATE": lambda c: exp.CurrentDate(),
     "CURRENT_TIME": lambda c: exp.CurrentTime(),
@@ -105,7 +104,7 @@ _CALLS: dict[str, Callable[[n.Call], exp.Expression | None]] = {
     "LOCALTIMESTAMP": lambda c: exp.CurrentTimestamp(),
     "LOCALTIME": lambda c: exp.CurrentTime(),
     "CURRENT_USER": lambda c: exp.CurrentUser(),
-    "SESSION": lambda c: exp.Anonymous(this="SESSION_WINDOW", expressions=[e.copy() for e in c.expressions]),
+    "SESSION": lambda c: exp.Anonymous(this="SESSION_WINDOW", expressions=_copies(c)),
     "LISTAGG": _positional(exp.GroupConcat, "this", "separator"),
     "CHAR_LENGTH": _positional(exp.Length, "this"),
     "CHARACTER_LENGTH": _positional(exp.Length, "this"),
@@ -212,10 +211,6 @@ def _data(g: Generator, node: exp.Expression) -> str:
     return f"{g.sql(this)} AS _data" if isinstance(this, exp.Subquery) else g.sql(this)
 
 
-def _time_column(g: Generator, node: exp.Expression) -> str:
-    return comma(g, node.expressions)
-
-
 def _windowed(data: str, start: str, end: str) -> str:
     time = f"{end} - INTERVAL '0.001' SECOND"
     return f"(SELECT *, {start} AS window_start, {end} AS window_end, {time} AS window_time FROM {data})"
@@ -227,39 +222,35 @@ def _length(node: exp.Expression) -> str | None:
     return f"{node.name} {node.args['unit'].name.lower()}"
 
 
-def _spark_tumble(g: Generator, args: list[exp.Expression]) -> str | None:
-    length = _length(args[2])
-    if length is None or len(args) > 3:
-        return None
-    window = f"WINDOW({_time_column(g, args[1])}, '{length}')"
-    return _windowed(_data(g, args[0]), f"{window}.start", f"{window}.end")
-
-
 def _spark_hop(g: Generator, args: list[exp.Expression]) -> str | None:
     slide, size = _length(args[2]), _length(args[3]) if len(args) == 4 else None
     if slide is None or size is None:
         return None
-    window = f"WINDOW({_time_column(g, args[1])}, '{size}', '{slide}')"
+    window = f"WINDOW({comma(g, args[1].expressions)}, '{size}', '{slide}')"
     return _windowed(_data(g, args[0]), f"{window}.start", f"{window}.end")
 
 
-def _bucket(template: str) -> Callable[[Generator, list[exp.Expression]], str | None]:
+def _tumble(start: str, end: str) -> Callable[[Generator, list[exp.Expression]], str | None]:
+    """Print TUMBLE by what begins and ends a window, over ``{time}`` and ``{length}``; the end over ``{start}`` too."""
+
     def tumble(g: Generator, args: list[exp.Expression]) -> str | None:
         length = _length(args[2])
         if length is None or len(args) > 3:
             return None
-        size = f"INTERVAL '{length}'"
-        start = template.format(size=size, time=_time_column(g, args[1]))
-        return _windowed(_data(g, args[0]), start, f"{start} + {size}")
+        given = {"time": comma(g, args[1].expressions), "length": length}
+        begin = start.format(**given)
+        return _windowed(_data(g, args[0]), begin, end.format(**given, start=begin))
 
     return tumble
 
 
 _WINDOWS: dict[tuple[str, str], Callable[[Generator, list[exp.Expression]], str | None]] = {
-    ("Spark", "TUMBLE"): _spark_tumble,
+    ("Spark", "TUMBLE"): _tumble("WINDOW({time}, '{length}').start", "WINDOW({time}, '{length}').end"),
     ("Spark", "HOP"): _spark_hop,
-    ("DuckDB", "TUMBLE"): _bucket("TIME_BUCKET({size}, {time})"),
-    ("Postgres", "TUMBLE"): _bucket("DATE_BIN({size}, {time}, CAST('1970-01-01' AS TIMESTAMP))"),
+    ("DuckDB", "TUMBLE"): _tumble("TIME_BUCKET(INTERVAL '{length}', {time})", "{start} + INTERVAL '{length}'"),
+    ("Postgres", "TUMBLE"): _tumble(
+        "DATE_BIN(INTERVAL '{length}', {time}, CAST('1970-01-01' AS TIMESTAMP))", "{start} + INTERVAL '{length}'"
+    ),
 }
 
 

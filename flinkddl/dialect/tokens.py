@@ -9,6 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 WORD, NAME, STRING, NUMBER, BINARY, SYMBOL, HINT, RAW, DOUBLE_QUOTED, END = range(10)
 
@@ -101,7 +105,7 @@ def lex(text: str, base: int = 0) -> Lexed:
         elif kind == "comment":
             out.comments.append((base + at, base + end))
         elif kind != "space":
-            tokens.append(_MAKERS[str(kind)](found.group(), base + at, base + end, out))
+            tokens.append(_token(str(kind), found.group(), base + at, base + end, out))
         at = end
     tokens.append(Token(END, "", "", "", base + size, base + size))
     return out
@@ -153,22 +157,6 @@ def _raw(text: str, at: int, base: int, key: str, tokens: list[Token]) -> int:
 _RAW = {"SET": _SET_RAW, "RESET": _RESET_RAW}
 
 
-def _string(text: str, start: int, end: int, out: Lexed) -> Token:
-    return Token(STRING, text, "", text[1:-1].replace("''", "'"), start, end)
-
-
-def _name(text: str, start: int, end: int, out: Lexed) -> Token:
-    return Token(NAME, text, "", text[1:-1].replace("``", "`"), start, end)
-
-
-def _number(text: str, start: int, end: int, out: Lexed) -> Token:
-    return Token(NUMBER, text, "", text, start, end)
-
-
-def _double(text: str, start: int, end: int, out: Lexed) -> Token:
-    return Token(DOUBLE_QUOTED, text, "", text[1:-1], start, end)
-
-
 def _hint(text: str, start: int, end: int, out: Lexed) -> Token:
     token = Token(HINT, text, "/*+", text, start, end)
     inner = lex(text[3:-2], start + 3)
@@ -180,24 +168,19 @@ def _hint(text: str, start: int, end: int, out: Lexed) -> Token:
 def _prefixed(text: str, start: int, end: int, out: Lexed) -> Token:
     prefix, _, rest = text.partition("'")
     value = rest[:-1].replace("''", "'")
-    match prefix[0].upper():
-        case "X":
-            if not re.fullmatch(r"(?:[0-9A-Fa-f]{2})*", value):
-                message = f"the binary literal {text} is not made of pairs of hexadecimal digits"
-                out.faults.append(Fault("FD112", message, start, end))
-            return Token(BINARY, text, "", value.upper(), start, end)
-        case "U":
-            # UESCAPE may follow and change the escape character: the parser decodes it.
-            return Token(STRING, text, "", value, start, end)
-        case _:
-            return Token(STRING, text, "", value, start, end)
+    if prefix not in "xX":  # after U& UESCAPE may follow and change the escape character: the parser decodes it
+        return Token(STRING, text, "", value, start, end)
+    if not re.fullmatch(r"(?:[0-9A-Fa-f]{2})*", value):
+        message = f"the binary literal {text} is not made of pairs of hexadecimal digits"
+        out.faults.append(Fault("FD112", message, start, end))
+    return Token(BINARY, text, "", value.upper(), start, end)
 
 
 _SIMPLE_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\\": "\\", "'": "'"}
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|x([0-9A-Fa-f]{1,2})|([0-7]{1,3})|([\s\S]))|''")
 
 
-def _escaped(text: str, start: int, end: int, out: Lexed) -> Token:
+def _unescaped(text: str) -> str:
     def decode(m: re.Match[str]) -> str:
         if m[0] == "''":
             return "'"
@@ -208,7 +191,7 @@ def _escaped(text: str, start: int, end: int, out: Lexed) -> Token:
             return _character(int(m[4], 8))
         return _SIMPLE_ESCAPES.get(m[5], m[5])
 
-    return Token(STRING, text, "", _ESCAPE.sub(decode, text[2:-1]), start, end)
+    return _ESCAPE.sub(decode, text[2:-1])
 
 
 def _character(point: int) -> str:
@@ -234,15 +217,21 @@ def decode_unicode(value: str, escape: str) -> str | None:
     return None if bad else out
 
 
-_MAKERS = {
-    "string": _string,
-    "name": _name,
-    "number": _number,
-    "double": _double,
-    "hint": _hint,
-    "prefixed": _prefixed,
-    "escaped": _escaped,
+_PLAIN: Mapping[str, tuple[int, Callable[[str], str]]] = {
+    "string": (STRING, lambda text: text[1:-1].replace("''", "'")),
+    "name": (NAME, lambda text: text[1:-1].replace("``", "`")),
+    "number": (NUMBER, lambda text: text),
+    "double": (DOUBLE_QUOTED, lambda text: text[1:-1]),
+    "escaped": (STRING, _unescaped),
 }
+
+
+def _token(group: str, text: str, start: int, end: int, out: Lexed) -> Token:
+    if group in _PLAIN:
+        kind, value = _PLAIN[group]
+        return Token(kind, text, "", value(text), start, end)
+    return (_hint if group == "hint" else _prefixed)(text, start, end, out)
+
 
 _UNCLOSED = {
     "'": "this string is never closed",

@@ -13,6 +13,7 @@ from sqlglot import exp
 from flinkddl import sqltypes as s
 from flinkddl.diagnostics import FlinkDdlError, SourceText, Span
 from flinkddl.dialect.nodes import Field, Type, span_of
+from flinkddl.dialect.parse_types import SIMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,24 +97,14 @@ def _span(node: exp.Expression, source: SourceText | None) -> Span | None:
     return Span(source, *place) if source and place else None
 
 
-_KINDS = {
-    "CHAR": exp.DType.CHAR,
-    "VARCHAR": exp.DType.VARCHAR,
-    "BINARY": exp.DType.BINARY,
-    "VARBINARY": exp.DType.VARBINARY,
-    "TIME": exp.DType.TIME,
-    "TIMESTAMP": exp.DType.TIMESTAMPNTZ,
-    "TIMESTAMP_LTZ": exp.DType.TIMESTAMPLTZ,
-    "ARRAY": exp.DType.ARRAY,
-    "MAP": exp.DType.MAP,
-    "ROW": exp.DType.STRUCT,
-}
+_KINDS = {root: kind for root, kind, _ in reversed(SIMPLE.values())}  # a root's own word stands before STRING, BYTES
+_KINDS |= {"ARRAY": exp.DType.ARRAY, "MAP": exp.DType.MAP, "ROW": exp.DType.STRUCT}
 
 
 def to_node(t: s.DataType) -> Type:
     """Return the type node that prints as ``t`` and reads back as ``t`` (time attributes are no part of a type)."""
     name = t.root.value
-    node = Type(this=_KINDS.get(name) or exp.DType.__members__.get(name, exp.DType.USERDEFINED), name=name)
+    node = Type(this=_KINDS.get(name, exp.DType.USERDEFINED), name=name)
     node.set("nullable", t.nullable)
     if t.root in (s.Root.VARCHAR, s.Root.VARBINARY) and t.precision == s.MAX_LENGTH:
         node.set("this", exp.DType.TEXT if t.root is s.Root.VARCHAR else exp.DType.VARBINARY)
