@@ -259,26 +259,15 @@ def _print_units(t: DataType) -> str:
     return f"{leading} TO {last}" + (f"({t.scale})" if t.scale is not None and last == "SECOND" else "")
 
 
-_SPARK = {
-    Root.CHAR: "STRING",
-    Root.VARCHAR: "STRING",
-    Root.BINARY: "BINARY",
+_SAME = INTEGER | APPROXIMATE | BYTES_FAMILY | INTERVAL | {Root.BOOLEAN, Root.DATE, Root.VARIANT}
+_SPARK = {root: root.value for root in _SAME} | {
+    **dict.fromkeys(CHARACTER, "STRING"),
     Root.VARBINARY: "BINARY",
-    Root.BOOLEAN: "BOOLEAN",
-    Root.TINYINT: "TINYINT",
-    Root.SMALLINT: "SMALLINT",
-    Root.INT: "INT",
-    Root.BIGINT: "BIGINT",
-    Root.FLOAT: "FLOAT",
-    Root.DOUBLE: "DOUBLE",
-    Root.DATE: "DATE",
     Root.TIME: "INT",
     Root.TIMESTAMP_LTZ: "TIMESTAMP",
-    Root.INTERVAL_YEAR_MONTH: "INTERVAL YEAR TO MONTH",
-    Root.INTERVAL_DAY_TIME: "INTERVAL DAY TO SECOND",
-    Root.VARIANT: "VARIANT",
     Root.NULL: "VOID",
 }
+"""Spark's names, of most types Flink's own; those of the rest are made below."""
 
 
 def spark_type(t: DataType) -> str:

@@ -66,25 +66,23 @@ def strategies(options: Iterable[exp.Expression], ctx: Context) -> dict[str, str
     return how | given
 
 
+_SINGLE = (
+    ("CONSTRAINTS", "primary_key", "a PRIMARY KEY"),
+    ("WATERMARKS", "watermark", "a watermark"),
+    ("PARTITIONS", "partition_keys", "a partitioning"),
+    ("DISTRIBUTION", "distribution", "a distribution"),
+)
+"""What a table has at most one of: the feature, where a table has it, and how messages call it."""
+
+
 def _single(run: _Merge) -> None:
-    """Merge what a table has at most one of."""
-    own, base = run.own, run.base
-    if run.how["CONSTRAINTS"] != "EXCLUDING" and base.primary_key:
-        if own.primary_key:
-            run.clash("a PRIMARY KEY", "CONSTRAINTS")
-        own.primary_key = base.primary_key
-    if run.how["WATERMARKS"] != "EXCLUDING" and base.watermark:
-        if own.watermark and run.how["WATERMARKS"] == "INCLUDING":
-            run.clash("a watermark", "WATERMARKS")
-        own.watermark = own.watermark or base.watermark
-    if run.how["PARTITIONS"] != "EXCLUDING" and base.partition_keys:
-        if own.partition_keys:
-            run.clash("a partitioning", "PARTITIONS")
-        own.partition_keys = base.partition_keys
-    if run.how["DISTRIBUTION"] != "EXCLUDING" and base.distribution is not None:
-        if own.distribution is not None:
-            run.clash("a distribution", "DISTRIBUTION")
-        own.distribution = base.distribution
+    for feature, attribute, what in _SINGLE:
+        own, base = getattr(run.own, attribute), getattr(run.base, attribute)
+        if run.how[feature] == "EXCLUDING" or not base:
+            continue
+        if own and run.how[feature] == "INCLUDING":
+            run.clash(what, feature)
+        setattr(run.own, attribute, own or base)
 
 
 def _columns(run: _Merge) -> list[Column]:

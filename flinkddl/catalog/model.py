@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from flinkddl.options.text import OptionText as OptionText  # noqa: TC001 (other rooms import it from here)
+from flinkddl.options.resolved import OptionText as OptionText  # noqa: TC001 (other rooms import it from here)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

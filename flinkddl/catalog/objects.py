@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flinkddl.catalog.context import comment, dotted, literal, parts
 from flinkddl.catalog.model import Function, ObjectPath, Table, View
@@ -13,6 +13,8 @@ from flinkddl.diagnostics import did_you_mean
 from flinkddl.dialect import nodes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from sqlglot import exp
 
     from flinkddl.catalog.context import Context
@@ -251,26 +253,20 @@ def _stored(catalog: Catalog, function: Function) -> Function | None:
     return database.functions.get(function.path.name) if database else None
 
 
+def _with(catalog: Catalog, function: Function, change: Callable[[Mapping[Any, Function], Any], Any]) -> Catalog:
+    """Return the catalog with the functions among which this one is changed, by its key."""
+    path, key = function.path, function.name.lower()
+    if path is None:
+        return replace(catalog, system_functions=change(catalog.system_functions, key))
+    if function.temporary:
+        return replace(catalog, temporary_functions=change(catalog.temporary_functions, path))
+    database = catalog.database(path.catalog, path.database) or Database()
+    changed = replace(database, functions=change(database.functions, path.name))
+    return catalog.with_database(path.catalog, path.database, changed)
+
+
 def _store(catalog: Catalog, function: Function) -> Catalog:
-    if function.path is None:
-        return replace(catalog, system_functions=put(catalog.system_functions, function.name.lower(), function))
-    if function.temporary:
-        return replace(catalog, temporary_functions=put(catalog.temporary_functions, function.path, function))
-    path = function.path
-    database = catalog.database(path.catalog, path.database) or Database()
-    changed = replace(database, functions=put(database.functions, path.name, function))
-    return catalog.with_database(path.catalog, path.database, changed)
-
-
-def _remove(catalog: Catalog, function: Function) -> Catalog:
-    if function.path is None:
-        return replace(catalog, system_functions=without(catalog.system_functions, function.name.lower()))
-    if function.temporary:
-        return replace(catalog, temporary_functions=without(catalog.temporary_functions, function.path))
-    path = function.path
-    database = catalog.database(path.catalog, path.database) or Database()
-    changed = replace(database, functions=without(database.functions, path.name))
-    return catalog.with_database(path.catalog, path.database, changed)
+    return _with(catalog, function, lambda known, key: put(known, key, function))
 
 
 def _unknown_function(catalog: Catalog, function: Function, statement: exp.Expression, ctx: Context) -> None:
@@ -357,4 +353,4 @@ def _drop_function(catalog: Catalog, statement: exp.Expression, ctx: Context) ->
         if not statement.args.get("exists"):
             _unknown_function(catalog, function, statement, ctx)
         return catalog
-    return _remove(catalog, function)
+    return _with(catalog, function, without)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.options.masking import mask
+from flinkddl.diagnostics.secrets import mask
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ def type_of(column: Column) -> str:
 
 def create_view(view: View) -> str:
     """Return the CREATE VIEW of a view."""
-    columns = f" (\n{_lines(map(quote, view.columns))}\n)" if view.columns else ""
+    listed = ",\n".join(f"  {quote(column)}" for column in view.columns)
+    columns = f" (\n{listed}\n)" if view.columns else ""
     word = "CREATE TEMPORARY VIEW" if view.temporary else "CREATE VIEW"
     note = "" if view.comment is None else f"\nCOMMENT {literal_of(view.comment)}"
     return f"{word} {path_of(view.path)}{columns}{note}\nAS {text_of(view.query)}\n"
@@ -98,10 +99,6 @@ def _distribution(node: exp.Expression) -> str:
 
 def _names(names: tuple[str, ...]) -> str:
     return ", ".join(map(quote, names))
-
-
-def _lines(items: object) -> str:
-    return ",\n".join(f"  {item}" for item in items)  # type: ignore[attr-defined]  # an iterable of text
 
 
 def _with(options: Mapping[str, str], secrets: bool = False) -> list[str]:

@@ -82,19 +82,14 @@ def module(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog
     if statement.args["kind"] == "UNLOAD":
         if name not in loaded:
             ctx.error("FD319", f"module '{name}' is not loaded", statement.this, did_you_mean(name, loaded))
-        return _with_modules(
-            catalog, tuple(m for m in loaded if m != name), tuple(m for m in catalog.modules if m != name)
-        )
+        kept, used = (tuple(m for m in modules if m != name) for modules in (loaded, catalog.modules))
+        return replace(catalog, loaded_modules=kept, modules=used)
     if name in loaded:
         ctx.error("FD319", f"module '{name}' is already loaded", statement.this)
     elif name not in MODULES:
         help = "the functions of 'core' are always there; others can be added with CREATE FUNCTION"
         ctx.error("FD319", f"module '{name}' is not available", statement.this, help)
-    return _with_modules(catalog, (*loaded, name), (*catalog.modules, name))
-
-
-def _with_modules(catalog: Catalog, loaded: tuple[str, ...], used: tuple[str, ...]) -> Catalog:
-    return replace(catalog, loaded_modules=loaded, modules=used)
+    return replace(catalog, loaded_modules=(*loaded, name), modules=(*catalog.modules, name))
 
 
 def jar(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:

@@ -10,10 +10,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.diagnostics import did_you_mean
-from flinkddl.options import masking, values
+from flinkddl.diagnostics.secrets import mask
+from flinkddl.options import values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from flinkddl.diagnostics import Bag, Span
 
@@ -54,6 +55,11 @@ def table() -> Mapping[str, Setting]:
         setting = Setting(entry["key"], entry["kind"], entry["default"], choices, aliases, use, note)
         out |= dict.fromkeys((setting.key, *aliases), setting)
     return out
+
+
+def every() -> Iterable[Setting]:
+    """Return all known settings, each once."""
+    return {s.key: s for s in table().values()}.values()
 
 
 Strategy = Literal[
@@ -184,10 +190,10 @@ def check(key: str, text: str, key_span: Span | None, value_span: Span | None, b
     try:
         given = values.parse(setting.kind, text, setting.choices)
     except ValueError as error:
-        bag.error("FD330", f"invalid value '{masking.mask(key, text)}' for '{key}'", value_span, str(error))
+        bag.error("FD330", f"invalid value '{mask(key, text)}' for '{key}'", value_span, str(error))
         return False
     if setting.use == "refused" and given != setting.default:
-        bag.error("FD330", f"'{key}' = '{masking.mask(key, text)}' is not available here", value_span, setting.note)
+        bag.error("FD330", f"'{key}' = '{mask(key, text)}' is not available here", value_span, setting.note)
         return False
     if setting.use == "ignored":
         bag.note("FD332", f"'{key}' has no effect here: {setting.note}", key_span)

@@ -11,9 +11,8 @@ from flinkddl.catalog.context import Context, Hooks, dotted, literal, parts
 from flinkddl.catalog.model import ObjectPath, Table, View
 from flinkddl.catalog.objects import catalog_named, database_exists, require
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.diagnostics.secrets import mask_script
+from flinkddl.diagnostics.secrets import mask, mask_script
 from flinkddl.dialect import nodes
-from flinkddl.options.masking import mask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,7 +46,7 @@ def answer(catalog: Catalog, statement: exp.Expression, source: SourceText, hook
 
 def settings_rows(catalog: Catalog) -> Rows:
     """Return what a bare SET prints: known settings and what was set, secrets hidden."""
-    known = {s.key: "" if s.default is None else str(s.default) for s in settings.table().values()}
+    known = {s.key: "" if s.default is None else str(s.default) for s in settings.every()}
     merged = {**known, **catalog.settings.as_written}
     return Rows(("key", "value"), tuple((k, mask(k, merged[k])) for k in sorted(merged)))
 

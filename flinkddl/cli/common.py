@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,21 @@ def compiled_script(args: argparse.Namespace, source: SourceText | None = None) 
     return compiled
 
 
+def ddl_catalog(args: argparse.Namespace) -> CatalogState:
+    """Return what the script of ``--ddl`` declares, nothing without one; this process logs in as it has SET."""
+    from flinkddl.runtime.kafka.kerberos_start import take_settings
+
+    catalog = compiled_script(args, read_source(args.ddl) if args.ddl else SourceText("", "")).catalog
+    take_settings(catalog.settings)
+    return catalog
+
+
+def no_table(name: str, catalog: CatalogState, more: str = "") -> FlinkDdlError:
+    """Return FD845 for a name that is no table of the script of ``--ddl``."""
+    known = ", ".join(catalog.names()) or "none"
+    return FlinkDdlError.of("FD845", f"'{name}' is no table of the script (tables: {known}){more}")
+
+
 def _modules(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(","))
     if not all(part.isidentifier() for name in names for part in name.split(".")):
@@ -98,6 +114,12 @@ def assignment(text: str) -> tuple[str, str]:
     if not equals or not name:
         raise argparse.ArgumentTypeError(f"'{text}' is no NAME=VALUE")
     return name, value
+
+
+def millis(text: str) -> int:
+    """Return epoch milliseconds of a time in ISO 8601, which is UTC where it names no zone. Raises ValueError."""
+    found = datetime.fromisoformat(text)
+    return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def add_output_argument(parser: argparse.ArgumentParser) -> None:

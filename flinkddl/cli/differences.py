@@ -66,19 +66,15 @@ def _specs() -> Iterator[tuple[str, str, OptionSpec]]:
     """Yield connector or format, the option as it is written, and what becomes of it."""
     from flinkddl.options import registry
 
-    for kind, find in (("connector", registry.connector), ("format", registry.format)):
-        for name in registry.names(kind):
-            document = find(name)
-            assert document is not None
-            for spec in (*document.options.values(), *document.families):
-                yield name, re.sub(r"^\^(.*)\\\.$", r"\1.*", spec.key), spec
+    for document in (*registry.documents("connector"), *registry.documents("format")):
+        for spec in (*document.options.values(), *document.families):
+            yield document.name, re.sub(r"^\^(.*)\\\.$", r"\1.*", spec.key), spec
 
 
 def _settings(use: str) -> list[Row]:
-    from flinkddl.catalog.settings import table
+    from flinkddl.catalog.settings import every
 
-    entries = {s.key: s for s in table().values()}.values()
-    return [(f"SET {names}", why) for names, why in _by_reason([(s.key, s.note) for s in entries if s.use == use])]
+    return [(f"SET {names}", why) for names, why in _by_reason([(s.key, s.note) for s in every() if s.use == use])]
 
 
 def _by_reason(pairs: list[tuple[str, str]]) -> list[Row]:

@@ -117,7 +117,5 @@ def _print(finding: Finding) -> None:
 
 
 def _summary(failed: int, warned: int) -> None:
-    if failed:
-        print(f"\n{failed} failed" + (f", {warned} to look at" if warned else ""))
-    else:
-        print("\nall is there" + (f", {warned} to look at" if warned else ""))
+    found = f"{failed} failed" if failed else "all is there"
+    print(f"\n{found}" + (f", {warned} to look at" if warned else ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from flinkddl.cli.common import OK, add_script_arguments, compiled_script, print
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
 
     from flinkddl.script.compile import Compiled, Start
 
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_script_arguments(parser)
-    parser.add_argument(
-        "--format", choices=tuple(_FORMATS), default="text", help="text, or the data flow as JSON, Graphviz or a page"
-    )
+    help = "text, or the data flow as JSON, Graphviz or a page"
+    parser.add_argument("--format", choices=("text", "json", "dot", "html"), default="text", help=help)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     starts = list(_jobs(compiled))
     if not starts:
         print(f"{source.name}: no query and no INSERT in it, so there is no plan", file=sys.stderr)
-    print(_FORMATS[args.format](starts, compiled, source.name))
+    print(_shown(starts, args.format, source.name))
     return OK
 
 
@@ -45,39 +45,15 @@ def _jobs(compiled: Compiled) -> Iterator[Start]:
                 yield explained
 
 
-def _text(starts: list[Start], compiled: Compiled, name: str) -> str:
+def _shown(starts: list[Start], format: str, name: str) -> str:
     from flinkddl.diagnostics.render import printable
-    from flinkddl.show.explain import explain
-
-    return printable("\n\n".join(explain(s.job) for s in starts))
-
-
-def _json(starts: list[Start], compiled: Compiled, name: str) -> str:
-    import json
-
     from flinkddl.show.dataflow import as_json, flow_of
+    from flinkddl.show.explain import explain
+    from flinkddl.show.pictures import dot, html
 
-    flows = [as_json(flow_of(s.job)) for s in starts]
-    return json.dumps(flows, indent=2, ensure_ascii=False)
-
-
-def _dot(starts: list[Start], compiled: Compiled, name: str) -> str:
-    from flinkddl.show.dataflow import flow_of
-    from flinkddl.show.pictures import dot
-
-    return dot(flow_of(s.job) for s in starts)
-
-
-def _html(starts: list[Start], compiled: Compiled, name: str) -> str:
-    from flinkddl.show.dataflow import flow_of
-    from flinkddl.show.pictures import html
-
-    return html((flow_of(s.job) for s in starts), name)
-
-
-_FORMATS: Mapping[str, Callable[[list[Start], Compiled, str], str]] = {
-    "text": _text,
-    "json": _json,
-    "dot": _dot,
-    "html": _html,
-}
+    if format == "text":
+        return printable("\n\n".join(explain(s.job) for s in starts))
+    flows = [flow_of(s.job) for s in starts]
+    if format == "json":
+        return json.dumps([as_json(flow) for flow in flows], indent=2, ensure_ascii=False)
+    return dot(flows) if format == "dot" else html(flows, name)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from flinkddl.cli import run as run_command
-from flinkddl.cli.common import OK, exit_code, open_catalog, print_diagnostics
+from flinkddl.cli.common import OK, exit_code, millis, open_catalog, print_diagnostics
 from flinkddl.diagnostics import FlinkDdlError
 
 if TYPE_CHECKING:
@@ -40,10 +39,9 @@ def _moment(text: str) -> int:
     if text.isdigit():
         return int(text)
     try:
-        found = datetime.fromisoformat(text)
+        return millis(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"'{text}' is no time such as 2024-03-01T10:00:00Z") from error
-    return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def run(args: argparse.Namespace) -> int:

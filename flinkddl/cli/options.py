@@ -56,8 +56,7 @@ def documents() -> list[Document]:
     """Return all connectors and formats."""
     from flinkddl.options import registry
 
-    found = [*map(registry.connector, registry.names("connector")), *map(registry.format, registry.names("format"))]
-    return [d for d in found if d is not None]
+    return [*registry.documents("connector"), *registry.documents("format")]
 
 
 def known_names() -> set[str]:

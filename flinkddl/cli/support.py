@@ -61,20 +61,13 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 # ---- connectors and formats --------------------------------------------------------------------------------------
 
 
-def _documents(kind: str) -> list[Document]:
-    from flinkddl.options import registry
-
-    find = registry.connector if kind == "connector" else registry.format
-    return [d for name in registry.names(kind) if (d := find(name)) is not None]
-
-
 def connectors() -> str:
     """Return the connectors: roles, the changes they carry, and what becomes of their options."""
     from flinkddl.connectors import connector
-    from flinkddl.options import ResolvedOptions
+    from flinkddl.options import ResolvedOptions, registry
 
     rows = []
-    for d in _documents("connector"):
+    for d in registry.documents("connector"):
         found = connector(d.name)
         uses = [s.use for s in (*d.options.values(), *d.families)]
         rows.append(
@@ -116,9 +109,11 @@ def _carried(found: Connector, role: str, document: Document) -> str:
 
 def formats() -> str:
     """Return the formats: what they carry and where they can be used."""
+    from flinkddl.options import registry
+
     rows = []
-    for d in _documents("format"):
-        where = ", ".join(c.name for c in _documents("connector") if _takes(c, d))
+    for d in registry.documents("format"):
+        where = ", ".join(c.name for c in registry.documents("connector") if _takes(c, d))
         roles = " and ".join(w for r, w in (("source", "read"), ("sink", "written")) if r in d.roles)
         carries = "inserts" if d.changelog == "insert-only" else "all changes"
         rows.append((f"`{d.name}`", roles, carries, where, str(len(d.options))))
@@ -187,11 +182,10 @@ def statements() -> str:
 
 def settings() -> str:
     """Return the keys of SET by what becomes of them."""
-    from flinkddl.catalog.settings import table as known
+    from flinkddl.catalog.settings import every
 
-    entries = {s.key: s for s in known().values()}.values()
     by_use: dict[str, list[str]] = {}
-    for s in entries:
+    for s in every():
         by_use.setdefault(s.use, []).append(f"`{s.key}`")
     return table(("", "settings"), [(use, ", ".join(sorted(keys))) for use, keys in sorted(by_use.items())])
 

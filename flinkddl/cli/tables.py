@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.cli.cells import MAX_WIDTH, cell, data_widths, line, rule, type_width
+from flinkddl.cli.common import count
 from flinkddl.runtime.job.reporting.changes import Change
 
 if TYPE_CHECKING:
@@ -124,12 +125,7 @@ def record(names: Sequence[str], texts: Sequence[str], number: int, width: int =
 
 def in_set(rows: int) -> str:
     """Return the line below a finished table."""
-    return "Empty set" if rows == 0 else f"{rows_of(rows)} in set"
-
-
-def rows_of(n: int) -> str:
-    """Return ``1 row`` or ``2 rows``."""
-    return f"{n} row" + ("" if n == 1 else "s")
+    return "Empty set" if rows == 0 else f"{count(rows, 'row')} in set"
 
 
 class Tableau:
@@ -195,4 +191,4 @@ class Tableau:
         if self._begun:
             self.write(rule(self._widths))
         received = "Query terminated, received" if cancelled else "Received"
-        self.write(f"{received} a total of {rows_of(self.count)}{note}")
+        self.write(f"{received} a total of {count(self.count, 'row')}{note}")

@@ -14,9 +14,10 @@ from flinkddl.cli.common import (
     WRONG_USAGE,
     add_variables_argument,
     assignment,
-    compiled_script,
     count,
-    read_source,
+    ddl_catalog,
+    millis,
+    no_table,
 )
 from flinkddl.diagnostics import FlinkDdlError
 
@@ -82,15 +83,12 @@ class _Place:
     @staticmethod
     def _of_table(args: argparse.Namespace, name: str | None) -> _Place:
         from flinkddl.catalog.model import Table
-        from flinkddl.runtime.kafka.kerberos_start import take_settings
         from flinkddl.runtime.kafka.payloads import kafka_table
 
-        catalog = compiled_script(args, read_source(args.ddl)).catalog
-        take_settings(catalog.settings)
+        catalog = ddl_catalog(args)
         table = catalog.find(tuple(args.table.split(".")))
         if not isinstance(table, Table):
-            known = ", ".join(catalog.names()) or "none"
-            raise FlinkDdlError.of("FD845", f"'{args.table}' is no table of the script (tables: {known})")
+            raise no_table(args.table, catalog)
         found = kafka_table(table, catalog.settings)
         servers = {"bootstrap.servers": args.bootstrap} if args.bootstrap else {}
         topic = name or (found.topics[0] if len(found.topics) == 1 else None)
@@ -255,10 +253,9 @@ def _start(text: str) -> int | None:
     if text in ("beginning", "end"):
         return 0 if text == "beginning" else None
     try:
-        found = datetime.fromisoformat(text)
+        return millis(text)
     except ValueError:
         raise FlinkDdlError.of("FD868", f"--from {text}: neither beginning, end nor a time") from None
-    return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def _print_records(args: argparse.Namespace, payloads: Payloads, read: Callable[[], Iterator[Any]]) -> None:

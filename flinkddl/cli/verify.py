@@ -6,15 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from flinkddl.cli.common import (
-    OK,
-    WRONG_USAGE,
-    add_variables_argument,
-    compiled_script,
-    count,
-    read_source,
-)
-from flinkddl.diagnostics import FlinkDdlError, SourceText
+from flinkddl.cli.common import OK, WRONG_USAGE, add_variables_argument, count, ddl_catalog, no_table
 
 if TYPE_CHECKING:
     import argparse
@@ -56,20 +48,16 @@ def run(args: argparse.Namespace) -> int:
 
 def _sides(args: argparse.Namespace) -> tuple[KafkaTable, KafkaTable]:
     from flinkddl.catalog.model import Table
-    from flinkddl.runtime.kafka.kerberos_start import take_settings
     from flinkddl.runtime.kafka.payloads import kafka_table
 
-    catalog = compiled_script(args, read_source(args.ddl) if args.ddl else SourceText("", "")).catalog
-    take_settings(catalog.settings)
+    catalog = ddl_catalog(args)
 
     def side(name: str) -> KafkaTable:
         found = catalog.find(tuple(name.split(".")))
         if isinstance(found, Table):
             return kafka_table(found, catalog.settings)
         if not args.bootstrap:
-            known = ", ".join(catalog.names()) or "none"
-            message = f"'{name}' is no table of the script (tables: {known}), and no --bootstrap says where topics are"
-            raise FlinkDdlError.of("FD845", message)
+            raise no_table(name, catalog, ", and no --bootstrap says where topics are")
         return _topic(args, name)
 
     return side(args.a), side(args.b)

@@ -100,7 +100,7 @@ def _csv(name: str, kind: DataType, chosen: FormatOptions) -> Iterator[str]:
 
 
 def _json(name: str, kind: DataType, chosen: FormatOptions) -> Iterator[str]:
-    for part in _parts(kind):
+    for part in _types_in(kind):
         if part.root in (Root.MAP, Root.MULTISET) and not part.key.is_a(T.CHARACTER):
             yield f"keys of {part.summary} are not text"
         elif part.is_a(_NO_SCHEMA - T.INTERVAL):
@@ -138,12 +138,6 @@ def _avro_type(kind: DataType, legacy: bool) -> Iterator[str]:
             yield from _avro_type(kind.value, True)
         case _ if kind.is_a(_NO_SCHEMA):
             yield f"type {kind.summary} is not supported"
-
-
-def _parts(kind: DataType) -> Iterator[DataType]:
-    yield kind
-    for child in (*kind.children, *(f.type for f in kind.fields)):
-        yield from _parts(child)
 
 
 _FINDERS: dict[str, Callable[[str, DataType, FormatOptions], Iterator[str]]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.options.masking import holds_secret
+from flinkddl.diagnostics.secrets import holds_secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

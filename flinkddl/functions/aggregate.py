@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from flinkddl import sqltypes as T
 from flinkddl.functions.arithmetic_functions import narrow
 from flinkddl.functions.core import Function, Lowered, Operands, Options, SignatureError, same
-from flinkddl.functions.json import json_text, writable
+from flinkddl.functions.json import raw_json, writable
 from flinkddl.functions.typing import strip_attribute
 from flinkddl.sqltypes import DataType, Root, spark_type
 
@@ -159,19 +159,15 @@ def _listagg(call: Lowered) -> str:
     return f"(CASE WHEN size({values}) = 0 THEN NULL ELSE array_join({values}, {separator}) END)"
 
 
-def _json_value(call: Lowered, i: int) -> str:
-    return call.a[i] if i in call.options.get("raw", ()) else json_text(call.a[i], call.t[i], call.zone)
-
-
 def _json_array(call: Lowered) -> str:
-    value = _json_value(call, 0)
+    value = raw_json(call, 0)
     if call.options.get("nulls") == "NULL":
         value = f"coalesce({value}, 'null')"
     return f"concat('[', array_join({_listed(call, value, False)}, ','), ']')"
 
 
 def _json_object(call: Lowered) -> str:
-    value = _json_value(call, 1)
+    value = raw_json(call, 1)
     member = f"struct({call.a[0]} AS k, {value} AS v)"
     members = _listed(call, member, False)
     if call.options.get("nulls") == "ABSENT":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
+from flinkddl.functions.arithmetic_functions import WRAP
 from flinkddl.functions.core import Function, Lowered, Operands, Options, SignatureError, same
 from flinkddl.functions.typing import as_decimal, common_numeric, decimal_result
 from flinkddl.sqltypes import DataType, Root, spark_type
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 WORD = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
-WRAP = {Root.TINYINT: "flinkddl.wrap_byte", Root.SMALLINT: "flinkddl.wrap_short", Root.INT: "flinkddl.wrap_int"}
 
 
 def _is_decimal(*types: DataType) -> bool:

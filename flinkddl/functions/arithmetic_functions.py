@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from flinkddl.sqltypes import DataType
 
-_WRAP = {Root.TINYINT: "flinkddl.wrap_byte", Root.SMALLINT: "flinkddl.wrap_short", Root.INT: "flinkddl.wrap_int"}
+WRAP = {Root.TINYINT: "flinkddl.wrap_byte", Root.SMALLINT: "flinkddl.wrap_short", Root.INT: "flinkddl.wrap_int"}
 
 
 def narrow(text: str, t: DataType) -> str:
     """Return a BIGINT text as the integer type ``t``; what does not fit wraps."""
-    return f"{_WRAP[t.root]}({text})" if t.root in _WRAP else text
+    return f"{WRAP[t.root]}({text})" if t.root in WRAP else text
 
 
 def _whole(args: Operands, _: Options) -> DataType:
@@ -140,11 +140,5 @@ FUNCTIONS = (
         T.STRING,
         lambda c: f"hex({c.a[0]})" if c.t[0].root in T.CHARACTER else f"hex(CAST({c.a[0]} AS BIGINT))",
     ),
-    Function(
-        "UNHEX",
-        "STRING",
-        T.BYTES,
-        _UNHEX,
-        nulls="yes",
-    ),
+    Function("UNHEX", "STRING", T.BYTES, _UNHEX, nulls="yes"),
 )

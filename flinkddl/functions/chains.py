@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
 from flinkddl.deep import balanced
-from flinkddl.functions.arithmetic import WORD, WRAP
+from flinkddl.functions.arithmetic import WORD
+from flinkddl.functions.arithmetic_functions import WRAP
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:

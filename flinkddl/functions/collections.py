@@ -145,26 +145,28 @@ def _null_if_any(text: Callable[[Lowered], str] | str) -> Callable[[Lowered], st
     """NULL when one of the nullable arguments is NULL (Spark's function would skip it)."""
 
     def lower(call: Lowered) -> str:
-        body = text.format(*call.a, all=", ".join(call.a)) if isinstance(text, str) else text(call)
-        nullable = [a for a, t in zip(call.a, call.t, strict=True) if t.nullable]
-        return f"if({' OR '.join(f'{a} IS NULL' for a in nullable)}, NULL, {body})" if nullable else body
+        return _guarded(call, text.format(*call.a, all=", ".join(call.a)) if isinstance(text, str) else text(call))
 
     return lower
 
 
+def _guarded(call: Lowered, text: str, first: int = 0) -> str:
+    """NULL when one of the nullable arguments from ``first`` on is NULL, else the text."""
+    nullable = [a for a, t in zip(call.a[first:], call.t[first:], strict=True) if t.nullable]
+    return f"if({' OR '.join(f'{a} IS NULL' for a in nullable)}, NULL, {text})" if nullable else text
+
+
 def _slice(call: Lowered) -> str:
     a, start = call.a[0], call.a[1]
-    end = call.a[2] if len(call.a) > 2 else f"size({a})"
     size = f"size({a})"
+    end = call.a[2] if len(call.a) > 2 else size
 
     def place(i: str) -> str:
         return f"(CASE WHEN {i} IN (0, -1 - {size}) THEN 1 WHEN {i} < 0 THEN {size} + {i} + 1 ELSE {i} END)"
 
     first, last = f"greatest({place(start)}, 1)", f"least({place(end)}, {size})"
     none = f"CAST(array() AS {spark_type(call.type)})"
-    text = f"if({size} = 0 OR {first} > {last}, {none}, slice({a}, {first}, {last} - {first} + 1))"
-    nullable = [x for x, t in zip(call.a, call.t, strict=True) if t.nullable]
-    return f"if({' OR '.join(f'{x} IS NULL' for x in nullable)}, NULL, {text})" if nullable else text
+    return _guarded(call, f"if({size} = 0 OR {first} > {last}, {none}, slice({a}, {first}, {last} - {first} + 1))")
 
 
 def _sort(call: Lowered) -> str:
@@ -176,8 +178,7 @@ def _sort(call: Lowered) -> str:
         nulls = f"filter({a}, x -> x IS NULL)"
         ordered = f"if({ascending}, sort_array({bare}, true), sort_array({bare}, false))"
         text = f"if({call.a[2]}, concat({nulls}, {ordered}), concat({ordered}, {nulls}))"
-    nullable = [x for x, t in zip(call.a[1:], call.t[1:], strict=True) if t.nullable]
-    return f"if({' OR '.join(f'{x} IS NULL' for x in nullable)}, NULL, {text})" if nullable else text
+    return _guarded(call, text, 1)
 
 
 def _entries(args: Operands, _: Options) -> DataType:

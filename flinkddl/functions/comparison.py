@@ -142,7 +142,7 @@ def _in(call: Lowered) -> str:
     return f"({call.a[0]} IN ({', '.join(call.a[1:])}))"
 
 
-def _any_of(operator: str):  # type: ignore[no-untyped-def]
+def _any_of(operator: str) -> Callable[[Lowered], str]:
     return lambda call: "(" + f" {operator} ".join(call.a) + ")"
 
 

@@ -170,8 +170,8 @@ def _name(key: str) -> str:
     return json.dumps(key, ensure_ascii=False)
 
 
-def _raw(call: Lowered, i: int) -> str:
-    """The JSON text of argument ``i``: nested constructors are JSON already."""
+def raw_json(call: Lowered, i: int) -> str:
+    """Return the JSON text of argument ``i``: nested constructors are JSON already."""
     if i in call.options.get("raw", ()):
         return call.a[i]
     return json_text(call.a[i], call.t[i], call.zone)
@@ -188,13 +188,13 @@ def _check_object(args: Operands, options: Options) -> None:
 
 def _object_text(call: Lowered) -> str:
     if any(not isinstance(call.literal(i), str) for i in range(0, len(call.a), 2)):
-        values = ", ".join(_raw(call, i) for i in range(1, len(call.a), 2))
+        values = ", ".join(raw_json(call, i) for i in range(1, len(call.a), 2))
         absent = str(call.options.get("nulls") == "ABSENT").lower()
         return f"flinkddl.json_members(array({', '.join(call.a[::2])}), array({values}), {absent})"
     members = {str(call.literal(i)): i + 1 for i in range(0, len(call.a), 2)}
     if call.options.get("nulls") != "ABSENT" or not any(call.t[i].nullable for i in members.values()):
-        return _object({k: f"coalesce({_raw(call, i)}, 'null')" for k, i in members.items()})
-    parts = ", ".join(f"concat({string(_name(k) + ':')}, {_raw(call, i)})" for k, i in sorted(members.items()))
+        return _object({k: f"coalesce({raw_json(call, i)}, 'null')" for k, i in members.items()})
+    parts = ", ".join(f"concat({string(_name(k) + ':')}, {raw_json(call, i)})" for k, i in sorted(members.items()))
     return f"concat('{{', concat_ws(',', {parts}), '}}')"
 
 
@@ -206,9 +206,9 @@ def _check_array(args: Operands, _: Options) -> Sequence[DataType] | None:
 
 def _array_text(call: Lowered) -> str:
     if call.options.get("nulls") == "NULL":
-        parts = [f"coalesce({_raw(call, i)}, 'null')" for i in range(len(call.a))]
+        parts = [f"coalesce({raw_json(call, i)}, 'null')" for i in range(len(call.a))]
     else:
-        parts = [_raw(call, i) for i in range(len(call.a))]
+        parts = [raw_json(call, i) for i in range(len(call.a))]
     return f"concat('[', concat_ws(',', {', '.join(parts)}), ']')" if parts else "'[]'"
 
 

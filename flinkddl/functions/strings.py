@@ -183,12 +183,7 @@ FUNCTIONS = (
     Function("SUBSTRING", "string integer;string integer integer", _varying, _substring, "yes", _position_is_int),
     Function("LEFT", "string integer", _varying, "left({0}, CAST({1} AS INT))", nulls="yes"),
     Function("RIGHT", "string integer", _varying, "right({0}, CAST({1} AS INT))", nulls="yes"),
-    Function(
-        "REPLACE",
-        "string string string",
-        S,
-        _REPLACE,
-    ),
+    Function("REPLACE", "string string string", S, _REPLACE),
     Function(
         "TRANSLATE",
         "STRING STRING STRING",

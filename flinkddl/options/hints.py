@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from flinkddl.diagnostics import Bag
-    from flinkddl.options.registry import Document
-    from flinkddl.options.space import Space
-    from flinkddl.options.text import OptionText
+    from flinkddl.options.registry import Document, Space
+    from flinkddl.options.resolved import OptionText
 
 _ROLE_PREFIXES = ("key.", "value.", "")
 
@@ -52,8 +51,7 @@ def no_format(key: str, text: OptionText, document: Document, bag: Bag) -> None:
     if instead:
         bag.error("FD215", f"format '{text.value}' is not available", text.value_span, instead)
         return
-    known = [f for n in registry.names("format") if (f := registry.format(n))]
-    available = [f.name for f in known if not f.connectors or document.name in f.connectors]
+    available = [f.name for f in registry.documents("format") if not f.connectors or document.name in f.connectors]
     best = suggest(text.value, available)
     help = f"did you mean '{best}'?" if best else f"available: {', '.join(available)}"
     bag.error("FD214", f"connector '{document.name}' has no format '{text.value}' for '{key}'", text.value_span, help)

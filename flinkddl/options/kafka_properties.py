@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from flinkddl.diagnostics import Bag
     from flinkddl.options.registry import Role
-    from flinkddl.options.text import OptionText
+    from flinkddl.options.resolved import OptionText
 
 PREFIX = "properties."
 _SHADED = "org.apache.flink.kafka.shaded."

@@ -112,6 +112,15 @@ class Document:
         return {alias: spec for spec in self.options.values() for alias in spec.aliases}
 
 
+@dataclass(frozen=True)
+class Space:
+    """A set of options in a WITH clause: the connector's own (no prefix) or a format's, which ``key`` has chosen."""
+
+    document: Document
+    prefix: str
+    key: str
+
+
 _OWN_KEYWORDS = frozenset({"rule", "roles", "code", "message", "help", "at"})
 
 
@@ -145,6 +154,12 @@ def connector(name: str) -> Document | None:
 def format(name: str) -> Document | None:
     """Return the document of a format, or None."""
     return _document(_read(f"format.{name}")) if name in names("format") else None
+
+
+def documents(kind: str) -> list[Document]:
+    """Return all documents of a kind, by name. Raises FD248, FD249."""
+    find = connector if kind == "connector" else format
+    return [document for name in names(kind) if (document := find(name)) is not None]
 
 
 def elsewhere() -> Mapping[str, Mapping[str, str]]:

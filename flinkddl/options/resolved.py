@@ -1,18 +1,26 @@
-"""Options after validation: typed, with defaults, ready for the planner."""
+"""Options as written, and after validation: typed, with defaults, ready for the planner."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.options.masking import masked
+from flinkddl.diagnostics.secrets import masked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flinkddl.diagnostics import Span
     from flinkddl.options.registry import Role
-    from flinkddl.options.text import OptionText
+
+
+@dataclass(frozen=True)
+class OptionText:
+    """An option's value as written, with the places of key and value."""
+
+    value: str = field(repr=False)
+    key_span: Span | None = field(default=None, compare=False, repr=False)
+    value_span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import suggest
+from flinkddl.diagnostics.secrets import mask
 from flinkddl.options import hints, kafka_properties, registry, values
-from flinkddl.options.masking import mask
+from flinkddl.options.registry import Space
 from flinkddl.options.resolved import FormatOptions, ResolvedOptions
-from flinkddl.options.space import Space
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flinkddl.diagnostics import Bag, Span
     from flinkddl.options.registry import Document, OptionSpec, Role, Rule
-    from flinkddl.options.text import OptionText
+    from flinkddl.options.resolved import OptionText
 
 
 @dataclass

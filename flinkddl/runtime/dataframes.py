@@ -16,21 +16,8 @@ if TYPE_CHECKING:
 
     from flinkddl.plan.nodes import Field
 
-# Class of Spark's type -> Flink's name. PySpark's classes stand here by name: it is imported where it is needed.
-_FLINK: Mapping[str, str] = {
-    "BooleanType": "BOOLEAN",
-    "ByteType": "TINYINT",
-    "ShortType": "SMALLINT",
-    "IntegerType": "INT",
-    "LongType": "BIGINT",
-    "FloatType": "FLOAT",
-    "DoubleType": "DOUBLE",
-    "BinaryType": "BYTES",
-    "DateType": "DATE",
-    "TimestampType": "TIMESTAMP_LTZ(6)",
-    "TimestampNTZType": "TIMESTAMP(6)",
-}
-_SPARK: Mapping[Root, str] = {
+# Classes of Spark's types. They stand here by name: PySpark is imported where it is needed.
+_BOTH: Mapping[Root, str] = {
     Root.BOOLEAN: "BooleanType",
     Root.TINYINT: "ByteType",
     Root.SMALLINT: "ShortType",
@@ -38,11 +25,18 @@ _SPARK: Mapping[Root, str] = {
     Root.BIGINT: "LongType",
     Root.FLOAT: "FloatType",
     Root.DOUBLE: "DoubleType",
-    Root.CHAR: "StringType",
-    Root.VARCHAR: "StringType",
-    Root.BINARY: "BinaryType",
-    Root.VARBINARY: "BinaryType",
     Root.DATE: "DateType",
+}
+_FLINK: Mapping[str, str] = {
+    **{name: root.value for root, name in _BOTH.items()},
+    "BinaryType": "BYTES",
+    "TimestampType": "TIMESTAMP_LTZ(6)",
+    "TimestampNTZType": "TIMESTAMP(6)",
+}
+_SPARK: Mapping[Root, str] = {
+    **_BOTH,
+    **dict.fromkeys((Root.CHAR, Root.VARCHAR), "StringType"),
+    **dict.fromkeys((Root.BINARY, Root.VARBINARY), "BinaryType"),
     Root.TIME: "IntegerType",  # milliseconds of the day, see sqltypes
     Root.TIMESTAMP: "TimestampNTZType",
     Root.TIMESTAMP_LTZ: "TimestampType",

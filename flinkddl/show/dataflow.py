@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.deep import deep
+from flinkddl.diagnostics.secrets import mask
 from flinkddl.options import values
-from flinkddl.options.masking import mask
 from flinkddl.plan import nodes as N
 from flinkddl.plan.explain import type_text
 from flinkddl.plan.physical import identities, reused

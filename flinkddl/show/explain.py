@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
-from flinkddl.options.masking import mask
+from flinkddl.diagnostics.secrets import mask
 from flinkddl.plan.physical import explain as explain_plan
 from flinkddl.spark.operators import lines, operators
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
-from flinkddl.options.masking import mask
+from flinkddl.diagnostics.secrets import mask
 from flinkddl.show.environment import settle_settings
 from flinkddl.spark import job as J
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from flinkddl.options.masking import holds_secret
+from flinkddl.diagnostics.secrets import holds_secret
 from flinkddl.show.environment import look_up
 from flinkddl.show.pytext import literal
 from flinkddl.spark.calls import Attribute, Call, Chain, Code, Expression, Frame, Session, Setting

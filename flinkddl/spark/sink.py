@@ -80,6 +80,13 @@ def _enforced(node: Sink, rel: Rel, ctx: Lowering) -> Rel:
     return rel.with_(step=select(rel.step, [*columns, *same(rel.reserved)], ctx, "not_null", "NOT NULL enforcement"))
 
 
+def written(node: Sink, step: str, ctx: Lowering, format: str, options: dict[str, str], note: str = "") -> J.Write:
+    """Return the write of a table's rows, which ``step`` has as the sink's columns."""
+    return J.Write(
+        name=node.target, input=step, format=format, options=options, mode=ctx.output_mode, table=node.target, note=note
+    )
+
+
 def local(node: Sink, rel: Rel, ctx: Lowering, format: str, options: dict[str, str]) -> J.Write:
     """Rows that the driver shows or collects: the columns, and what tells the row kinds apart."""
     key = rel.key if rel.kind == "upsert" else _upsert_key(node, ctx) if rel.kind == "delta" else None

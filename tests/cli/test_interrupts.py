@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from flinkddl.cli.interrupts import unbroken
+from flinkddl.cli.shell.engine import unbroken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flinkddl.options.masking import MASK, mask
+from flinkddl.diagnostics.secrets import MASK, mask
 
 CASES = [
     ("properties.sasl.jaas.config", "x required username='u';", MASK),

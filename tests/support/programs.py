@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.options.masking import holds_secret
+from flinkddl.diagnostics.secrets import holds_secret
 from flinkddl.script.views import views_of_jobs
 from flinkddl.show.environment import look_up
 from flinkddl.show.printer import print_pyspark

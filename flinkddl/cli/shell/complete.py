@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from flinkddl.catalog.state import Catalog
     from flinkddl.dialect.tokens import Token
 
-Jobs = "Sequence[tuple[str, str]]"
-
 
 def complete(before: str, after: str, catalog: Catalog, jobs: Sequence[tuple[str, str]] = ()) -> list[Candidate]:
     """Return what may be put in at the cursor; ``jobs`` are ids and names for STOP JOB and DESCRIBE JOB."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from flinkddl.cli.interrupts import unbroken
 from flinkddl.cli.shell.help import HELP
 from flinkddl.cli.shell.split import CLIENT_WORDS
 from flinkddl.cli.tables import Columns, Tableau, answer_lines
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from flinkddl.script.compile import Action
 
     Viewer = Callable[["Engine", Start, Columns, str], None]
+
+
+POLL_SECONDS = 0.1
+T = TypeVar("T")
 
 
 class Quit(Exception):
@@ -173,3 +177,24 @@ class Engine(Front):
         """Return ``(0.35 seconds)`` until the last row came (or now), or nothing where the user does not want it."""
         shown = self.settings.sql_client_display_print_time_cost
         return f"({(last or time.monotonic()) - began:.2f} seconds)" if shown else ""
+
+
+def unbroken(action: Callable[[], T], undo: Callable[[T], None]) -> T:
+    """Do ``action`` as a whole and return what it gives; after a Ctrl-C in the middle ``undo`` it.
+
+    It runs in a thread of its own: Python interrupts the main thread only, and a call to the JVM that is broken off
+    leaves a job that nobody holds. Raises what ``action`` raises, and KeyboardInterrupt after ``undo``.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(action)
+        try:
+            while not future.done():
+                try:
+                    future.exception(POLL_SECONDS)
+                except TimeoutError:
+                    continue
+        except KeyboardInterrupt:
+            if future.exception() is None:
+                undo(future.result())
+            raise
+    return future.result()

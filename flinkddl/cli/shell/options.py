@@ -86,7 +86,7 @@ def _keys(given: dict[str, str], fragment: str | None) -> list[tuple[str, str]]:
     if connector is None:
         found = [("connector", "what the table is made of")]
     else:
-        found = [(key, _doc(spec)) for key, spec in _known(connector, given)]
+        found = [(key, _short(spec.doc)) for key, spec in _known(connector, given)]
         if connector.of_topics:
             found += [(PREFIX + name, "property of the Kafka client") for name in WELL_KNOWN]
     return [(key, doc) for key, doc in found if _fits(key, fragment)]
@@ -134,7 +134,7 @@ def _values(
     spec: OptionSpec | None, key: str, given: dict[str, str], fragment: str | None, after: str
 ) -> list[Candidate]:
     if key == "connector":
-        found = [(name, document.doc) for name in registry.names("connector") if (document := registry.connector(name))]
+        found = [(document.name, document.doc) for document in registry.documents("connector")]
     elif key in _FORMAT_KEYS:
         found = list(_formats(key, given))
     elif spec is None:
@@ -155,12 +155,10 @@ def _formats(key: str, given: dict[str, str]) -> Iterator[tuple[str, str]]:
     connector = registry.connector(given.get("connector", ""))
     role = "key" if key == "key.format" else "value"
     allowed = connector.formats.get(role, "any") if connector else "any"
-    for name in registry.names("format"):
-        document = registry.format(name)
-        if document is None or (connector and document.connectors and connector.name not in document.connectors):
-            continue
-        if allowed in ("any", document.changelog):
-            yield name, document.doc
+    for document in registry.documents("format"):
+        elsewhere = connector and document.connectors and connector.name not in document.connectors
+        if not elsewhere and allowed in ("any", document.changelog):
+            yield document.name, document.doc
 
 
 def _texts(kind: str, choices: Sequence[str], default: object, examples: Sequence[str] = ()) -> Iterator[str]:
@@ -190,7 +188,7 @@ def setting_candidates(tokens: Sequence[Token], fragment: str, after: str) -> li
         return [Candidate(x + tail, "", len(fragment), x) for x in lower if _fits(x, fragment)]
     if len(tokens) != 1:
         return []
-    found = sorted(key for key in {s.key for s in table.values()} if _fits(key, fragment))
+    found = sorted(key for key in (s.key for s in settings.every()) if _fits(key, fragment))
     if tokens[0].key == "SET":
         return [_key(key, _short(table[key].note), fragment, after) for key in found]
     tail = "" if after.startswith("'") else "'"
@@ -201,10 +199,6 @@ def _fits(text: str, fragment: str | None) -> bool:
     """Whether a text is meant: it begins with what is typed, or a later part of it between dots does."""
     typed = (fragment or "").lower()
     return text.lower().startswith(typed) or (len(typed) > 1 and f".{typed}" in text.lower())
-
-
-def _doc(spec: OptionSpec) -> str:
-    return _short(spec.doc)
 
 
 def _short(doc: str) -> str:

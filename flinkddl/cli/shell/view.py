@@ -11,8 +11,9 @@ from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
 
 from flinkddl.cli.cells import cut, data_widths, line, rule
+from flinkddl.cli.common import count
 from flinkddl.cli.shell.results import ChangelogResult, Result, TableResult
-from flinkddl.cli.tables import frame, in_set, record, rows_of
+from flinkddl.cli.tables import frame, in_set, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +84,7 @@ class View:
         """Return the line below the title: where the reader is, and how the job does."""
         size = len(self.result)
         pages = max(1, -(-size // page))
-        parts = [f"page {self.top // page + 1} of {pages}", rows_of(size)]
+        parts = [f"page {self.top // page + 1} of {pages}", count(size, "row")]
         if self.result.count != size:
             parts.append(f"{self.result.count:,} changes")
         if self.job is not None:

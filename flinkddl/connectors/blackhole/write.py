@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.spark import job as J
+from flinkddl.spark.sink import written
 
 if TYPE_CHECKING:
     from flinkddl.plan.nodes import Sink
     from flinkddl.spark.context import Lowering, Rel
+    from flinkddl.spark.job import Write
 
 
-def write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
+def write(node: Sink, rel: Rel, ctx: Lowering) -> Write:
     """Lower a blackhole sink."""
-    return J.Write(name=node.target, input=rel.step, format="noop", options={}, mode=ctx.output_mode, table=node.target)
+    return written(node, rel.step, ctx, "noop", {})

@@ -61,7 +61,7 @@ def field_options(resolved: ResolvedOptions) -> dict[str, dict[str, object]]:
 
 
 def _check_source(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
-    check_no_metadata(table, resolved, bag, use)
+    check_no_metadata(table, resolved, bag)
     paths = {path: kind for c in table.physical if c.type for path, kind in _paths(c.name, c.type)}
     for path, options in field_options(resolved).items():
         if path in paths:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
-from flinkddl.connectors import metadata
+from flinkddl.connectors import common
 from flinkddl.connectors.base import Connector, Metadata, Projection, by_key, field_of, of_format
-from flinkddl.connectors.common import check_batch, check_columns, check_layout
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
@@ -47,28 +46,23 @@ def _bounded(table: Table, resolved: ResolvedOptions) -> bool:
 
 
 def _check_source(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
-    metadata.check_read(table, METADATA, bag)
-    _columns(table, resolved, bag, use)
-    check_batch(connector, table, resolved, bag, use)
+    common.check_source(connector, table, resolved, bag, use)
+    _folders(table, bag)
 
 
 def _check_sink(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
-    metadata.check_write(table, METADATA, bag)
-    _columns(table, resolved, bag, use)
-    check_layout(connector, table, bag, use)
+    common.check_sink(connector, table, resolved, bag, use)
+    _folders(table, bag)
     if use.overwrite and not use.batch:
         help = "SET 'execution.runtime-mode' = 'batch'"
         bag.error("FD236", "INSERT OVERWRITE is not possible in streaming mode", use.span, help)
 
 
-def _columns(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
+def _folders(table: Table, bag: Bag) -> None:
     for column in table.physical:
         if column.name in table.partition_keys and column.type is not None and column.type.root not in _FOLDER_TYPES:
             message = f"partition column '{column.name}' of type {column.type.summary} cannot be the name of a folder"
             bag.error("FD238", message, column.span, "partition by a text, a number, a date or a TIMESTAMP")
-    if resolved.value_format is not None:
-        fields = projection(table, resolved).value
-        check_columns(table, resolved.value_format, fields, resolved.role, bag, use)
 
 
 CONNECTOR = Connector(

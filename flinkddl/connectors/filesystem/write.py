@@ -12,6 +12,7 @@ from flinkddl.functions.core import string
 from flinkddl.plan.nodes import Scan
 from flinkddl.spark import job as J
 from flinkddl.spark.folders import plain_path
+from flinkddl.spark.sink import written
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
@@ -40,17 +41,9 @@ def write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
         record = [("value", _line(node, texts))]
     note = f"filesystem table {node.table.path.name}"
     select = J.Select(name=ctx.fresh("lines"), input=rel.step, columns=(*record, *folders), note=note)
-    return J.Write(
-        name=node.target,
-        input=ctx.add(select).name,
-        format="parquet" if parquet else "text",
-        options={"path": str(options["path"]), **_writer_properties(options)},
-        mode=ctx.output_mode,
-        table=node.target,
-        note=note,
-        partitions=tuple(parts),
-        overwrite=node.overwrite,
-    )
+    spark = {"path": str(options["path"]), **_writer_properties(options)}
+    out = written(node, ctx.add(select).name, ctx, "parquet" if parquet else "text", spark, note)
+    return replace(out, partitions=tuple(parts), overwrite=node.overwrite)
 
 
 def _is_parquet(options: ResolvedOptions) -> bool:

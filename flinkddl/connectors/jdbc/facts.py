@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from flinkddl import sqltypes as T
 from flinkddl.connectors.base import Connector, always, inserts, upserts
 from flinkddl.connectors.common import check_layout, check_no_metadata
-from flinkddl.options.masking import mask
+from flinkddl.diagnostics.secrets import mask
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def database_of(url: str) -> str:
 
 
 def _check(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
-    check_no_metadata(table, resolved, bag, use)
+    check_no_metadata(table, resolved, bag)
     database = database_of(str(resolved["url"]))
     if not database:
         message = f"'url' = '{mask('url', str(resolved['url']))}' is no JDBC URL"

@@ -8,6 +8,7 @@ from flinkddl.connectors.jdbc.databases import client, database, driver
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.spark import job as J
 from flinkddl.spark.context import DELETED, Lowering, Rel
+from flinkddl.spark.sink import written
 from flinkddl.sqltypes import Root, quote
 
 if TYPE_CHECKING:
@@ -40,15 +41,7 @@ def write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
         sink["time.columns"] = _places(times)
     if options["sink.parallelism"]:
         sink["parallelism"] = str(options["sink.parallelism"])
-    return J.Write(
-        name=node.target,
-        input=ctx.add(step).name,
-        format=J.JDBC_SINK,
-        options=sink,
-        mode=ctx.output_mode,
-        table=node.target,
-        note=note,
-    )
+    return written(node, ctx.add(step).name, ctx, J.JDBC_SINK, sink, note)
 
 
 def statements(table: str, columns: Sequence[str], keys: Sequence[str], dialect: Database) -> dict[str, str]:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from flinkddl.connectors import metadata
 from flinkddl.connectors.base import Connector, Projection, field_of, of_format
-from flinkddl.connectors.common import check_batch, check_columns, check_layout
+from flinkddl.connectors.common import (
+    check_batch,
+    check_columns,
+    check_layout,
+    check_read_metadata,
+    check_written_metadata,
+)
 from flinkddl.connectors.kafka.generated import GROUP_RULE, PREFIX_RULE
 from flinkddl.connectors.kafka.metadata import check_topic, needed_column, of_kafka
 from flinkddl.diagnostics import did_you_mean
@@ -79,7 +84,7 @@ def check_source(connector: Connector, table: Table, resolved: ResolvedOptions, 
     """Check a table of topics that is read."""
     _offsets(resolved, bag)
     _common(table, resolved, bag, use)
-    metadata.check_read(table, connector.metadata(resolved), bag)
+    check_read_metadata(table, connector.metadata(resolved), bag)
     check_batch(connector, table, resolved, bag, use)
     if use.cdc_duplicates and not table.primary_key and "UB" in of_format(resolved):
         message = f"'table.exec.source.cdc-events-duplicate' needs a PRIMARY KEY on table '{table.path.name}'"
@@ -89,7 +94,7 @@ def check_source(connector: Connector, table: Table, resolved: ResolvedOptions, 
 def check_sink(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
     """Check a table of topics that is written."""
     _common(table, resolved, bag, use)
-    metadata.check_write(table, connector.metadata(resolved), bag)
+    check_written_metadata(table, connector.metadata(resolved), bag)
     check_topic(table, resolved, bag, use)
     check_layout(connector, table, bag, use)
     for chosen in (resolved.key_format, resolved.value_format):

@@ -17,6 +17,7 @@ from flinkddl.functions.core import string
 from flinkddl.spark import job as J
 from flinkddl.spark import realtime
 from flinkddl.spark.context import DELETED, WEIGHT, Lowering, Rel
+from flinkddl.spark.sink import written
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -57,15 +58,7 @@ def write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
     note = f"{options.connector} table {node.table.path.name}{_steps_between(rel, ctx)}"
     select = ctx.add(J.Select(name=ctx.fresh("records"), input=step, columns=tuple(record), note=note))
     spark = _spark_options(node, options, ctx.config)
-    return J.Write(
-        name=node.target,
-        input=select.name,
-        format=_writer(node, spark, {n for n, _ in record}, ctx),
-        options=spark,
-        mode=ctx.output_mode,
-        table=node.target,
-        note=note,
-    )
+    return written(node, select.name, ctx, _writer(node, spark, {n for n, _ in record}, ctx), spark, note)
 
 
 def _encoded(

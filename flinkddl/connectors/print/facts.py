@@ -22,7 +22,7 @@ def _check_sink(connector: Connector, table: Table, resolved: ResolvedOptions, b
     """Check a table of print or blackhole; both take partitioned tables."""
     persisted = [c for c in table.columns if c.kind == "metadata" and not c.virtual]
     if persisted:
-        check_no_metadata(table, resolved, bag, use)
+        check_no_metadata(table, resolved, bag)
     if use.overwrite:
         bag.error("FD236", f"connector '{resolved.connector}' can not overwrite", use.span, "write INSERT INTO")
 

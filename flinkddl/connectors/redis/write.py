@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
@@ -9,6 +10,7 @@ from flinkddl.functions.cast_sql import cast_sql
 from flinkddl.functions.core import string
 from flinkddl.spark import job as J
 from flinkddl.spark.context import DELETED
+from flinkddl.spark.sink import written
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -34,16 +36,8 @@ def write(node: Sink, rel: Rel, ctx: Lowering) -> J.Write:
     )
     note = f"redis table {node.table.path.name}"
     step = ctx.add(J.Select(name=ctx.fresh("hashes"), input=rel.step, columns=columns, note=note))
-    return J.Write(
-        name=node.target,
-        input=step.name,
-        format="redis",
-        writer="flinkddl.connectors.redis.tasks:put",
-        options={k: str(v) for k in _OPTIONS if (v := node.options[k]) is not None},
-        mode=ctx.output_mode,
-        table=node.target,
-        note=note,
-    )
+    options = {k: str(v) for k in _OPTIONS if (v := node.options[k]) is not None}
+    return replace(written(node, step.name, ctx, "redis", options, note), writer="flinkddl.connectors.redis.tasks:put")
 
 
 def _text(sql: str, t: T.DataType | None, zone: str) -> str:
