@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from flinkddl.catalog import alter, objects, session, tables
 from flinkddl.catalog.context import Context, Hooks, dotted, parts
 from flinkddl.catalog.like import merge
-from flinkddl.catalog.model import Table, View
+from flinkddl.catalog.model import Table
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.dialect import nodes
 
@@ -41,7 +41,7 @@ def create_table(catalog: Catalog, statement: exp.Expression, ctx: Context) -> C
     path = catalog.path(parts(statement.this))
     if not objects.database_exists(catalog, path, statement.this, ctx):
         return catalog
-    existing = _existing(catalog, path, bool(statement.args.get("temporary")))
+    existing = catalog.of_kind(path, bool(statement.args.get("temporary")))
     mode = statement.args.get("mode") or "CREATE"
     if existing is not None and mode == "CREATE":
         if not statement.args.get("exists"):
@@ -55,11 +55,6 @@ def create_table(catalog: Catalog, statement: exp.Expression, ctx: Context) -> C
     if not ctx.bag.has_errors and ctx.hooks.check is not None:
         ctx.bag.extend(ctx.hooks.check(catalog, table))
     return catalog.with_object(table)
-
-
-def _existing(catalog: Catalog, path: ObjectPath, temporary: bool) -> Table | View | None:
-    # A temporary table may hide a permanent one, so only its own kind is in its way.
-    return catalog.temporary.get(path) if temporary else catalog.permanent(path)
 
 
 def _table(catalog: Catalog, path: ObjectPath, statement: exp.Expression, ctx: Context) -> Table:

@@ -133,7 +133,7 @@ def create_view(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Ca
     if not database_exists(catalog, path, statement.this, ctx):
         return catalog
     temporary = bool(statement.args.get("temporary"))
-    existing = catalog.temporary.get(path) if temporary else catalog.permanent(path)
+    existing = catalog.of_kind(path, temporary)
     if existing is not None:
         if not statement.args.get("exists"):
             message = f"'{dotted(parts(statement.this))}' already exists"
@@ -296,7 +296,7 @@ def _drop_object(catalog: Catalog, statement: exp.Expression, kind: type[Table |
     name, word = parts(statement.this), kind.__name__.lower()
     path = catalog.path(name)
     temporary = bool(statement.args.get("temporary"))
-    found = catalog.temporary.get(path) if temporary else catalog.permanent(path)
+    found = catalog.of_kind(path, temporary)
     if not temporary and isinstance(catalog.temporary.get(path), kind):
         # Flink refuses this, because the temporary object would go on hiding the permanent one.
         ctx.error(

@@ -11,7 +11,7 @@ from flinkddl.catalog.settings import NOTHING_SET, Settings
 from flinkddl.diagnostics import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 DEFAULT_CATALOG = "default_catalog"
@@ -108,6 +108,10 @@ class Catalog:
         database = self.database(path.catalog, path.database)
         return database.objects.get(path.name) if database else None
 
+    def of_kind(self, path: ObjectPath, temporary: bool) -> CatalogObject | None:
+        """Return the temporary or the permanent table or view of a full path, or None: the one may hide the other."""
+        return self.temporary.get(path) if temporary else self.permanent(path)
+
     def database(self, catalog: str, database: str) -> Database | None:
         """Return a database, or None."""
         entry = self.catalogs.get(catalog)
@@ -185,19 +189,19 @@ class Catalog:
 
     def with_object(self, item: CatalogObject) -> Catalog:
         """Return the catalog with a table or view put in its place."""
-        if item.temporary:
-            return replace(self, temporary=put(self.temporary, item.path, item))
-        database = self.database(item.path.catalog, item.path.database) or Database()
-        changed = replace(database, objects=put(database.objects, item.path.name, item))
-        return self.with_database(item.path.catalog, item.path.database, changed)
+        return self._with(item, lambda known, key: put(known, key, item))
 
     def without_object(self, item: CatalogObject) -> Catalog:
         """Return the catalog without a table or view."""
+        return self._with(item, without)
+
+    def _with(self, item: CatalogObject, change: Callable[[Mapping[Any, CatalogObject], Any], Any]) -> Catalog:
+        path = item.path
         if item.temporary:
-            return replace(self, temporary=without(self.temporary, item.path))
-        database = self.database(item.path.catalog, item.path.database) or Database()
-        changed = replace(database, objects=without(database.objects, item.path.name))
-        return self.with_database(item.path.catalog, item.path.database, changed)
+            return replace(self, temporary=change(self.temporary, path))
+        database = self.database(path.catalog, path.database) or Database()
+        changed = replace(database, objects=change(database.objects, path.name))
+        return self.with_database(path.catalog, path.database, changed)
 
     def with_database(self, catalog: str, name: str, database: Database | None) -> Catalog:
         """Return the catalog with a database put in, or with None taken out."""

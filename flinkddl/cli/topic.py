@@ -189,7 +189,7 @@ def _with_lines(parser: argparse.ArgumentParser) -> None:
 
 
 def _produce(args: argparse.Namespace, place: _Place) -> int:
-    from flinkddl.runtime.kafka.producer import Producer
+    from flinkddl.runtime.kafka.rows import Producer
 
     record = _records(args, place)
     headers = [(name, value.encode()) for name, value in args.header]

@@ -83,11 +83,6 @@ def by_key(*items: Metadata) -> Mapping[str, Metadata]:
     return {m.key: m for m in items}
 
 
-def no_metadata(resolved: ResolvedOptions) -> Mapping[str, Metadata]:
-    """Return the metadata keys of a connector that has none."""
-    return {}
-
-
 def all_values(table: Table, resolved: ResolvedOptions) -> Projection:
     """Return the projection of a connector without keys: every physical column is value."""
     return Projection((), tuple(field_of(table, c.name) for c in table.physical))
@@ -142,7 +137,7 @@ class Connector:
     write: str = ""
     bounded: Callable[[Table, ResolvedOptions], bool] = never
     lookup: Callable[[ResolvedOptions], bool] = never
-    metadata: Callable[[ResolvedOptions], Mapping[str, Metadata]] = no_metadata
+    metadata: Callable[[ResolvedOptions], Mapping[str, Metadata]] = lambda resolved: {}
     projection: Callable[[Table, ResolvedOptions], Projection] = all_values
     check_source: Callable[[Connector, Table, ResolvedOptions, Bag, Use], None] | None = None
     check_sink: Callable[[Connector, Table, ResolvedOptions, Bag, Use], None] | None = None

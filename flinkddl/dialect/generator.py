@@ -30,27 +30,10 @@ def _arguments(g: Generator, node: exp.Expression) -> str:
     return comma(g, node.expressions)
 
 
-def _extract(g: Generator, node: n.Call) -> str:
-    unit, value = node.expressions
-    return f"EXTRACT({g.sql(unit)} FROM {g.sql(value)})"
-
-
 def _rounding(g: Generator, node: n.Call) -> str:
     value, *rest = node.expressions
     tail = f" TO {g.sql(rest[0])}" if rest and isinstance(rest[0], exp.Var) else "".join(f", {g.sql(r)}" for r in rest)
     return f"{node.this}({g.sql(value)}{tail})"
-
-
-def _position(g: Generator, node: n.Call) -> str:
-    needle, text, *start = node.expressions
-    tail = f" FROM {g.sql(start[0])}" if start else ""
-    return f"POSITION({g.sql(needle)} IN {g.sql(text)}{tail})"
-
-
-def _overlay(g: Generator, node: n.Call) -> str:
-    text, new, start, *length = node.expressions
-    tail = f" FOR {g.sql(length[0])}" if length else ""
-    return f"OVERLAY({g.sql(text)} PLACING {g.sql(new)} FROM {g.sql(start)}{tail})"
 
 
 def _trim(g: Generator, node: n.Call) -> str:
@@ -64,24 +47,24 @@ def _bracketed(g: Generator, node: n.Call) -> str:
     return f"{node.this}[{_arguments(g, node)}]"
 
 
-def _minus_date(g: Generator, node: n.Call) -> str:
-    left, right, unit = node.expressions
-    return f"({g.sql(left)} - {g.sql(right)}) {g.sql(unit)}"
-
-
 _SYNTAX: dict[str, Callable[[Generator, n.Call], str]] = {
-    "EXTRACT": _extract,
     "FLOOR": _rounding,
     "CEIL": _rounding,
     "CEILING": _rounding,
-    "POSITION": _position,
-    "OVERLAY": _overlay,
     "TRIM": _trim,
     "MAP": _bracketed,
     "MULTISET": _bracketed,
-    "MODEL": lambda g, node: f"MODEL {_arguments(g, node)}",
-    "MINUS_DATE": _minus_date,
 }
+_TEMPLATES: dict[tuple[str, int], str] = {
+    ("EXTRACT", 2): "EXTRACT({} FROM {})",
+    ("POSITION", 2): "POSITION({} IN {})",
+    ("POSITION", 3): "POSITION({} IN {} FROM {})",
+    ("OVERLAY", 3): "OVERLAY({} PLACING {} FROM {})",
+    ("OVERLAY", 4): "OVERLAY({} PLACING {} FROM {} FOR {})",
+    ("MODEL", 1): "MODEL {}",
+    ("MINUS_DATE", 3): "({} - {}) {}",
+}
+"""By name and number of arguments."""
 
 
 def call_sql(g: Generator, node: n.Call) -> str:
@@ -89,6 +72,8 @@ def call_sql(g: Generator, node: n.Call) -> str:
     name = node.this
     if name in _SYNTAX:
         return _SYNTAX[name](g, node)
+    if template := _TEMPLATES.get((name, len(node.expressions))):
+        return template.format(*map(g.sql, node.expressions))
     if name in NILADIC and not node.expressions:
         return str(name)
     return called(g, node)

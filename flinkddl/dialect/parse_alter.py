@@ -85,10 +85,6 @@ class AlterParser(DdlParser):
             return n.AlterPartition(add=True, exists=self._exists(), expressions=self._partitions())
         return n.AlterAdd(expressions=self._components())
 
-    def _modify(self) -> exp.Expression:
-        """``alter_modify``."""
-        return n.AlterModify(expressions=self._components())
-
     def _components(self) -> list[exp.Expression]:
         """``components``."""
         if self.take("("):
@@ -171,7 +167,7 @@ _ALTER: dict[str, Callable[[AlterParser], n.Statement]] = {
 }
 _ACTIONS: dict[str, Callable[[AlterParser], exp.Expression]] = {
     "ADD": AlterParser._add,
-    "MODIFY": AlterParser._modify,
+    "MODIFY": lambda parser: n.AlterModify(expressions=parser._components()),  # ``alter_modify``
     "DROP": AlterParser._drop_part,
     "RENAME": AlterParser._rename,
     "SET": AlterParser._alter_set,

@@ -232,10 +232,10 @@ class QueryParser(FromParser):
         token = self.advance()
         return self.place(SelectHint(expressions=self.hints(token)), token)
 
-    def _where(self) -> tuple[str, object]:
-        """``where``."""
-        start = self.need("WHERE").start
-        return "where", self.mark(exp.Where(this=self.expression()), start)
+    def _filter(self, kind: type[exp.Expression]) -> tuple[str, object]:
+        """``where``, ``having``, ``qualify``: a word and a condition."""
+        word = self.advance()
+        return word.key.lower(), self.mark(kind(this=self.expression()), word.start)
 
     def _group(self) -> tuple[str, object]:
         """``group``."""
@@ -276,11 +276,6 @@ class QueryParser(FromParser):
             return self.mark(exp.Tuple(expressions=[item.this]), start)
         return item
 
-    def _having(self) -> tuple[str, object]:
-        """``having``."""
-        start = self.need("HAVING").start
-        return "having", self.mark(exp.Having(this=self.expression()), start)
-
     def _windows(self) -> tuple[str, object]:
         """``named_windows``."""
         self.need("WINDOW")
@@ -292,11 +287,6 @@ class QueryParser(FromParser):
         self.need("AS", "(")
         self.window_body(window)
         return self.mark(window, start)
-
-    def _qualify(self) -> tuple[str, object]:
-        """``qualify``."""
-        start = self.need("QUALIFY").start
-        return "qualify", self.mark(exp.Qualify(this=self.expression()), start)
 
     def order_items(self, parenthesised: bool = False) -> list[exp.Ordered]:
         """``order_by``."""
@@ -364,9 +354,9 @@ TAIL = (
 
 
 _CLAUSES: dict[str, Callable[[QueryParser], tuple[str, object]]] = {
-    "WHERE": QueryParser._where,
+    "WHERE": lambda parser: parser._filter(exp.Where),
     "GROUP": QueryParser._group,
-    "HAVING": QueryParser._having,
+    "HAVING": lambda parser: parser._filter(exp.Having),
     "WINDOW": QueryParser._windows,
-    "QUALIFY": QueryParser._qualify,
+    "QUALIFY": lambda parser: parser._filter(exp.Qualify),
 }

@@ -38,10 +38,6 @@ class StatementParser(AlterParser):
             self.fail("FD101", f"'{self.tok.text}' begins no statement", help=did_you_mean(self.tok.text, STATEMENTS))
         return self.fail("FD101", f"expected a statement, found {self.found()}")
 
-    def _query_statement(self, start: int) -> exp.Expression:
-        """``query_statement``."""
-        return self.query()
-
     # ---- DML -----------------------------------------------------------------------------------------------------
 
     def _insert(self, start: int) -> n.Insert:
@@ -317,7 +313,8 @@ class StatementParser(AlterParser):
 
 _AFTER_QUERY = ("WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "JOIN", "ON")
 _STATEMENTS: dict[str, Callable[[StatementParser, int], exp.Expression]] = {
-    **dict.fromkeys(("SELECT", "WITH", "VALUES", "TABLE", "("), StatementParser._query_statement),
+    # ``query_statement``
+    **dict.fromkeys(("SELECT", "WITH", "VALUES", "TABLE", "("), lambda parser, start: parser.query()),
     "CREATE": StatementParser._create,
     "REPLACE": StatementParser._replace,
     "DROP": StatementParser._drop,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flinkddl.diagnostics import Bag, FlinkDdlError
-from flinkddl.formats import cdc, columns, registry
+from flinkddl.formats import columns, registry
 from flinkddl.formats.spec import WEIGHT, DecodeSpec, EncodeSpec, kernel, spec_text, struct_type
-from flinkddl.sqltypes import DataType, quote
+from flinkddl.sqltypes import ARRAY, INT, MAP, STRING, TIMESTAMP_LTZ, DataType, quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,6 +29,39 @@ FORMATS: Mapping[str, Changes] = {
     "maxwell-json": "delta",
     "ogg-json": "delta",
 }
+_MILLIS = TIMESTAMP_LTZ(3)
+METADATA: Mapping[str, Mapping[str, DataType]] = {
+    "debezium-json": {
+        "schema": STRING,
+        "ingestion-timestamp": _MILLIS,
+        "source.timestamp": _MILLIS,
+        "source.database": STRING,
+        "source.schema": STRING,
+        "source.table": STRING,
+        "source.properties": MAP(STRING, STRING),
+    },
+    "canal-json": {
+        "database": STRING,
+        "table": STRING,
+        "sql-type": MAP(STRING, INT),
+        "pk-names": ARRAY(STRING),
+        "ingestion-timestamp": _MILLIS,
+        "event-timestamp": _MILLIS,
+    },
+    "maxwell-json": {
+        "database": STRING,
+        "table": STRING,
+        "primary-key-columns": ARRAY(STRING),
+        "ingestion-timestamp": _MILLIS,
+    },
+    "ogg-json": {
+        "table": STRING,
+        "primary-keys": ARRAY(STRING),
+        "ingestion-timestamp": TIMESTAMP_LTZ(6),
+        "event-timestamp": TIMESTAMP_LTZ(6),
+    },
+}
+"""Of the CDC formats; source: formats reference, section 9."""
 _SCIENTIFIC = "write-bigdecimal-in-scientific-notation"
 
 
@@ -46,7 +79,7 @@ MESSAGE = Message()
 
 def metadata_types(format: FormatOptions) -> Mapping[str, DataType]:
     """Return the metadata keys of a value format, without ``value.``, and the Flink type of each."""
-    return cdc.METADATA.get(format.name, {})
+    return METADATA.get(format.name, {})
 
 
 def decoder(

@@ -100,9 +100,7 @@ def _no_tinyint(args: Operands, _: Options) -> None:
 _ODD_HEX = "if(left({0}, 1) rlike '[0-9A-Fa-f]', concat('00', substring({0}, 2)), 'x')"
 _UNHEX = f"unhex(if(length({{0}}) % 2 = 0, {{0}}, {_ODD_HEX}))"
 D = T.DOUBLE
-_ONE = {
-    name: f"{name.lower()}({{0}})" for name in ("SIN", "COS", "TAN", "ASIN", "ACOS", "ATAN", "SINH", "COSH", "TANH")
-}
+_AS_SPARK = ("SIN", "COS", "TAN", "ASIN", "ACOS", "ATAN", "SINH", "COSH", "TANH", "DEGREES", "RADIANS", "SQRT")
 FUNCTIONS = (
     Function("ABS", "numeric", same(), _abs),
     Function("FLOOR", "numeric", _whole, _floor("floor")),
@@ -110,14 +108,11 @@ FUNCTIONS = (
     Function("ROUND", "numeric int?", _round_result, _round(True)),
     Function("TRUNCATE", "numeric int?", _round_result, _round(False)),
     Function("SIGN", "numeric", same(), _sign, check=_no_tinyint),
-    *(Function(name, "DOUBLE", D, text) for name, text in _ONE.items()),
+    *(Function(name, "DOUBLE", D, f"{name.lower()}({{0}})") for name in _AS_SPARK),
     Function("COT", "DOUBLE", D, "flinkddl.divide_double(CAST(1 AS DOUBLE), tan({0}))"),
     Function("ATAN2", "DOUBLE DOUBLE", D, "atan2({0}, {1})"),
-    Function("DEGREES", "DOUBLE", D, "degrees({0})"),
-    Function("RADIANS", "DOUBLE", D, "radians({0})"),
     Function("EXP", "DOUBLE", D, "flinkddl.exp({0})"),
     Function("POWER", "DOUBLE DOUBLE", D, "flinkddl.power({0}, {1})"),
-    Function("SQRT", "DOUBLE", D, "sqrt({0})"),
     Function("LN", "DOUBLE", D, "flinkddl.ln({0})"),
     Function("LOG10", "DOUBLE", D, "flinkddl.log10({0})"),
     Function("LOG2", "DOUBLE", D, "flinkddl.log_base(CAST(2 AS DOUBLE), {0})"),

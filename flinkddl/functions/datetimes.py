@@ -49,17 +49,8 @@ _CLOCK = {
     "SECOND": "({0} div 1000 % 60)",
     "MILLISECOND": "({0} % 1000)",
 }
-_SPAN = {
-    "YEAR": "extract(YEAR FROM {0})",
-    "MONTH": "extract(MONTH FROM {0})",
-    "DAY": "extract(DAY FROM {0})",
-    "HOUR": "extract(HOUR FROM {0})",
-    "MINUTE": "extract(MINUTE FROM {0})",
-    "SECOND": "extract(SECOND FROM {0})",
-    "MILLISECOND": "CAST(extract(SECOND FROM {0}) * 1000 AS BIGINT) % 1000",
-}
-
-
+_SPAN = {unit: f"extract({unit} FROM {{0}})" for unit in ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")}
+_SPAN |= {"MILLISECOND": "CAST(extract(SECOND FROM {0}) * 1000 AS BIGINT) % 1000"}
 _MONTH_UNITS = frozenset({"YEAR", "MONTH"})
 
 
@@ -98,18 +89,8 @@ def _not_time(unit: str) -> Callable[[Operands, Options], None]:
     return lambda args, _: _check_extract(args, {"unit": unit})
 
 
-_FIELDS = {
-    "YEAR": "YEAR",
-    "QUARTER": "QUARTER",
-    "MONTH": "MONTH",
-    "WEEK": "WEEK",
-    "DAYOFYEAR": "DOY",
-    "DAYOFMONTH": "DAY",
-    "DAYOFWEEK": "DOW",
-    "HOUR": "HOUR",
-    "MINUTE": "MINUTE",
-    "SECOND": "SECOND",
-}
+_FIELDS = {unit: unit for unit in ("YEAR", "QUARTER", "MONTH", "WEEK", "HOUR", "MINUTE", "SECOND")}
+_FIELDS |= {"DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "DAYOFWEEK": "DOW"}
 
 # ---- rounding to a unit ------------------------------------------------------------------------------------------
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.diagnostics import suggest
+from flinkddl.diagnostics import did_you_mean
 from flinkddl.options import registry
 from flinkddl.options.installed import CONNECTORS
 from flinkddl.options.kafka_properties import PREFIX, WELL_KNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from flinkddl.diagnostics import Bag
     from flinkddl.options.registry import Document, Space
@@ -40,8 +40,7 @@ def no_connector(text: OptionText, bag: Bag) -> None:
         bag.error("FD203", f"connector '{text.value}' is not available", text.value_span, instead)
         return
     available = registry.names("connector")
-    best = suggest(text.value, available)
-    help = f"did you mean '{best}'?" if best else f"available: {', '.join(available)}"
+    help = did_you_mean(text.value, available) or f"available: {', '.join(available)}"
     bag.error("FD202", f"unknown connector '{text.value}'", text.value_span, help)
 
 
@@ -52,8 +51,7 @@ def no_format(key: str, text: OptionText, document: Document, bag: Bag) -> None:
         bag.error("FD215", f"format '{text.value}' is not available", text.value_span, instead)
         return
     available = [f.name for f in registry.documents("format") if not f.connectors or document.name in f.connectors]
-    best = suggest(text.value, available)
-    help = f"did you mean '{best}'?" if best else f"available: {', '.join(available)}"
+    help = did_you_mean(text.value, available) or f"available: {', '.join(available)}"
     bag.error("FD214", f"connector '{document.name}' has no format '{text.value}' for '{key}'", text.value_span, help)
 
 
@@ -63,7 +61,7 @@ def unknown_option(key: str, text: OptionText, document: Document, spaces: Seque
     help = (
         _prefix_mistake(key, spaces)
         or _without_properties(key, document)
-        or _guess(key, supported)
+        or did_you_mean(key, supported)
         or _neighbour(key, document)
         or f"supported: {', '.join(sorted(supported))}"
     )
@@ -84,11 +82,6 @@ def _prefix_mistake(key: str, spaces: Sequence[Space]) -> str | None:
 def _without_properties(key: str, document: Document) -> str | None:
     takes = any(family.key.startswith("^properties") for family in document.families)
     return f"did you mean '{PREFIX}{key}'?" if takes and key in WELL_KNOWN else None
-
-
-def _guess(key: str, supported: Iterable[str]) -> str | None:
-    best = suggest(key, supported)
-    return f"did you mean '{best}'?" if best else None
 
 
 def _neighbour(key: str, document: Document) -> str | None:

@@ -221,16 +221,12 @@ def parse_charset(text: str) -> str:
     return text
 
 
-def _same(text: str) -> str:
-    return text
-
-
 # What Java's regular expressions write differently from Python's; only the shape matters for the check.
 _JAVA_ONLY = re.compile(r"\(\?<(?![=!])|\\[pP]\{\w+\}|\\[QEhHRXGkzZ]")
 _JAVA_REGEX = {"(?": "(?P<"}
 _PARSERS: dict[str, Callable[[str], Any]] = {
-    "string": _same,
-    "any": _same,
+    "string": str,
+    "any": str,
     "int": parse_int,
     "long": parse_long,
     "double": parse_double,

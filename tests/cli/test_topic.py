@@ -93,7 +93,7 @@ def test_from_the_end_and_a_time(topic: Any, new_name: str) -> None:
 
 
 def test_follow_shows_what_comes(topic: Any, new_name: str, broker: Broker) -> None:
-    from flinkddl.runtime.kafka.producer import Producer
+    from flinkddl.runtime.kafka.rows import Producer
 
     topic("create", new_name)
 

@@ -10,21 +10,12 @@ from flinkddl.connectors.base import ALL_KINDS, INSERT_ONLY, Connector
 
 if TYPE_CHECKING:
     from flinkddl.catalog.model import Table
-    from flinkddl.connectors.base import ChangelogMode, Use
+    from flinkddl.connectors.base import Use
     from flinkddl.diagnostics import Bag
     from flinkddl.options import ResolvedOptions
 
 SOURCE_NAME = "<DataFrame>"
 """Name of the text by which ``Catalog.create_view`` declares its tables."""
-
-
-def _source_mode(resolved: ResolvedOptions) -> ChangelogMode:
-    return ALL_KINDS if resolved["changelog"] else INSERT_ONLY
-
-
-def _bounded(table: Table, resolved: ResolvedOptions) -> bool:
-    """Whether the DataFrame is a batch one."""
-    return bool(resolved["bounded"])
 
 
 def _check_source(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
@@ -36,9 +27,9 @@ def _check_source(connector: Connector, table: Table, resolved: ResolvedOptions,
 
 CONNECTOR = Connector(
     name="dataframe",
-    source_mode=_source_mode,
+    source_mode=lambda resolved: ALL_KINDS if resolved["changelog"] else INSERT_ONLY,
     read="flinkddl.connectors.dataframe.read",
-    bounded=_bounded,
+    bounded=lambda table, resolved: bool(resolved["bounded"]),  # a batch one
     check_source=_check_source,
     local=True,
 )

@@ -10,8 +10,6 @@ from flinkddl.connectors.base import Connector, Metadata, Projection, by_key, fi
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from flinkddl.catalog.model import Table
     from flinkddl.connectors.base import Use
     from flinkddl.diagnostics import Bag
@@ -31,18 +29,10 @@ METADATA = by_key(
 )
 
 
-def _metadata(resolved: ResolvedOptions) -> Mapping[str, Metadata]:
-    return METADATA
-
-
 def projection(table: Table, resolved: ResolvedOptions) -> Projection:
     """Return the columns inside the files: all but the partition columns, whose values stand in folder names."""
     inside = [c.name for c in table.physical if c.name not in table.partition_keys]
     return Projection((), tuple(field_of(table, name) for name in inside))
-
-
-def _bounded(table: Table, resolved: ResolvedOptions) -> bool:
-    return resolved["source.monitor-interval"] is None
 
 
 def _check_source(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
@@ -71,8 +61,8 @@ CONNECTOR = Connector(
     sink_mode=of_format,
     read="flinkddl.connectors.filesystem.read",
     write="flinkddl.connectors.filesystem.write",
-    bounded=_bounded,
-    metadata=_metadata,
+    bounded=lambda table, resolved: resolved["source.monitor-interval"] is None,
+    metadata=lambda resolved: METADATA,
     projection=projection,
     check_source=_check_source,
     check_sink=_check_sink,

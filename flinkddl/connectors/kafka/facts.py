@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 # ---- what it offers ----------------------------------------------------------------------------------------------
 
 
-def _bounded(table: Table, resolved: ResolvedOptions) -> bool:
-    return _ends(resolved)
-
-
 def _ends(resolved: ResolvedOptions) -> bool:
     return resolved["scan.bounded.mode"] not in (None, "unbounded")
 
@@ -166,7 +162,7 @@ CONNECTOR = Connector(
     sink_mode=of_format,
     read="flinkddl.connectors.kafka.read",
     write="flinkddl.connectors.kafka.write",
-    bounded=_bounded,
+    bounded=lambda table, resolved: _ends(resolved),
     lookup=_ends,  # the whole topic, as the table that it holds when the job begins
     metadata=of_kafka,
     projection=projection,

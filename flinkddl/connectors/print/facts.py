@@ -9,13 +9,9 @@ from flinkddl.connectors.common import check_no_metadata
 
 if TYPE_CHECKING:
     from flinkddl.catalog.model import Table
-    from flinkddl.connectors.base import ChangelogMode, Use
+    from flinkddl.connectors.base import Use
     from flinkddl.diagnostics import Bag
     from flinkddl.options import ResolvedOptions
-
-
-def _takes_all(resolved: ResolvedOptions) -> ChangelogMode:
-    return ALL_KINDS
 
 
 def _check_sink(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
@@ -29,7 +25,7 @@ def _check_sink(connector: Connector, table: Table, resolved: ResolvedOptions, b
 
 CONNECTOR = Connector(
     name="print",
-    sink_mode=_takes_all,
+    sink_mode=lambda resolved: ALL_KINDS,
     write="flinkddl.connectors.print.write",
     check_sink=_check_sink,
     partitions=True,

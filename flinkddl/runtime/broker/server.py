@@ -98,12 +98,8 @@ class Broker:
         listener = next((x for x in self.options.listeners if x.sasl and x.tls), None)
         if listener is not None and self.security is not None:
             ((user, password),) = listener.users
-            found |= {
-                "KAFKA_SECURE_SERVERS": self.address(listener.name),
-                "KAFKA_USER": user,
-                "KAFKA_PASSWORD": password,
-            }
-            found |= {"KAFKA_TRUSTSTORE": str(self.security.truststore)}
+            found |= {"KAFKA_SECURE_SERVERS": self.address(listener.name), "KAFKA_USER": user}
+            found |= {"KAFKA_PASSWORD": password, "KAFKA_TRUSTSTORE": str(self.security.truststore)}
             found |= {"KAFKA_TRUSTSTORE_PASSWORD": self.security.password}
         return found
 

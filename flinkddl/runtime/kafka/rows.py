@@ -1,4 +1,4 @@
-"""Rows typed by hand as Kafka records, in a table's formats: for filling topics, never for jobs.
+"""Records written one by one from the driver, and rows typed by hand as records of a table: never for jobs.
 
 A row is a JSON object with the table's columns; what JSON has no type for is text, as Flink's casts write it.
 """
@@ -6,6 +6,7 @@ A row is a JSON object with the table's columns; what JSON has no type for is te
 from __future__ import annotations
 
 import base64
+import contextlib
 import csv
 import io
 import json
@@ -17,6 +18,8 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError, did_you_mean
+from flinkddl.runtime.kafka.admin import describe
+from flinkddl.runtime.kafka.config import python_client_config
 from flinkddl.runtime.kafka.payloads import avro_schema, table_sides
 from flinkddl.sqltypes import DataType, Root
 
@@ -26,7 +29,49 @@ if TYPE_CHECKING:
 
 Encode = Callable[[Mapping[str, Any]], bytes]
 Fields = Sequence[tuple[str, DataType]]
+FLUSH_SECONDS = 30.0
 AS_THEY_ARE = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
+
+
+class Producer:
+    """An open producer; ``written`` counts what the cluster has taken when it is closed. Raises FD814."""
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        from kafka import KafkaProducer
+
+        self._producer: Any = KafkaProducer(**python_client_config(properties), acks="all", linger_ms=5)
+        self._sent: list[Any] = []
+        self.written = 0
+
+    def send(
+        self, topic: str, key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes]] = ()
+    ) -> None:
+        """Write one record."""
+        self._sent.append(self._producer.send(topic, key=key, value=value, headers=list(headers)))
+        if len(self._sent) >= 10_000:
+            self.flush()
+
+    def flush(self) -> None:
+        """Wait until the cluster has taken all that was sent. Raises FD814 where it does not."""
+        from kafka.errors import KafkaError
+
+        try:
+            self._producer.flush(FLUSH_SECONDS)
+            for sent in self._sent:
+                sent.get(FLUSH_SECONDS)
+                self.written += 1
+        except KafkaError as error:
+            raise FlinkDdlError.of("FD814", f"a record was not taken: {describe(error)}") from error
+        finally:
+            self._sent.clear()
+
+    def __enter__(self) -> Producer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._producer.close, FLUSH_SECONDS)
+            self.flush()
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from flinkddl.runtime.job.supervising.ending import end_now
 from flinkddl.runtime.job.supervising.opening import open_held
-from flinkddl.runtime.job.supervising.queries import Queries
+from flinkddl.runtime.job.supervising.queries import Queries, end_now
 from flinkddl.runtime.session.connect import close_session, is_connect
 from flinkddl.runtime.session.errors import has_java, java_gone
 from flinkddl.runtime.session.sessions import job_session

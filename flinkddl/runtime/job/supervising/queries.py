@@ -1,7 +1,8 @@
-"""The streaming queries of a job, one a write: how they start, what they have told of their batches, how they fail."""
+"""The streaming queries of a job, one a write: how they start, tell of their batches, fail and end."""
 
 from __future__ import annotations
 
+import time
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from flinkddl.runtime.storage.checkpoint import Checkpoint
     from flinkddl.spark.job import SparkJob, Write
 
+POLL_SECONDS = 0.02
+STOP_SECONDS = 60.0
+STOP_TIMEOUT = "spark.sql.streaming.stopTimeout"
+QUIET_SECONDS = 1.0  # a wait that is shorter needs no words
 Batch = tuple["Write", "Progress", Any]  # (write, its batch, Spark's own report of it)
 
 
@@ -133,3 +138,50 @@ def _events(query: StreamingQuery, seen: int) -> list[Any]:
 def _quiet(query: StreamingQuery) -> bool:
     status = query.status
     return not status["isTriggerActive"] and not status["isDataAvailable"]
+
+
+# ---- ending: between two batches where that can be waited for, else at once ------------------------------------------
+
+
+def end_between_batches(
+    queries: Mapping[str, StreamingQuery], cut: Callable[[], bool], say: Callable[[str], None]
+) -> None:
+    """Stop each query when its running batch is over, until ``cut`` says so, or for STOP_SECONDS.
+
+    What is left then is ``end_now``'s: a batch that is cut off is written again by the next run.
+    """
+    first = {name: query.lastProgress for name, query in queries.items()}
+    began, told = time.monotonic(), False
+    open_queries = dict(queries)
+    while open_queries and not cut() and time.monotonic() < began + STOP_SECONDS:
+        for name, query in list(open_queries.items()):
+            batch_over = _batch_of(query.lastProgress) != _batch_of(first[name])
+            if not query.isActive or not query.status["isTriggerActive"] or batch_over:
+                query.stop()
+                del open_queries[name]
+        if open_queries and not told and time.monotonic() > began + QUIET_SECONDS:
+            say(f"stopping after the running batch, within {STOP_SECONDS:.0f} s; a second signal cuts it off")
+            told = True
+        time.sleep(POLL_SECONDS)
+
+
+def end_now(queries: Mapping[str, StreamingQuery]) -> list[str]:
+    """Stop all queries, within a batch or not; return those that did not end within Spark's ``stopTimeout``.
+
+    Kafka's clients are not interrupted while they wait for a cluster: such a query ends when they give up.
+    """
+    return [name for name, query in queries.items() if query.isActive and not _stopped(query)]
+
+
+def _stopped(query: StreamingQuery) -> bool:
+    try:
+        query.stop()
+    except Exception as error:
+        if STOP_TIMEOUT not in str(error):
+            raise
+        return False
+    return True
+
+
+def _batch_of(progress: Any) -> int | None:
+    return None if progress is None else int(progress["batchId"])

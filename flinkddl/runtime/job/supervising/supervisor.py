@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.reporting.failures import JobFailed, lost_place, with_first
-from flinkddl.runtime.job.supervising.ending import STOP_TIMEOUT, end_between_batches, end_now
+from flinkddl.runtime.job.steps import build_frames
+from flinkddl.runtime.job.supervising.queries import STOP_TIMEOUT, end_between_batches, end_now
 from flinkddl.runtime.job.supervising.restarts import Restarts, strategy_of, with_help
-from flinkddl.runtime.job.supervising.round import LAST, Round
 from flinkddl.runtime.job.topics.gone_topics import with_topic
 from flinkddl.runtime.job.topics.group_commits import GroupCommits
+from flinkddl.runtime.job.topics.idle import IdlePartitions
 from flinkddl.runtime.job.topics.sources import other_partitions
 from flinkddl.runtime.job.topics.topic_watch import TopicWatch
 from flinkddl.runtime.machine.aside import Aside
 from flinkddl.runtime.storage.checkpoint import forget_stops, mark_drained
+from flinkddl.spark.calls import trigger_of
 from flinkddl.spark.partitions import can_name
 from flinkddl.spark.restarts import TYPE
 
@@ -28,8 +30,11 @@ if TYPE_CHECKING:
     from flinkddl.runtime.job.supervising.held import Held
     from flinkddl.runtime.job.topics.sources import Sources
     from flinkddl.runtime.job.topics.topic_ids import KnownTopics
+    from flinkddl.spark.job import Write
 
 POLL_SECONDS = 0.1
+PARTITIONS = "spark.flinkddl.partitions."  # ScalarWatermark.java asks for it
+LAST: Mapping[str, Any] = {"availableNow": True}  # the trigger of the round that ends a job's input
 CUT_OFF = "5s"
 OUTAGE_SECONDS = 120.0  # a query may notice so late that its cluster was away: Kafka's clients have long timeouts
 
@@ -41,6 +46,28 @@ class Asked:
     stop: threading.Event = field(default_factory=threading.Event)
     cut: threading.Event = field(default_factory=threading.Event)
     drain: bool = False
+
+
+class Round:
+    """From one start of all queries to the next: a job's first, and another when a partition or the end has come."""
+
+    def __init__(self, held: Held, sources: Sources) -> None:
+        self._held = held
+        for read in sources.places:
+            held.spark.conf.set(f"{PARTITIONS}{read}", str(sources.count(read)))
+        self.frames = build_frames(held.spark, sources.run, sources.open)
+        self.idle = IdlePartitions(sources)
+
+    def start(self, trigger: Mapping[str, Any] | None = None) -> None:
+        """Start all queries, by the job's trigger or another. Raises JobFailed when Spark refuses one."""
+        self._held.queries.trigger = trigger or trigger_of(self._held.job)
+        for write in self._held.job.writes:
+            self.start_write(write)
+
+    def start_write(self, write: Write) -> None:
+        """Start the query of a write, by the trigger of the round."""
+        assert self._held.checkpoint is not None
+        self._held.queries.start(write, self.frames[write.input], self._held.checkpoint)
 
 
 class Supervisor:
