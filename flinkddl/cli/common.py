@@ -191,12 +191,12 @@ def find_scripts(paths: Iterable[str]) -> list[str]:
     return out
 
 
-def print_diagnostics(diagnostics: Iterable[Diagnostic], output: str = "text", stream: object = None) -> None:
+def print_diagnostics(diagnostics: Iterable[Diagnostic], output: str = "text") -> None:
     """Print findings: text goes to stderr, JSON and SARIF to stdout."""
     found = tuple(diagnostics)
     if output == "text":
         if found:
-            print(_RENDER[output](found), file=stream or sys.stderr)  # type: ignore[arg-type]
+            print(_RENDER[output](found), file=sys.stderr)
     else:
         print(_RENDER[output](found))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from flinkddl.catalog.model import Table
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
     from flinkddl.runtime.kafka.payloads import Payloads
 
 PAUSE_SECONDS = 0.3
@@ -71,14 +71,13 @@ class _Place:
     @staticmethod
     def of(args: argparse.Namespace) -> _Place:
         """Return what the arguments say. Raises FD845 for a table without a topic, FD805 for no broker."""
-        from flinkddl.runtime.kafka.payloads import Payloads
+        from flinkddl.runtime.kafka.payloads import Payloads, raw_reader
 
         name = getattr(args, "topic", None)
         if args.ddl:
             return _Place._of_table(args, name)
-        return _Place(
-            {"bootstrap.servers": args.bootstrap or _development_broker()}, name, None, Payloads(_text, _text)
-        )
+        properties = {"bootstrap.servers": args.bootstrap or _development_broker()}
+        return _Place(properties, name, None, Payloads(raw_reader, raw_reader))
 
     @staticmethod
     def _of_table(args: argparse.Namespace, name: str | None) -> _Place:
@@ -94,13 +93,11 @@ class _Place:
         topic = name or (found.topics[0] if len(found.topics) == 1 else None)
         return _Place({**found.properties, **servers}, topic, table, found.payloads)
 
-    @contextmanager
-    def admin(self) -> Iterator[Any]:
+    def admin(self) -> KafkaAdmin:
         """Open an admin client."""
         from flinkddl.runtime.kafka.admin import KafkaAdmin
 
-        with KafkaAdmin(self.properties) as admin:
-            yield admin
+        return KafkaAdmin(self.properties)
 
 
 def _development_broker() -> str:
@@ -269,10 +266,6 @@ def _print_records(args: argparse.Namespace, payloads: Payloads, read: Callable[
         if not args.follow or (left is not None and left <= 0):
             return
         time.sleep(PAUSE_SECONDS)
-
-
-def _text(data: bytes) -> str:
-    return data.decode()
 
 
 def _shown(value: Any) -> str:

@@ -16,13 +16,9 @@ if TYPE_CHECKING:
     from flinkddl.dialect.tokens import Token
 
 WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION"})
-_REFUSED = {
-    "PIVOT": "PIVOT is not possible in streaming queries",
-    "UNPIVOT": "UNPIVOT is not possible in streaming queries",
-    "TABLESAMPLE": "TABLESAMPLE is not possible in streaming queries",
-}
+_REFUSED = ("PIVOT", "UNPIVOT", "TABLESAMPLE")
+_IN_A_JOIN = ("AS", "JOIN", "CROSS", "LEFT", "INNER", ",", "(")
 _SIDES = ("LEFT", "RIGHT", "FULL")
-_FRAMES_WORDS = ("ALL", "ONE")
 
 
 class FromParser(CallParser):
@@ -81,8 +77,7 @@ class FromParser(CallParser):
         """``from_item`` with what follows it: FOR SYSTEM_TIME AS OF, MATCH_RECOGNIZE, alias."""
         start = self.tok.start
         node = self._from_primary()
-        if self.tok.key in _REFUSED:
-            self.fail("FD116", _REFUSED[self.tok.key])
+        self._no_pivot()
         alias = self._alias()
         if self.at("FOR", "SYSTEM_TIME"):
             node, alias = self._temporal(node, alias, start)
@@ -92,12 +87,15 @@ class FromParser(CallParser):
                 self.mark(node, start)
             node = self._match_recognize(node, start)
             alias = self._alias()
-        if self.tok.key in _REFUSED:
-            self.fail("FD116", _REFUSED[self.tok.key])
+        self._no_pivot()
         if alias is not None:
             node.set("alias", alias)
             self.mark(node, start)
         return node
+
+    def _no_pivot(self) -> None:
+        if self.tok.key in _REFUSED:
+            self.fail("FD116", f"{self.tok.key} is not possible in streaming queries")
 
     def _alias(self) -> exp.TableAlias | None:
         """``alias``: ``[AS] a [(c, ...)]``."""
@@ -192,15 +190,7 @@ class FromParser(CallParser):
         ahead = 2
         while self.peek(ahead).key == ".":
             ahead += 2
-        return is_bare_alias(self.peek(ahead)) or self.peek(ahead).key in (
-            "AS",
-            "JOIN",
-            "CROSS",
-            "LEFT",
-            "INNER",
-            ",",
-            "(",
-        )
+        return is_bare_alias(self.peek(ahead)) or self.peek(ahead).key in _IN_A_JOIN
 
     # ---- table functions -----------------------------------------------------------------------------------------
 
@@ -308,7 +298,7 @@ class FromParser(CallParser):
             node.set("order", self.order())
         if self.take("MEASURES"):
             node.set("measures", self.several(self._measure))
-        if self.tok.key in _FRAMES_WORDS and self.peek().key in ("ROW", "ROWS"):
+        if self.tok.key in ("ALL", "ONE") and self.peek().key in ("ROW", "ROWS"):
             node.set("rows", self._words_until(("AFTER", "PATTERN")))
         if self.at("AFTER", "MATCH"):
             node.set("after", self._words_until(("PATTERN",)))

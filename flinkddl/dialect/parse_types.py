@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from sqlglot import exp
 
 from flinkddl.diagnostics import suggest
@@ -110,27 +112,21 @@ class TypeParser(Cursor):
         if self.tok.kind == t.WORD and word in SIMPLE:
             self.advance()
             return self._simple(word, start)
+        if word not in NESTED:
+            self._unknown()
+        self.advance()
         match word:
-            case "ARRAY" | "MULTISET":
-                self.advance()
-                kind = D.ARRAY if word == "ARRAY" else D.USERDEFINED
-                return self.mark(Type(this=kind, name=word, children=self._angle(1), nullable=True), start)
-            case "MAP":
-                self.advance()
-                return self.mark(Type(this=D.MAP, name=word, children=self._angle(2), nullable=True), start)
             case "ROW":
-                self.advance()
                 return self._row(start)
             case "RAW" | "STRUCTURED":
-                self.advance()
                 return self._opaque(word, start)
             case "INTERVAL":
-                self.advance()
                 return self._interval(start)
-            case _:
-                return self._unknown()
+        kind = {"ARRAY": D.ARRAY, "MAP": D.MAP}.get(word, D.USERDEFINED)
+        children = self._angle(2 if word == "MAP" else 1)
+        return self.mark(Type(this=kind, name=word, children=children, nullable=True), start)
 
-    def _unknown(self) -> Type:
+    def _unknown(self) -> NoReturn:
         token = self.tok
         if token.kind != t.WORD:
             self.fail_expected(what="a type")
