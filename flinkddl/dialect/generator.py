@@ -96,17 +96,7 @@ def json_call_sql(g: Generator, node: n.JsonCall) -> str:
     return f"{node.this}({' '.join(p for p in parts if p)})"
 
 
-def json_pair_sql(g: Generator, node: exp.Expression) -> str:
-    """Print ``KEY k VALUE v``."""
-    return f"KEY {g.sql(node, 'this')} VALUE {g.sql(node, 'expression')}"
-
-
 # ---- expressions -------------------------------------------------------------------------------------------------
-
-
-def typed_literal_sql(g: Generator, node: n.TypedLiteral) -> str:
-    """Print ``DATE '..'`` and the like."""
-    return f"{node.args['kind']} {g.sql(node, 'this')}"
 
 
 def interval_sql(g: Generator, node: exp.Interval) -> str:
@@ -138,11 +128,6 @@ def not_sql(g: Generator, node: exp.Not) -> str:
 def _negated(g: Generator, node: exp.Expression) -> str:
     left = g.sql(node, "this")
     return f"{left} NOT{g.sql(node)[len(left) :]}"
-
-
-def is_sql(g: Generator, node: exp.Is) -> str:
-    """Print ``x IS what``."""
-    return f"{g.sql(node, 'this')} IS {_is_what(g, node)}"
 
 
 def _is_what(g: Generator, node: exp.Is) -> str:
@@ -227,11 +212,6 @@ def unnest_sql(g: Generator, node: exp.Unnest) -> str:
     return f"UNNEST({comma(g, node.expressions)}){ordinality}{tail}{_joins(g, node)}"
 
 
-def lateral_sql(g: Generator, node: exp.Lateral) -> str:
-    """Print ``LATERAL (query) AS a``."""
-    return f"LATERAL {g.sql(node, 'this')}{_alias(g, node)}{_joins(g, node)}"
-
-
 def table_function_sql(g: Generator, node: n.TableFunction) -> str:
     """Print a table function, always inside ``TABLE (..)``, which every version reads."""
     call = called(g, node)
@@ -251,12 +231,6 @@ def table_argument_sql(g: Generator, node: n.TableArgument) -> str:
         text += f" PARTITION BY ({comma(g, keys)})"
     order = node.args.get("order")
     return text + (f" ORDER BY ({comma(g, order.expressions)})" if order is not None else "")
-
-
-def temporal_sql(g: Generator, node: n.TemporalTable) -> str:
-    """Print ``t FOR SYSTEM_TIME AS OF e AS a``."""
-    text = f"{g.sql(node, 'this')} FOR SYSTEM_TIME AS OF {g.sql(node, 'expression')}"
-    return text + _alias(g, node) + _joins(g, node)
 
 
 def match_recognize_sql(g: Generator, node: n.MatchRecognize) -> str:
@@ -306,11 +280,13 @@ def identifier_sql(g: Generator, node: exp.Identifier) -> str:
 QUERY_NODES: dict[type[exp.Expr], Callable[..., str]] = {
     n.Call: call_sql,
     n.JsonCall: json_call_sql,
-    n.TypedLiteral: typed_literal_sql,
+    n.TypedLiteral: lambda g, e: f"{e.args['kind']} {g.sql(e, 'this')}",
     n.Type: type_sql,
     n.TableFunction: table_function_sql,
     n.TableArgument: table_argument_sql,
-    n.TemporalTable: temporal_sql,
+    n.TemporalTable: lambda g, e: (
+        f"{g.sql(e, 'this')} FOR SYSTEM_TIME AS OF {g.sql(e, 'expression')}{_alias(g, e)}{_joins(g, e)}"
+    ),
     n.MatchRecognize: match_recognize_sql,
     n.Descriptor: lambda g, e: f"DESCRIPTOR({comma(g, e.expressions)})",
     n.NamedArgument: lambda g, e: f"{g.sql(e, 'this')} => {g.sql(e, 'expression')}",
@@ -321,10 +297,10 @@ QUERY_NODES: dict[type[exp.Expr], Callable[..., str]] = {
 }
 
 OVERRIDES: dict[type[exp.Expr], Callable[..., str]] = {
-    exp.JSONKeyValue: json_pair_sql,
+    exp.JSONKeyValue: lambda g, e: f"KEY {g.sql(e, 'this')} VALUE {g.sql(e, 'expression')}",
     exp.Interval: interval_sql,
     exp.Not: not_sql,
-    exp.Is: is_sql,
+    exp.Is: lambda g, e: f"{g.sql(e, 'this')} IS {_is_what(g, e)}",
     exp.Bracket: bracket_sql,
     exp.Any: quantifier_sql("ANY"),
     exp.All: quantifier_sql("ALL"),
@@ -334,7 +310,7 @@ OVERRIDES: dict[type[exp.Expr], Callable[..., str]] = {
     exp.Table: table_sql,
     exp.Join: join_sql,
     exp.Unnest: unnest_sql,
-    exp.Lateral: lateral_sql,
+    exp.Lateral: lambda g, e: f"LATERAL {g.sql(e, 'this')}{_alias(g, e)}{_joins(g, e)}",
     exp.Group: group_sql,
     exp.GroupingSets: sets_sql("GROUPING SETS"),
     exp.Cube: sets_sql("CUBE"),

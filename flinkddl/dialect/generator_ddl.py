@@ -55,14 +55,6 @@ def _metadata(g: Generator, node: n.MetadataColumn) -> str:
     return words(g.sql(node, "this"), g.sql(node, "kind"), "METADATA", source, virtual, _comment(g, node))
 
 
-def _computed(g: Generator, node: n.ComputedColumn) -> str:
-    return words(g.sql(node, "this"), "AS", g.sql(node, "expression"), _comment(g, node))
-
-
-def _watermark(g: Generator, node: n.Watermark) -> str:
-    return f"WATERMARK FOR {g.sql(node, 'this')} AS {g.sql(node, 'expression')}"
-
-
 def _key(kind: str) -> Callable[[Generator, exp.Expression], str]:
     def text(g: Generator, node: exp.Expression) -> str:
         name = node.args.get("this")
@@ -87,10 +79,6 @@ def _like(g: Generator, node: n.Like) -> str:
     options = node.args.get("expressions")
     inner = " ".join(f"{o.this} {o.args['feature']}" for o in options or [])
     return words("LIKE", g.sql(node, "this"), f"({inner})" if options is not None else "")
-
-
-def _partition(g: Generator, node: n.Partition) -> str:
-    return f"PARTITION ({comma(g, node.expressions)})"
 
 
 # ---- CREATE and DROP ---------------------------------------------------------------------------------------------
@@ -251,10 +239,6 @@ def _compile(g: Generator, node: n.CompilePlan) -> str:
     )
 
 
-def _set(g: Generator, node: n.Set) -> str:
-    return f"SET {g.sql(node, 'this')} = {g.sql(node, 'expression')}" if node.args.get("this") else "SET"
-
-
 def _use(g: Generator, node: n.Use) -> str:
     match node.args["kind"]:
         case "MODULES":
@@ -294,13 +278,13 @@ STATEMENT_NODES: dict[type[exp.Expr], Callable[..., str]] = {
     n.Field: field_sql,
     n.Column: _column,
     n.MetadataColumn: _metadata,
-    n.ComputedColumn: _computed,
-    n.Watermark: _watermark,
+    n.ComputedColumn: lambda g, e: words(g.sql(e, "this"), "AS", g.sql(e, "expression"), _comment(g, e)),
+    n.Watermark: lambda g, e: f"WATERMARK FOR {g.sql(e, 'this')} AS {g.sql(e, 'expression')}",
     n.PrimaryKey: _key("PRIMARY KEY"),
     n.UniqueKey: _key("UNIQUE"),
     n.Distribution: _distribution,
     n.Like: _like,
-    n.Partition: _partition,
+    n.Partition: lambda g, e: f"PARTITION ({comma(g, e.expressions)})",
     n.CreateTable: _create_table,
     n.CreateView: _create_view,
     n.CreateCatalog: _create_simple("CATALOG"),
@@ -327,7 +311,7 @@ STATEMENT_NODES: dict[type[exp.Expr], Callable[..., str]] = {
     n.ExecuteQuery: lambda g, e: f"EXECUTE {g.sql(e, 'this')}",
     n.CompilePlan: _compile,
     n.ExecutePlan: lambda g, e: f"EXECUTE PLAN {g.sql(e, 'this')}",
-    n.Set: _set,
+    n.Set: lambda g, e: f"SET {g.sql(e, 'this')} = {g.sql(e, 'expression')}" if e.args.get("this") else "SET",
     n.Reset: lambda g, e: words("RESET", g.sql(e, "this")),
     n.Use: _use,
     n.Module: lambda g, e: words(e.args["kind"], "MODULE", g.sql(e, "this"), _with(g, e)),

@@ -159,8 +159,7 @@ _FOLLOWERS = (*TAIL, "ON", "WITH", "LIKE", "COMMENT")
 
 
 def _starts_line(parser: StatementParser) -> bool:
-    between = parser.source.text[parser.prev.end : parser.tok.start]
-    return "\n" in between
+    return "\n" in parser.source.text[parser.prev.end : parser.tok.start]
 
 
 def _recover(parser: StatementParser, first: int) -> None:

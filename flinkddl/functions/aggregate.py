@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from flinkddl import sqltypes as T
 from flinkddl.functions.arithmetic_functions import narrow
 from flinkddl.functions.core import Function, Lowered, Operands, Options, SignatureError, same
-from flinkddl.functions.json import raw_json, writable
+from flinkddl.functions.json import raw_json, writes
 from flinkddl.functions.typing import strip_attribute
 from flinkddl.sqltypes import DataType, Root, spark_type
 
@@ -180,10 +180,6 @@ def _json_object(call: Lowered) -> str:
     return f"if({twice} OR {nameless}, {error}, concat('{{', {joined}, '}}'))"
 
 
-def _check_json(index: int) -> Callable[[Operands, Options], None]:
-    return lambda args, _: writable(args[index].type)
-
-
 def _percentile_type(args: Operands, _: Options) -> DataType:
     return T.ARRAY(T.DOUBLE) if args[1].type.root is Root.ARRAY else T.DOUBLE
 
@@ -193,10 +189,6 @@ def _percentile(call: Lowered) -> str:
     known = call.a[1] if shares is None else f"array({', '.join(str(s) for s in shares)})"
     share = f"CAST({known} AS {'ARRAY<DOUBLE>' if call.type.root is Root.ARRAY else 'DOUBLE'})"
     return f"percentile({', '.join((call.a[0], share, *call.a[2:]))}){_clauses(call)}"
-
-
-def _plain_type(args: Operands, _: Options) -> DataType:
-    return strip_attribute(args[0].type)
 
 
 def _agg_array(args: Operands, options: Options) -> DataType:
@@ -225,22 +217,22 @@ FUNCTIONS = (
     Aggregate("SUM", "numeric", _sum_type, _sum),
     Aggregate("SUM0", "numeric", _sum_type, lambda c: f"coalesce({_sum(c)}, 0)", nulls="no", empty_is_null=False),
     Aggregate("AVG", "numeric", _avg_type, _avg),
-    Aggregate("MIN", "any", _plain_type, _simple("min"), check=_ordered_type),
-    Aggregate("MAX", "any", _plain_type, _simple("max"), check=_ordered_type),
+    Aggregate("MIN", "any", same(), _simple("min"), check=_ordered_type),
+    Aggregate("MAX", "any", same(), _simple("max"), check=_ordered_type),
     *(
         Aggregate(n, "numeric", _avg_type, _deviation(f), nulls="yes" if "POP" not in n else "any")
         for n, f in _STAT.items()
     ),
-    Aggregate("FIRST_VALUE", "any", _plain_type, _first("first")),
-    Aggregate("LAST_VALUE", "any", _plain_type, _first("last")),
+    Aggregate("FIRST_VALUE", "any", same(), _first("first")),
+    Aggregate("LAST_VALUE", "any", same(), _first("last")),
     Aggregate(
         "COLLECT", "any", lambda a, _: T.MULTISET(strip_attribute(a[0].type)), _collect, nulls="no", empty_is_null=False
     ),
     Aggregate("ARRAY_AGG", "any", _agg_array, _array_agg, empty_is_null=False),
     Aggregate("LISTAGG", "string string?", T.STRING, _listagg, "first", _text_literal, empty_is_null=False),
-    Aggregate("JSON_ARRAYAGG", "any", _JSON_TEXT, _json_array, nulls="no", check=_check_json(0), empty_is_null=False),
+    Aggregate("JSON_ARRAYAGG", "any", _JSON_TEXT, _json_array, nulls="no", check=writes(0), empty_is_null=False),
     Aggregate(
-        "JSON_OBJECTAGG", "string any", _JSON_TEXT, _json_object, nulls="no", check=_check_json(1), empty_is_null=False
+        "JSON_OBJECTAGG", "string any", _JSON_TEXT, _json_object, nulls="no", check=writes(1), empty_is_null=False
     ),
     Aggregate(
         "PERCENTILE", "numeric numeric integer?;numeric array integer?", _percentile_type, _percentile, nulls="yes"
@@ -254,7 +246,7 @@ FUNCTIONS = (
         empty_is_null=False,
         batch_only=True,
     ),
-    Aggregate("SINGLE_VALUE", "any", _plain_type, _single, nulls="yes"),
+    Aggregate("SINGLE_VALUE", "any", same(), _single, nulls="yes"),
     Aggregate("ROW_NUMBER", "", T.BIGINT, "CAST(row_number() AS BIGINT)", nulls="no"),
     Aggregate("RANK", "", T.BIGINT, "CAST(rank() AS BIGINT)", nulls="no"),
     Aggregate("DENSE_RANK", "", T.BIGINT, "CAST(dense_rank() AS BIGINT)", nulls="no"),

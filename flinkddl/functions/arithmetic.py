@@ -20,10 +20,6 @@ def _is_decimal(*types: DataType) -> bool:
     return any(t.root is Root.DECIMAL for t in types) and all(t.root in T.EXACT for t in types)
 
 
-def _is_moment(t: DataType) -> bool:
-    return t.root in T.DATETIME
-
-
 def _result(operator: str) -> Callable[[Operands, Options], DataType]:
     def result(args: Operands, _: Options) -> DataType:
         a, b = args[0].type, args[1].type
@@ -49,7 +45,7 @@ def _interval_result(operator: str, a: DataType, b: DataType) -> DataType:
         return a if a.root in T.INTERVAL else b
     if a.root in T.INTERVAL and b.root in T.INTERVAL:
         return a
-    moment = a if _is_moment(a) else b
+    moment = a if a.root in T.DATETIME else b
     return moment.as_attribute(None)
 
 
@@ -60,13 +56,13 @@ def _check(operator: str) -> Callable[[Operands, Options], Sequence[DataType] | 
             _check_interval(operator, a, b)
             return None
         if a.root in T.NUMERIC and b.root in T.NUMERIC:
-            return _operand_types(operator, a, b)
+            return _operand_types(a, b)
         raise SignatureError(f"'<NUMERIC> {operator} <NUMERIC>' or an interval is expected")
 
     return check
 
 
-def _operand_types(operator: str, a: DataType, b: DataType) -> Sequence[DataType]:
+def _operand_types(a: DataType, b: DataType) -> Sequence[DataType]:
     if _is_decimal(a, b):
         return [as_decimal(a), as_decimal(b)]
     t = _number_result(a, b)
@@ -74,7 +70,7 @@ def _operand_types(operator: str, a: DataType, b: DataType) -> Sequence[DataType
 
 
 def _check_interval(operator: str, a: DataType, b: DataType) -> None:
-    moments = [t for t in (a, b) if _is_moment(t)]
+    moments = [t for t in (a, b) if t.root in T.DATETIME]
     numbers = [t for t in (a, b) if t.root in T.NUMERIC]
     both = a.root in T.INTERVAL and b.root in T.INTERVAL
     fits = {

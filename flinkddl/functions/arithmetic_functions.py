@@ -79,10 +79,6 @@ def _round_decimal(value: str, source: DataType, t: DataType, digits: str, up: b
     return f"(CASE WHEN {digits} IS NULL THEN NULL {low} ELSE CASE {digits} {branches} ELSE {value} END END)"
 
 
-def _sign(call: Lowered) -> str:
-    return f"CAST(sign({call.a[0]}) AS {spark_type(call.type)})"
-
-
 def _abs(call: Lowered) -> str:
     value, t = call.a[0], call.type
     if t.root in T.INTEGER:
@@ -107,7 +103,7 @@ FUNCTIONS = (
     Function("CEIL", "numeric", _whole, _floor("ceil")),
     Function("ROUND", "numeric int?", _round_result, _round(True)),
     Function("TRUNCATE", "numeric int?", _round_result, _round(False)),
-    Function("SIGN", "numeric", same(), _sign, check=_no_tinyint),
+    Function("SIGN", "numeric", same(), lambda c: f"CAST(sign({c.a[0]}) AS {spark_type(c.type)})", check=_no_tinyint),
     *(Function(name, "DOUBLE", D, f"{name.lower()}({{0}})") for name in _AS_SPARK),
     Function("COT", "DOUBLE", D, "flinkddl.divide_double(CAST(1 AS DOUBLE), tan({0}))"),
     Function("ATAN2", "DOUBLE DOUBLE", D, "atan2({0}, {1})"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
 from flinkddl.functions.arithmetic_functions import narrow
-from flinkddl.functions.zones import cut, from_micros, instant, is_utc, micros, milliseconds, wall
+from flinkddl.functions.zones import cut, from_micros, instant, micros, milliseconds, wall
 from flinkddl.sqltypes import Root, quote, spark_type
 
 if TYPE_CHECKING:
@@ -257,6 +257,3 @@ def _constructed(value: str, source: DataType, target: DataType, zone: str, try_
             return f"if({value} IS NULL, NULL, named_struct({', '.join(pairs)}))"
     keys = f"transform(map_keys({value}), x -> {part('x', source.element, target.element)})"
     return f"flinkddl.map_last({keys}, map_values({value}))"
-
-
-__all__ = ["cast_sql", "is_utc", "to_text"]

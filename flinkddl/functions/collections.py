@@ -110,6 +110,10 @@ def _item(call: Lowered) -> str:
     return f"if({value} IS NULL, NULL, if(schema_of_variant({value}) LIKE 'OBJECT%', {field}, {none}))"
 
 
+def _element_type(args: Operands, _: Options) -> DataType:
+    return args[0].type.element
+
+
 def _element(call: Lowered) -> str:
     a = call.a[0]
     many = "raise_error('Array has more than one element.')"
@@ -186,14 +190,6 @@ def _entries(args: Operands, _: Options) -> DataType:
     return T.ARRAY(T.ROW(("key", t.key), ("value", t.value)))
 
 
-def _keys(args: Operands, _: Options) -> DataType:
-    return T.ARRAY(args[0].type.key)
-
-
-def _map_values(args: Operands, _: Options) -> DataType:
-    return T.ARRAY(args[0].type.value)
-
-
 _ORDERED = T.NUMERIC | T.CHARACTER | T.BYTES_FAMILY | T.DATETIME | T.INTERVAL
 
 
@@ -208,17 +204,13 @@ def _sortable_elements(args: Operands, _: Options) -> None:
         raise SignatureError(f"{args[0].type.element.summary} has no order")
 
 
-def _nullable_element(args: Operands, _: Options) -> DataType:
-    return args[0].type.element
-
-
 A = "array"
 FUNCTIONS = (
     Function("ARRAY", "null*", _array_result, "array({all})", nulls="no", check=_array_types),
     Function("MAP", "null*", _map_result, _map_text, nulls="no", check=_map_types),
     Function("ROW", "null*", _row_result, _row, nulls="no"),
     Function("ITEM", "any any", _item_result, _item, nulls="yes", check=_item_types),
-    Function("ELEMENT", A, lambda a, _: a[0].type.element, _element, nulls="yes"),
+    Function("ELEMENT", A, _element_type, _element, nulls="yes"),
     Function("CARDINALITY", "array;map", T.INT, "size({0})"),
     Function("ARRAY_APPEND", "array null", _with_element, "array_append({0}, {1})", nulls="first", check=_element_arg),
     Function(
@@ -233,15 +225,15 @@ FUNCTIONS = (
     ),
     Function("ARRAY_UNION", "array array", _first_of("the arrays"), "array_union({0}, {1})", check=_same_arrays),
     Function("ARRAY_JOIN", "array STRING STRING?", T.STRING, _null_if_any("array_join({all})")),
-    Function("ARRAY_MAX", A, _nullable_element, "array_max({0})", "yes", _comparable_elements),
-    Function("ARRAY_MIN", A, _nullable_element, "array_min({0})", "yes", _comparable_elements),
+    Function("ARRAY_MAX", A, _element_type, "array_max({0})", "yes", _comparable_elements),
+    Function("ARRAY_MIN", A, _element_type, "array_min({0})", "yes", _comparable_elements),
     Function("ARRAY_POSITION", "array null", T.INT, "CAST(array_position({0}, {1}) AS INT)", check=_element_arg),
     Function("ARRAY_REMOVE", "array null", same(), "filter({0}, x -> NOT (x <=> {1}))", "first", _element_arg),
     Function("ARRAY_REVERSE", A, same(), "reverse({0})"),
     Function("ARRAY_SLICE", "array INT INT?", same(), _slice),
     Function("ARRAY_SORT", "array BOOLEAN? BOOLEAN?", same(), _sort, check=_sortable_elements),
-    Function("MAP_KEYS", "map", _keys, "map_keys({0})"),
-    Function("MAP_VALUES", "map", _map_values, "map_values({0})"),
+    Function("MAP_KEYS", "map", lambda a, _: T.ARRAY(a[0].type.key), "map_keys({0})"),
+    Function("MAP_VALUES", "map", lambda a, _: T.ARRAY(a[0].type.value), "map_values({0})"),
     Function("MAP_ENTRIES", "map", _entries, "map_entries({0})"),
     Function(
         "MAP_FROM_ARRAYS",

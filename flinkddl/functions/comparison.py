@@ -49,15 +49,14 @@ def _both(args: Operands) -> Sequence[DataType]:
         t = T.FLOAT if {a.root, b.root} == {Root.FLOAT, Root.DOUBLE} else common_numeric(a, b)
         return [t.with_nullable(a.nullable), t.with_nullable(b.nullable)] if a.root is not b.root else [a, b]
     merged = common_type([a, b])
-    if merged is None or not _comparable(a):
+    if merged is None or a.root in _INCOMPARABLE:
         raise SignatureError(f"{a.summary} and {b.summary} cannot be compared")
     if a.is_a(T.CHARACTER | T.BYTES_FAMILY):
         return [a, b]
     return [merged.with_nullable(a.nullable), merged.with_nullable(b.nullable)]
 
 
-def _comparable(t: DataType) -> bool:
-    return t.root not in {Root.RAW, Root.VARIANT, Root.SYMBOL, Root.DESCRIPTOR}
+_INCOMPARABLE = frozenset({Root.RAW, Root.VARIANT, Root.SYMBOL, Root.DESCRIPTOR})
 
 
 def _floats(call: Lowered) -> tuple[bool, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
-from flinkddl.functions.core import Function, Lowered, Operands, Options, SignatureError
+from flinkddl.functions.core import Function, Lowered, Operands, Options, SignatureError, same
 from flinkddl.functions.typing import common_numeric, common_type, strip_attribute
 from flinkddl.sqltypes import DataType, Root
 
@@ -135,7 +135,7 @@ FUNCTIONS = (
     _Keep("COALESCE", "null null*", _coalesce_result, "coalesce({all})", check=_common),
     _Keep("IFNULL", "null null", _coalesce_result, "coalesce({all})", check=_common),
     _Keep("IF", "bool null null", _if_result, "if({all})", check=_if_types),
-    Function("NULLIF", "any null", lambda a, _: strip_attribute(a[0].type), "nullif({0}, {1})", "yes", _nullif_types),
+    Function("NULLIF", "any null", same(), "nullif({0}, {1})", "yes", _nullif_types),
     Function("GREATEST", "any any*", _first_type, _all_or_null("greatest"), check=_common),
     Function("LEAST", "any any*", _first_type, _all_or_null("least"), check=_common),
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl import sqltypes as T
 from flinkddl.functions.arithmetic import add_interval
-from flinkddl.functions.core import Function, Lowered, Operands, Options, SignatureError, string
+from flinkddl.functions.core import Function, Lowered, Operands, Options, SignatureError, same, string
 from flinkddl.functions.typing import strip_attribute
 from flinkddl.functions.zones import cut, from_micros, from_wall, instant, micros, milliseconds, wall
 from flinkddl.sqltypes import Root
@@ -324,8 +324,8 @@ _BIG = T.BIGINT
 FUNCTIONS = (
     Function("EXTRACT", "datetime;interval", _BIG, _extract, check=_check_extract),
     *(Function(name, "datetime;interval", _BIG, _field(u), check=_not_time(u)) for name, u in _FIELDS.items()),
-    Function("FLOOR_TO", "datetime", lambda a, _: strip_attribute(a[0].type), _round_to(False), check=_check_round),
-    Function("CEIL_TO", "datetime", lambda a, _: strip_attribute(a[0].type), _round_to(True), check=_check_round),
+    Function("FLOOR_TO", "datetime", same(), _round_to(False), check=_check_round),
+    Function("CEIL_TO", "datetime", same(), _round_to(True), check=_check_round),
     Function("TIMESTAMPADD", "integer datetime", _add_result, _add, check=_check_add),
     Function("TIMESTAMPDIFF", "datetime datetime", T.INT, _diff, check=_check_diff),
     Function("MINUS_DATE", "datetime datetime", _minus_result, _minus, check=_check_minus),

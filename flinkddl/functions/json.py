@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl import sqltypes as T
 from flinkddl.functions.core import NO_VALUE, Function, Lowered, Operands, Options, SignatureError, string
-from flinkddl.functions.zones import is_utc
 from flinkddl.sqltypes import Root, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from flinkddl.sqltypes import DataType
 
@@ -212,8 +211,9 @@ def _array_text(call: Lowered) -> str:
     return f"concat('[', concat_ws(',', {', '.join(parts)}), ']')" if parts else "'[]'"
 
 
-def _string_check(args: Operands, _: Options) -> None:
-    writable(args[0].type)
+def writes(index: int) -> Callable[[Operands, Options], None]:
+    """Return the check that an argument can be written as JSON."""
+    return lambda args, _: writable(args[index].type)
 
 
 B = T.BOOLEAN
@@ -226,11 +226,9 @@ FUNCTIONS = (
     Function("JSON_OBJECT", "any*", S, _object_text, nulls="no", check=_check_object),
     Function("JSON_ARRAY", "any*", S, _array_text, nulls="no", check=_check_array),
     Function("JSON", "string", S, "flinkddl.json_checked({0})"),
-    Function("JSON_STRING", "any", S, lambda c: json_text(c.a[0], c.t[0], c.zone), check=_string_check),
+    Function("JSON_STRING", "any", S, lambda c: json_text(c.a[0], c.t[0], c.zone), check=writes(0)),
     Function("JSON_QUOTE", "STRING", S, "flinkddl.json_text({0}, true)"),
     Function("JSON_UNQUOTE", "STRING", S, "flinkddl.json_unquote({0})"),
     Function("PARSE_JSON", "STRING BOOLEAN?", T.VARIANT, "parse_json({0})"),
     Function("TRY_PARSE_JSON", "STRING BOOLEAN?", T.VARIANT, "try_parse_json({0})", nulls="yes"),
 )
-
-__all__ = ["FUNCTIONS", "is_utc", "json_text", "writable"]

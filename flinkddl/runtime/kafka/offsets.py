@@ -224,10 +224,7 @@ def branches(
     starts = spark_options(options, start, stop, streaming=True)
     count = sum(map(len, places.values()))
     return [
-        (
-            source_name(f"{topic}-{p}"),
-            branch_options(options, topic, p, count) | of_partitions(starts, {topic: [p]}),
-        )
+        (source_name(f"{topic}-{p}"), branch_options(options, topic, p, count) | of_partitions(starts, {topic: [p]}))
         for topic, numbers in sorted(places.items())
         for p in numbers
     ]

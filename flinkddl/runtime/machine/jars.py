@@ -148,10 +148,7 @@ def _download(artifact: Artifact, store: Path, part: Path) -> None:
     for pin in artifact.pins:
         try:
             path = _fetch(artifact, pin, part)
-        except (
-            RuntimeError,
-            OSError,
-        ) as error:  # jgo: RuntimeError = no repository has it; requests' errors are OSError
+        except (RuntimeError, OSError) as error:  # jgo: no repository has it; an error of requests
             reasons.append(f"{pin.version}: {_reason(error)}")
             continue
         _verify(artifact, pin, path)
