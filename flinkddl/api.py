@@ -251,9 +251,14 @@ class Catalog:
 
     def fork(self) -> Catalog:
         """Return a catalog of its own (tables, settings) over the same Spark session."""
-        other = Catalog(self.spark, views=False)
-        other.state, other._own, other._adopted = self.state, False, True
+        other = Catalog(views=False)
+        other.join(self)
+        other.state = self.state
         return other
+
+    def join(self, other: Catalog) -> None:
+        """Take the Spark session of another catalog, which starts it where need be and stops it."""
+        self._spark, self._own, self._adopted = other.spark, False, True
 
     def stop(self) -> None:
         """Stop all jobs, take our temp views away, and stop the Spark session when it was built here."""

@@ -75,6 +75,11 @@ class Job:
         return self._running.waiting
 
     @property
+    def restarting(self) -> bool:
+        """Whether a query of the job has failed and is to be started again."""
+        return self._running.restarting
+
+    @property
     def restarts(self) -> int:
         """How often a query of the job was started again after a failure."""
         return self._running.restarts

@@ -41,6 +41,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"reference cases in tests: {summary()}")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Register the jobs of tests where the user's own do not lie."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FLINKDDL_JOBS", str(tmp_path_factory.mktemp("jobs")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Start a local session with small memory; jobs run in ``job_session(spark, ...)`` children of it."""

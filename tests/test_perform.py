@@ -32,12 +32,14 @@ def _program(catalog: Catalog, sql: str) -> list[str]:
 
 
 def _run(catalog: Catalog, sql: str) -> list[str]:
+    from flinkddl.cli.listed import Listing
     from flinkddl.cli.live import Display
-    from flinkddl.cli.run import Running, Stops
+    from flinkddl.cli.run import Run, Running, Stops
 
     stops = Stops()
     try:
-        Running(catalog, stops, Display(), {}).perform(compile_script(SourceText("job.sql", sql), catalog.state))
+        run = Run(stops, Display(), Listing(), {})
+        Running(catalog, run).perform(compile_script(SourceText("job.sql", sql), catalog.state))
     except FlinkDdlError as error:
         return [d.code for d in error.diagnostics]
     finally:

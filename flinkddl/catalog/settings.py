@@ -125,6 +125,7 @@ class Settings:
     security_kerberos_login_use_ticket_cache: bool = True
     fs_hdfs_hadoop_security_authentication: Literal["simple", "kerberos"] = "simple"
     flinkddl_strict: bool = False
+    flinkddl_jobs_dir: str | None = None
     flinkddl_execution_mode: Literal["MICRO-BATCH", "REALTIME"] = "MICRO-BATCH"
     flinkddl_execution_max_offsets_per_trigger: int | None = None
     flinkddl_watermark_partitions: int = 64

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments: those of ``run``, and where to start."""
-    run_command.configure(parser)
+    run_command.configure(parser, many=False)
     parser.add_argument(
         "--group", action="append", default=[], metavar="[TABLE=]NAME",
         help="consumer group whose committed offsets are taken (default: the table's own 'properties.group.id')",
@@ -47,13 +47,13 @@ def _moment(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Look the offsets up, print them, and run the script from there."""
     try:
-        compiled = run_command.compiled_script(args)
+        compiled = run_command.compiled_script(args, args.script)
         taken = _take(compiled, args)
         _report(compiled, taken)
     except FlinkDdlError as error:
         print_diagnostics(error.diagnostics, args.output)
         return exit_code(error)
-    return OK if args.dry_run else run_command.run_compiled(args, compiled)
+    return OK if args.dry_run else run_command.run_compiled(args, [(args.script, compiled)])
 
 
 def _where(args: argparse.Namespace) -> From:

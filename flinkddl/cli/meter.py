@@ -43,6 +43,10 @@ class Watched(Protocol):
         """What it waits for: a cluster, a restart."""
 
     @property
+    def restarting(self) -> bool:
+        """Whether a query is to be started again."""
+
+    @property
     def restarts(self) -> int:
         """How often a query was started again."""
 

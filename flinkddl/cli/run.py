@@ -1,10 +1,12 @@
-"""``flinkddl run``: compile the whole script, then start its jobs and stay with them until they end."""
+"""``flinkddl run``: compile whole scripts, then start their jobs and stay with them until they end."""
 
 from __future__ import annotations
 
 import signal
 import sys
+import threading
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.cli import common
@@ -16,6 +18,7 @@ from flinkddl.cli.common import (
     exit_code,
     open_catalog,
     print_diagnostics,
+    read_source,
     run_options,
 )
 from flinkddl.diagnostics import FlinkDdlError
@@ -23,18 +26,19 @@ from flinkddl.perform import Front, perform
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from flinkddl.api import Catalog, Job, Result
+    from flinkddl.cli.listed import Listed, Listing
     from flinkddl.cli.live import Display
     from flinkddl.script.compile import Action, Compiled, Start
 
 WAIT_SECONDS = 0.1
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_script_arguments(parser)
+def configure(parser: argparse.ArgumentParser, *, many: bool = True) -> None:
+    """Declare the arguments; ``many`` scripts run side by side, each on its own."""
+    add_script_arguments(parser, many)
     add_output_argument(parser)
     add_spark_arguments(parser)
     parser.add_argument(
@@ -48,21 +52,35 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the script; SIGINT and SIGTERM stop its jobs cleanly after their running batch."""
-    try:
-        compiled = compiled_script(args)
-    except FlinkDdlError as error:
-        _report(args, error)
-        return exit_code(error)
-    return run_compiled(args, compiled)
+    """Run the scripts; SIGINT and SIGTERM stop their jobs cleanly after their running batch.
+
+    A script that is wrong keeps the others from nothing. The worst exit code counts.
+    """
+    scripts, wrong = [], []
+    for script in dict.fromkeys(args.scripts):
+        try:
+            scripts.append((script, compiled_script(args, script)))
+        except FlinkDdlError as error:
+            report(args, error)
+            wrong.append((script, exit_code(error)))
+    if not scripts:
+        return max(code for _, code in wrong)
+    return run_compiled(args, scripts, wrong)
 
 
-def run_compiled(args: argparse.Namespace, compiled: Compiled) -> int:
-    """Run a script that is compiled already."""
+def run_compiled(
+    args: argparse.Namespace, scripts: Sequence[tuple[str, Compiled]], wrong: Sequence[tuple[str, int]] = ()
+) -> int:
+    """Run scripts that are compiled already. ``wrong``: those that are not run, with their exit codes."""
+    from flinkddl.cli.listed import Listing
     from flinkddl.cli.live import display
+    from flinkddl.cli.side_by_side import SideBySide
 
     try:
         with ExitStack() as stack:
+            listing = stack.enter_context(Listing(_say, until_read=args.until_read))
+            for script, compiled in scripts:
+                listing.take(script, compiled, args.checkpoint)
             catalog = stack.enter_context(open_catalog(args))
             stops = stack.enter_context(stopping())
             shown = stack.enter_context(
@@ -72,32 +90,40 @@ def run_compiled(args: argparse.Namespace, compiled: Compiled) -> int:
                 from flinkddl.cli.metrics import serve
 
                 shown.notice(f"figures at {stack.enter_context(serve(args.metrics_port, shown.meters))}/metrics")
-            Running(catalog, stops, shown, run_options(args), until_read=args.until_read).perform(compiled)
+            run = Run(stops, shown, listing, run_options(args), until_read=args.until_read)
+            if len(scripts) + len(wrong) > 1:
+                return SideBySide(args, catalog, run).perform(scripts, wrong)
+            Running(catalog, run).perform(scripts[0][1])
     except FlinkDdlError as error:
-        _report(args, error)
+        report(args, error)
         return exit_code(error)
     return OK
 
 
-def compiled_script(args: argparse.Namespace) -> Compiled:
-    """Compile the script of the arguments. Raises FlinkDdlError with all its mistakes."""
+def _say(text: str) -> None:
+    print(f"flinkddl: {text}", file=sys.stderr)
+
+
+def compiled_script(args: argparse.Namespace, script: str) -> Compiled:
+    """Compile a script as the arguments say. Raises FlinkDdlError with all its mistakes."""
     from flinkddl.runtime.kafka.kerberos_start import log_in
     from flinkddl.runtime.udf import refuse_unnamed
     from flinkddl.script.compile import Start
 
-    compiled = common.compiled_script(args)
+    compiled = common.compiled_script(args, read_source(script))
     for action, state in zip(compiled.actions, compiled.states, strict=True):
         if isinstance(action, Start):  # before Spark is started
             refuse_unnamed(action.job.udfs, action.span)
             log_in(action.job, state.settings)
     if compiled.diagnostics and args.log_format == "json":
-        _report(args, FlinkDdlError(compiled.diagnostics))
+        report(args, FlinkDdlError(compiled.diagnostics))
     else:
         print_diagnostics(compiled.diagnostics)
     return compiled
 
 
-def _report(args: argparse.Namespace, error: FlinkDdlError) -> None:
+def report(args: argparse.Namespace, error: FlinkDdlError) -> None:
+    """Print why a run, or one of its scripts, ends."""
     if args.log_format == "json":
         from flinkddl.cli.live import JsonDisplay
 
@@ -132,9 +158,10 @@ class Stops:
         self.asked = True
 
     def listen(self) -> None:
-        """Take the signals; PySpark takes SIGINT for itself when a session starts, so this is said again then."""
-        for number in self.before:
-            signal.signal(number, self.ask)
+        """Take the signals; PySpark takes SIGINT for itself when the main thread starts a session: said again then."""
+        if threading.current_thread() is threading.main_thread():
+            for number in self.before:
+                signal.signal(number, self.ask)
 
     def leave(self) -> None:
         """Give the signals back."""
@@ -153,21 +180,34 @@ def stopping() -> Iterator[Stops]:
         stops.leave()
 
 
-class Running(Front):
-    """The jobs of a script on a terminal: a panel of their progress, the rows of queries as they come."""
+@dataclass(frozen=True)
+class Run:
+    """What the scripts of a run share: its signals, what shows and lists its jobs, RunOptions for each of them."""
 
-    def __init__(
-        self, catalog: Catalog, stops: Stops, shown: Display, options: dict[str, Any], *, until_read: bool = False
-    ) -> None:
-        self.until_read = until_read
-        self.catalog, self.stops, self.shown = catalog, stops, shown
-        self.options = {**options, "asked": self.ends}
-        self.checkpoint = options.get("checkpoint")
+    stops: Stops
+    shown: Display
+    listing: Listing
+    options: dict[str, Any]
+    until_read: bool = False
+
+
+class Running(Front):
+    """The jobs of a script on a terminal: a panel of their progress, the rows of queries as they come.
+
+    ``start_spark`` gives the catalog its session.
+    """
+
+    def __init__(self, catalog: Catalog, run: Run, start_spark: Callable[[], object] | None = None) -> None:
+        self.catalog, self.stops, self.shown, self.listing = catalog, run.stops, run.shown, run.listing
+        self.until_read = run.until_read
+        self.options = {**run.options, "asked": self.ends}
+        self.checkpoint = run.options.get("checkpoint")
+        self._start_spark = start_spark or (lambda: catalog.spark)
 
     def perform(self, compiled: Compiled) -> None:
         """Carry out all actions, then wait for the jobs."""
         perform(self.catalog, compiled, self)
-        self._await(self.stops.jobs)
+        self._await(self.catalog.jobs)
 
     def ends(self) -> bool:
         """Return whether a signal has come."""
@@ -179,26 +219,29 @@ class Running(Front):
 
         if not isinstance(action, Start):
             _answer(self.catalog.perform_one(action))
-        elif self._started_spark(action):
-            if not action.is_query:
-                return self._insert(action)
-            self._query(action)
-        return None
+            return None
+        listed = self.listing.of(action)
+        with listed.starting():
+            if not self._started_spark(action) or listed.asked:
+                return None
+            return self._query(action) if action.is_query else self._insert(action, listed)
 
     def _started_spark(self, action: Start) -> bool:
         """Start Spark, where the job's clusters are there; return whether the job is still wanted then."""
         self.catalog.reach(action)
-        _ = self.catalog.spark
+        self._start_spark()
         self.stops.listen()
         self.shown.phase = ""
         return not self.ends()
 
-    def _insert(self, action: Start) -> Job:
+    def _insert(self, action: Start, listed: Listed) -> Job:
         meter = self.shown.add(action.job)
         show = {"on_progress": self.shown.on_progress(meter), "notice": self.shown.notice}
-        job = self.catalog.start(action, **self.options, **show)
+        own = {**listed.watching(show), "asked": lambda: listed.asked or self.ends()}
+        job = self.catalog.start(action, **{**self.options, **own})
         meter.attach(job)
         self.stops.add(job)
+        listed.attach(job)
         return job
 
     def _await(self, jobs: list[Job]) -> None:
@@ -210,7 +253,7 @@ class Running(Front):
         while open_jobs:
             open_jobs = [job for job in open_jobs if not job.await_termination(WAIT_SECONDS)]
 
-    def _query(self, action: Start) -> None:
+    def _query(self, action: Start) -> Job | None:
         """Print a SELECT's result while it comes, as Flink's client does in tableau mode."""
         from flinkddl.cli.tables import Columns, Tableau
 
@@ -222,6 +265,7 @@ class Running(Front):
         tableau.begin()
         job.await_termination()
         tableau.end(cancelled=self.stops.asked)
+        return None
 
 
 def _answer(result: Result) -> None:

@@ -384,6 +384,7 @@ SHOWN_BY = {
     "execution.checkpointing.dir": "tests/e2e/test_checkpoints.py::test_another_file_system_knows_the_plan",
     "security.kerberos.krb5-conf.path": "tests/e2e/test_kerberos.py::test_the_documents_block_runs_as_it_stands",
     "fs.hdfs.hadoop.security.authentication": "tests/e2e/test_kerberos.py::test_the_documents_block_runs_as_it_stands",
+    "flinkddl.jobs.dir": "tests/cli/test_jobs.py::test_a_folder_that_cannot_be_used_keeps_nobody_from_running",
     "table.dml-sync": "tests/cli/shell/test_client_settings.py::test_dml_sync",
     "table.plan.force-recompile": "tests/cli/test_plan_files.py::test_an_existing_plan_is_kept",
     "sql-client.execution.result-mode": "tests/cli/shell/test_client_settings.py::test_result_mode",

@@ -84,8 +84,8 @@ def test_another_process_holds_it_until_it(way: str, tmp_path: Path) -> None:
         ({"began": "1"}, False),  # the process number belongs to another process now
         ({}, False),  # of this process, which holds it no more
         ({"pid": 1}, False),
-        ({"pid": os.getppid(), "began": hold._began(os.getppid())}, True),
-        ({"pid": os.getppid(), "began": hold._began(os.getppid()), "beat": 0}, True),  # stopped, but not dead
+        ({"pid": os.getppid(), "began": hold.began(os.getppid())}, True),
+        ({"pid": os.getppid(), "began": hold.began(os.getppid()), "beat": 0}, True),  # stopped, but not dead
         ({"machine": "another"}, True),
         ({"machine": "another", "beat": time.time() - 3600}, False),
         ({"machine": "another", "ended": True}, False),
@@ -114,7 +114,7 @@ def test_a_dead_run_of_another_machine_is_watched_then_followed(
     rewrite(elsewhere, beat=time.time() + 3600 * hours)
     take(LOCAL, str(elsewhere), "job", told.append).release()
     assert "whether it lives" in told[0]
-    assert [o["machine"] for o in owners(elsewhere)] == [hold._machine()]
+    assert [o["machine"] for o in owners(elsewhere)] == [hold.machine_name()]
 
 
 def test_a_run_whose_clock_is_wrong_but_beats_is_not_followed(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,6 +172,7 @@ class Watched:
 
     status = "running"
     error: FlinkDdlError | None = None
+    restarting = False
 
     def __init__(self, *progress: Progress) -> None:
         self.progress = progress

@@ -89,6 +89,11 @@ class RunningJob:
         return self._supervisor.topics.away or self._supervisor.restarts.waiting
 
     @property
+    def restarting(self) -> bool:
+        """Whether a query has failed and is to be started again."""
+        return bool(self._supervisor.restarts.open)
+
+    @property
     def restarts(self) -> int:
         """How often a query of the job was started again after a failure."""
         return self._supervisor.restarts.count

@@ -15,7 +15,6 @@ its next beat and stops with FD824.
 
 from __future__ import annotations
 
-import getpass
 import json
 import os
 import socket
@@ -25,10 +24,10 @@ import uuid
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime.machine.process import began, machine_name, user_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,13 +164,13 @@ def _stale(owner: Owner) -> bool:
 
 def _is_near(owner: Owner) -> bool:
     """Whether the owner's process can be looked for here, and would be known again."""
-    return owner.ended or (owner.machine == _machine() and bool(owner.began))
+    return owner.ended or (owner.machine == machine_name() and bool(owner.began))
 
 
 def _process_over(owner: Owner) -> bool:
-    if owner.pid == os.getpid() and owner.began == _began(owner.pid):
+    if owner.pid == os.getpid() and owner.began == began(owner.pid):
         return owner.ended or owner.run not in _runs
-    return owner.ended or _began(owner.pid) != owner.began
+    return owner.ended or began(owner.pid) != owner.began
 
 
 def _held(folder: str, owner: Owner) -> FlinkDdlError:
@@ -229,28 +228,4 @@ def _parsed(text: str, path: str) -> Owner:
 def _myself(job: str) -> Owner:
     since = datetime.now(UTC).isoformat(sep=" ", timespec="seconds").removesuffix("+00:00") + " UTC"
     pid, host = os.getpid(), socket.gethostname()
-    return Owner(uuid.uuid4().hex[:12], job, host, _user(), pid, _machine(), _began(pid), since, time.time())
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container whose user has no name
-        return str(os.getuid())
-
-
-def _machine() -> str:
-    """Return what tells this machine, its boot and its process numbers from others: containers have their own."""
-    parts = [socket.gethostname()]
-    with suppress(OSError):
-        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
-        parts.append(os.readlink("/proc/self/ns/pid"))
-    return " ".join(parts)
-
-
-def _began(pid: int) -> str:
-    """Return when a process began (clock ticks since the boot); "" when there is none, or no /proc to ask."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
+    return Owner(uuid.uuid4().hex[:12], job, host, user_name(), pid, machine_name(), began(pid), since, time.time())
