@@ -8,7 +8,7 @@ is ``lower``. A new operator states all of this in its class; ``tests/plan/test_
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from flinkddl.plan.conditions import deterministic
 from flinkddl.plan.nodes.forms import COMPARES, weighted
@@ -16,7 +16,7 @@ from flinkddl.plan.nodes.values import Field, counted, moved, typed
 from flinkddl.plan.rex import InputRef, references, substitute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from flinkddl.diagnostics import Span
     from flinkddl.plan.conditions import Conditions
@@ -34,6 +34,24 @@ Keys = tuple[Key, ...]
 Needed = frozenset[int]
 Places = dict[int, int]
 """Old field index -> new one."""
+
+
+T = TypeVar("T")
+
+
+def always(fact: T) -> Callable[..., T]:
+    """Return the method of a class whose nodes all answer the same."""
+    return lambda *_: fact
+
+
+def of_first(node: Node, inputs: tuple[T, ...]) -> T:
+    """Answer with what the first input does."""
+    return inputs[0]
+
+
+def any_before(node: Node, inputs: tuple[Mode, ...]) -> bool:
+    """Answer whether the row before an update comes through from an input."""
+    return any(i.before and not i.append for i in inputs)
 
 
 class Facts:
@@ -305,18 +323,12 @@ class Stateless:
     """Of nodes that look at one row at a time."""
 
     keeps_time: ClassVar[bool] = True
+    holds_back = always("")  # it gives out what it gets
+    state = always("")
 
     def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
         """Return those of the inputs."""
         return frozenset[str]().union(*inputs)
-
-    def holds_back(self, form: Form) -> str:
-        """Return that it gives out what it gets."""
-        return ""
-
-    def state(self, mode: Mode) -> str:
-        """Return that nothing is kept."""
-        return ""
 
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return append while the inputs are."""
@@ -334,10 +346,7 @@ class Selecting:
     """Of nodes whose rows are rows of their only input."""
 
     inputs: tuple[Node, ...]
-
-    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
-        """Return the input's."""
-        return inputs[0]
+    upsert_keys = of_first
 
     def unique_key(self, declared: bool = True) -> tuple[int, ...] | None:
         """Return the input's."""
@@ -352,9 +361,7 @@ class Selecting:
 class Keyless:
     """Of nodes whose changes no set of fields identifies."""
 
-    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
-        """Return none."""
-        return ()
+    upsert_keys = always(())
 
 
 @dataclass(frozen=True, kw_only=True)

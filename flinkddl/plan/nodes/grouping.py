@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from flinkddl.plan.nodes.base import ALL, IU, I, Node, Selecting, Unary, Untimed, dropped
+from flinkddl.plan.nodes.base import ALL, IU, I, Node, Selecting, Unary, Untimed, always, dropped, of_first
 from flinkddl.plan.nodes.forms import (
     APPEND,
     COMPARES,
@@ -47,6 +47,8 @@ class Aggregate(Untimed, Unary):
     title = "an aggregate"
     first = ("keys", "aggs")
     forgets = True
+    state = always("one row of totals a group")
+    updates = always(True)
 
     @property
     def detail(self) -> str:
@@ -81,10 +83,6 @@ class Aggregate(Untimed, Unary):
         """Return the keys of the groups."""
         return (frozenset(range(len(self.keys))),)
 
-    def state(self, mode: Mode) -> str:
-        """Return the totals."""
-        return "one row of totals a group"
-
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return order, where it is asked or an aggregate needs it."""
         return (replace(PLAIN, sequence=asked.sequence or any(map(needs_order, self.aggs))),)
@@ -92,10 +90,6 @@ class Aggregate(Untimed, Unary):
     def holds_back(self, form: Form) -> str:
         """Return nothing of Spark's own aggregates."""
         return "" if form.kind == "upsert" else COMPARES
-
-    def updates(self, asked: Traits) -> bool:
-        """Return that groups change."""
-        return True
 
     @property
     def always_changes(self) -> bool:
@@ -318,6 +312,9 @@ class Over(Unary):
     keeps_time = True
     requires_watermark = False
     on_time = True
+    state = always("the rows of each partition that are still in reach")
+    updates = always(True)  # a late row changes those behind it
+    upsert_keys = of_first
 
     @property
     def detail(self) -> str:
@@ -353,24 +350,12 @@ class Over(Unary):
         """Return inserts where the order is a time attribute."""
         return I if self.by_time else ALL
 
-    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
-        """Return the input's."""
-        return inputs[0]
-
-    def state(self, mode: Mode) -> str:
-        """Return the rows in the frame."""
-        return "the rows of each partition that are still in reach"
-
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return order of arrival, and the watermark where rows can be late by event time."""
         return (replace(ORDERED, watermark=self._by("ROWTIME") and self.input.late),)
 
     def _by(self, attribute: str) -> bool:
         return bool(self.order) and self.input.fields[self.order[0].index].type.time_attribute == attribute
-
-    def updates(self, asked: Traits) -> bool:
-        """Return that a late row changes those behind it."""
-        return True
 
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return rows with weights; in order of arrival no later row changes an earlier one."""

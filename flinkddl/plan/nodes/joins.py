@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.conditions import by_side, rejects_null
-from flinkddl.plan.nodes.base import ALL, Binary, I, Keyless, Stateless, Unary, Untimed
+from flinkddl.plan.nodes.base import ALL, Binary, I, Keyless, Stateless, Unary, Untimed, always, any_before, of_first
 from flinkddl.plan.nodes.forms import APPEND, DELTA, JOINS, ORDERED, PLAIN, Form, weighted
 from flinkddl.plan.nodes.terms import names_of, rex_text
 from flinkddl.plan.nodes.values import WindowFields, retyped
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flinkddl.plan.conditions import Conditions
-    from flinkddl.plan.nodes.base import Key, Keys, Kinds, Mode, Node
+    from flinkddl.plan.nodes.base import Key, Keys, Kinds, Node
     from flinkddl.plan.nodes.forms import How, Traits
     from flinkddl.plan.nodes.leaves import Scan
     from flinkddl.plan.nodes.values import JoinKind
@@ -33,6 +33,8 @@ class _Join(Binary):
 
     pairs = ("keys",)
     joined = ("condition",)
+    holds_back = always(JOINS)
+    requires = always((PLAIN, PLAIN))
 
     @property
     def passes(self) -> int:  # type: ignore[override]
@@ -48,14 +50,6 @@ class _Join(Binary):
     def detail(self) -> str:
         """The kind and the condition."""
         return ", ".join([self.kind, rex_text(self.condition, names_of(self.left, self.right)), *self.flags])
-
-    def holds_back(self, form: Form) -> str:
-        """Return that real-time mode joins nothing."""
-        return JOINS
-
-    def requires(self, asked: Traits) -> tuple[Traits, ...]:
-        """Return nothing of either side."""
-        return (PLAIN, PLAIN)
 
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return append where both sides are and no padded row is taken back."""
@@ -81,6 +75,8 @@ class Join(Untimed, _Join):
     sql = "inner, outer, semi, anti and cross joins"
     title = "a join"
     forgets = True
+    state = always("all rows of both sides")
+    carries_before = any_before
 
     @property
     def flags(self) -> list[str]:
@@ -142,10 +138,6 @@ class Join(Untimed, _Join):
         """Return those of both sides; padded rows are taken back."""
         return frozenset().union(*inputs) if self.kind in ("inner", "semi") else ALL
 
-    def carries_before(self, inputs: tuple[Mode, ...]) -> bool:
-        """Return whether one side's come through."""
-        return any(i.before and not i.append for i in inputs)
-
     def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
         """Return a side's keys where the other is unique on the join key, and those of both together."""
         left, right = inputs
@@ -161,10 +153,6 @@ class Join(Untimed, _Join):
             out += moved
         return (*out, *(a | b for a in left for b in moved))
 
-    def state(self, mode: Mode) -> str:
-        """Return both sides."""
-        return "all rows of both sides"
-
     def updates(self, asked: Traits) -> bool:
         """Return whether it is none that Spark's own join of append rows gives once and for all."""
         return self.kind != "inner" or not self.keys
@@ -177,10 +165,7 @@ class _TimedJoin(Keyless, _Join):
     append_only = (0, 1)
     keeps_time = True
     on_time = True
-
-    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
-        """Return inserts."""
-        return I
+    changes = always(I)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,6 +183,7 @@ class IntervalJoin(_TimedJoin):
     title = "an interval join"
     first = ("left_time",)
     second = ("right_time",)
+    state = always("the rows of both sides that are within the interval")
 
     @property
     def flags(self) -> list[str]:
@@ -210,10 +196,6 @@ class IntervalJoin(_TimedJoin):
     def requires_watermark(self) -> bool:
         """Whether it is over event time."""
         return not self.proctime
-
-    def state(self, mode: Mode) -> str:
-        """Return what may still be met."""
-        return "the rows of both sides that are within the interval"
 
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return append of Spark's own; in update mode padded rows may be taken back."""
@@ -234,6 +216,7 @@ class WindowJoin(_TimedJoin):
     first = ("left_window",)
     second = ("right_window",)
     requires_watermark = True
+    state = always("the rows of both sides, until the window is over")
 
     @property
     def windowed(self) -> WindowFields | None:
@@ -248,10 +231,6 @@ class WindowJoin(_TimedJoin):
 
         times = both(left.times, right.times)
         return WindowFields(both(left.starts, right.starts), both(left.ends, right.ends), times, left.window)
-
-    def state(self, mode: Mode) -> str:
-        """Return the rows of open windows."""
-        return "the rows of both sides, until the window is over"
 
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return the watermark where rows can be late."""
@@ -279,6 +258,10 @@ class TemporalJoin(_Join):
     second = ("right_time",)
     needs_before = False
     on_time = True
+    changes = of_first
+    upsert_keys = of_first
+    requires = always((ORDERED, replace(ORDERED, versions=True)))
+    state = always("the versions of the right side that the watermark has not passed, left rows that wait for it")
 
     def through(self) -> tuple[Mapping[int, Rex], ...]:
         """Return the left side's fields."""
@@ -289,26 +272,10 @@ class TemporalJoin(_Join):
         """The time."""
         return [f"as of {names_of(self.left, self.right)[self.left_time]}"]
 
-    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
-        """Return those of the left side."""
-        return inputs[0]
-
-    def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
-        """Return the left side's."""
-        return inputs[0]
-
     @property
     def requires_watermark(self) -> bool:
         """Whether it is over event time."""
         return self.right_time is not None
-
-    def state(self, mode: Mode) -> str:
-        """Return versions and rows that wait."""
-        return "the versions of the right side that the watermark has not passed, left rows that wait for it"
-
-    def requires(self, asked: Traits) -> tuple[Traits, ...]:
-        """Return order of arrival of rows, and the right side's versions."""
-        return (ORDERED, replace(ORDERED, versions=True))
 
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return append where a row comes out once; in update mode a late version corrects it."""
@@ -329,15 +296,12 @@ class LookupJoin(Keyless, Stateless, Untimed, Unary):
     pairs = ("keys",)
     joined = ("condition",)
     needs_before = None
+    holds_back = always(JOINS)
 
     @property
     def detail(self) -> str:
         """The kind, the table and the condition."""
         return f"{self.kind}, {self.table.table.path}, {rex_text(self.condition, names_of(self.input, self.table))}"
-
-    def holds_back(self, form: Form) -> str:
-        """Return that real-time mode joins nothing."""
-        return JOINS
 
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return what is asked."""

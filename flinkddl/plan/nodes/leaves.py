@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.connectors import connector
-from flinkddl.plan.nodes.base import ALL, I, Keyless, Node, Stateless, Untimed
+from flinkddl.plan.nodes.base import ALL, I, Keyless, Node, Stateless, Untimed, always
 from flinkddl.plan.nodes.forms import Form
 from flinkddl.plan.nodes.terms import rex_text
 
@@ -44,6 +44,7 @@ class Scan(Node):
     sql = "tables"
     title = "a table"
     requires_watermark = False
+    holds_back = always("")  # what is read is looked at where it is read
 
     def mode_words(self, kinds: Kinds, before: bool) -> str:
         """Return the mode; an upsert table's rows are never called inserts."""
@@ -105,10 +106,6 @@ class Scan(Node):
         """Return whether the format carries changes; a temporal join reads them version by version."""
         return self.carries != "append" and not asked.versions
 
-    def holds_back(self, form: Form) -> str:
-        """Return nothing: what is read is looked at where it is read."""
-        return ""
-
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return the format's kind; of upserts the primary key."""
         keys = self.known_keys() if self.carries == "upsert" else ()
@@ -131,12 +128,9 @@ class Values(Keyless, Stateless, Untimed, Node):
 
     sql = "VALUES"
     on_time = True
+    changes = always(I)
 
     @property
     def detail(self) -> str:
         """The number of rows."""
         return f"{len(self.rows)} rows"
-
-    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
-        """Return inserts."""
-        return I

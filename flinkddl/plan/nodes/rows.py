@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Self
 
 from flinkddl.plan.conditions import deterministic, fits
-from flinkddl.plan.nodes.base import Keyless, Node, Selecting, Stateless, Unary, Untimed, dropped
+from flinkddl.plan.nodes.base import Keyless, Node, Selecting, Stateless, Unary, Untimed, any_before, dropped
 from flinkddl.plan.nodes.forms import Form
 from flinkddl.plan.nodes.grouping import Aggregate
 from flinkddl.plan.nodes.leaves import Scan
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from flinkddl.sqltypes import DataType
 
 
-def _any_before(inputs: tuple[Mode, ...]) -> bool:
-    return any(i.before and not i.append for i in inputs)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Project(Stateless, Untimed, Unary):
     """One expression per output field."""
@@ -40,6 +36,7 @@ class Project(Stateless, Untimed, Unary):
     first = ("exprs",)
     exact = False
     needs_before = None
+    carries_before = any_before
 
     @property
     def detail(self) -> str:
@@ -77,10 +74,6 @@ class Project(Stateless, Untimed, Unary):
         found = self.input.windowed
         refs = [(i, e.index) for i, e in enumerate(self.exprs) if isinstance(e, InputRef)]
         return None if found is None else found.at(lambda ids: frozenset(i for i, source in refs if source in ids))
-
-    def carries_before(self, inputs: tuple[Mode, ...]) -> bool:
-        """Return whether the input's come through."""
-        return _any_before(inputs)
 
     def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
         """Return the input's keys as far as their fields are carried unchanged, each as often as it is."""
@@ -155,7 +148,7 @@ class Filter(Stateless, Untimed, Selecting, Unary):
     def carries_before(self, inputs: tuple[Mode, ...]) -> bool:
         """Return whether the input's come through; right over a table those that its format has."""
         below = self.input.input if isinstance(self.input, Project) else self.input
-        return below.carries == "delta" if isinstance(below, Scan) else _any_before(inputs)
+        return below.carries == "delta" if isinstance(below, Scan) else any_before(self, inputs)
 
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return what is asked, but each change."""
@@ -175,6 +168,7 @@ class Union(Keyless, Stateless, Untimed, Node):
 
     sql = "UNION ALL; with an aggregate UNION, INTERSECT, EXCEPT"
     needs_before = None
+    carries_before = any_before
     detail = ""
 
     @property
@@ -215,10 +209,6 @@ class Union(Keyless, Stateless, Untimed, Node):
         mixed = [i for i, column in columns if len({f.type.time_attribute for f in column}) > 1]
         return (mixed,) * len(self.parts)
 
-    def carries_before(self, inputs: tuple[Mode, ...]) -> bool:
-        """Return whether one part's come through."""
-        return _any_before(inputs)
-
 
 def _named(name: Field, typed: Field) -> Field:
     return replace(typed, name=name.name)
@@ -242,6 +232,7 @@ class Unnest(Keyless, Stateless, Untimed, Unary):
     passes = 1
     first = ("collection",)
     joined = ("condition",)
+    carries_before = any_before
 
     def through(self) -> tuple[Mapping[int, Rex], ...]:
         """Return the input's fields."""
@@ -256,10 +247,6 @@ class Unnest(Keyless, Stateless, Untimed, Unary):
     def detail(self) -> str:
         """The collection."""
         return rex_text(self.collection, names_of(self.input)) + (", outer" if self.outer else "")
-
-    def carries_before(self, inputs: tuple[Mode, ...]) -> bool:
-        """Return whether the input's come through."""
-        return _any_before(inputs)
 
 
 @dataclass(frozen=True, kw_only=True)

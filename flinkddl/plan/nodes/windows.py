@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
-from flinkddl.plan.nodes.base import I, Keyless, Node, Stateless, Unary, dropped
+from flinkddl.plan.nodes.base import I, Keyless, Node, Stateless, Unary, always, dropped
 from flinkddl.plan.nodes.forms import APPEND, COMPARES, ONCE, ORDERED, Form, needs_order
 from flinkddl.plan.nodes.terms import call_text, names_of, pick, window_text
 from flinkddl.plan.nodes.values import WindowFields, plain
@@ -13,7 +13,7 @@ from flinkddl.plan.nodes.values import WindowFields, plain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from flinkddl.plan.nodes.base import Keys, Kinds, Mode, Needed, Places
+    from flinkddl.plan.nodes.base import Keys, Needed, Places
     from flinkddl.plan.nodes.forms import How, Traits
     from flinkddl.plan.nodes.values import Window
     from flinkddl.plan.rex import AggCall, Rex
@@ -87,6 +87,8 @@ class WindowAggregate(Unary):
     sql = "GROUP BY a window"
     first = ("window", "keys", "aggs", "windowed_input")
     on_time = True
+    changes = always(I)
+    state = always("one row of totals a group and window, until the window is over")
 
     @property
     def detail(self) -> str:
@@ -120,10 +122,6 @@ class WindowAggregate(Unary):
         start, end, time = (places.get(p, frozenset[int]()) for p in ("start", "end", "time"))
         return WindowFields(start, end, time, self.window) if start and end and not self.legacy else None
 
-    def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
-        """Return inserts."""
-        return I
-
     def upsert_keys(self, inputs: tuple[Keys, ...]) -> Keys:
         """Return keys and a bound of the window; a window TVF aggregate has none (observed on Flink 2.3)."""
         if not self.legacy:
@@ -136,10 +134,6 @@ class WindowAggregate(Unary):
     def requires_watermark(self) -> bool:
         """Whether it is over event time."""
         return not self.window.proctime
-
-    def state(self, mode: Mode) -> str:
-        """Return the totals of open windows."""
-        return "one row of totals a group and window, until the window is over"
 
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return order where an aggregate needs it, the watermark where rows can be late."""
