@@ -17,7 +17,7 @@ from flinkddl.spark.operators import paths
 from flinkddl.spark.partitions import NAMED_SOURCES, can_name, timed_tables
 from flinkddl.spark.restarts import restart_strategy
 from flinkddl.spark.sink import lower_sink
-from flinkddl.spark.stream.ttl import note_kept
+from flinkddl.spark.ttl import note_kept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from flinkddl.spark.context import Rel, unique_names
-from flinkddl.spark.job import Select, Where
+from flinkddl.spark.job import GroupBy, Select, Where
 from flinkddl.spark.rowtime import is_rowtime
+from flinkddl.spark.ttl import timed
 from flinkddl.sqltypes import DataType, Root, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from flinkddl.plan.nodes import Field, Node
+    from flinkddl.plan.nodes import Field
     from flinkddl.spark.context import Lowering
-    from flinkddl.spark.job import Named
-
-
-Handlers = dict[type["Node"], Callable[[Any, "Lowering", Any], Rel]]
-H = TypeVar("H", bound=Callable[..., Rel])
-
-
-def registrar(handlers: Handlers) -> Callable[..., Callable[[H], H]]:
-    """Return the decorator that puts a function into a dispatch table, as the lowering of some node types."""
-
-    def lowers(*types: type[Node]) -> Callable[[H], H]:
-        def register(handler: H) -> H:
-            handlers.update(dict.fromkeys(types, handler))
-            return handler
-
-        return register
-
-    return lowers
+    from flinkddl.spark.job import Agg, Named
 
 
 def conform(rel: Rel, fields: tuple[Field, ...], ctx: Lowering) -> Rel:
@@ -65,6 +49,11 @@ def names_of(fields: Iterable[Field], taken: Iterable[str] = ()) -> tuple[str, .
     return unique_names((f.name for f in fields), taken)
 
 
+def carried(fields: tuple[Field, ...], rel: Rel) -> tuple[Field, ...]:
+    """Return a node's fields, those that it passes on with the types that they have in its lowered input."""
+    return (*(replace(f, type=h.type) for f, h in zip(fields, rel.fields, strict=False)), *fields[len(rel.fields) :])
+
+
 def same(names: Iterable[str]) -> tuple[Named, ...]:
     """Return columns passed on unchanged."""
     return tuple((n, quote(n)) for n in names)
@@ -89,6 +78,20 @@ def extend(rel: Rel, extra: Sequence[Named], ctx: Lowering, prefix: str, note: s
 def select(step: str, columns: Sequence[Named], ctx: Lowering, prefix: str, note: str = "") -> str:
     """Add a Select; returns the step's name."""
     return ctx.add(Select(name=ctx.fresh(prefix), input=step, columns=tuple(columns), note=note)).name
+
+
+def generate(
+    step: str, keep: Sequence[Named], rows: tuple[str, Sequence[str]], ctx: Lowering, prefix: str, note: str = ""
+) -> str:
+    """Add a Select with a generator, whose columns get these names; returns the step's name."""
+    call = (rows[0], tuple(rows[1]))
+    return ctx.add(Select(name=ctx.fresh(prefix), input=step, columns=tuple(keep), generator=call, note=note)).name
+
+
+def group(step: str, keys: Sequence[Named], aggs: Sequence[Agg], ctx: Lowering, prefix: str, note: str = "") -> str:
+    """Add a GroupBy, with the state TTL of the session; returns the step's name."""
+    calls = timed(aggs, keys, ctx)
+    return ctx.add(GroupBy(name=ctx.fresh(prefix), input=step, keys=tuple(keys), aggs=calls, note=note)).name
 
 
 def where(step: str, condition: str, ctx: Lowering, prefix: str, note: str = "") -> str:

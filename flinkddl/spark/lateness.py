@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.spark.base import where
 from flinkddl.spark.context import WATERMARK
+from flinkddl.spark.rowtime import millis
 
 if TYPE_CHECKING:
     from flinkddl.spark.context import Lowering, Rel
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 
 def drop_late(rel: Rel, time: int, ctx: Lowering) -> Rel:
     """Drop rows whose time is not beyond the watermark they met."""
-    return _dropped(rel, f"unix_millis(CAST({rel.sql(time)} AS TIMESTAMP)) > {WATERMARK}", ctx)
+    return _dropped(rel, f"{millis(rel.sql(time))} > {WATERMARK}", ctx)
 
 
 def drop_late_windows(rel: Rel, end: str, ctx: Lowering) -> Rel:
     """Drop rows whose window (``end``: text of its end) was closed by the watermark they met."""
-    return _dropped(rel, f"unix_millis(CAST({end} AS TIMESTAMP)) - 1 > {WATERMARK}", ctx)
+    return _dropped(rel, f"{millis(end)} - 1 > {WATERMARK}", ctx)
 
 
 def _dropped(rel: Rel, on_time: str, ctx: Lowering) -> Rel:

@@ -24,7 +24,7 @@ from flinkddl.spark.job import (
     Where,
     WithWatermark,
 )
-from flinkddl.spark.stream.ttl import forgets
+from flinkddl.spark.ttl import forgets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -31,6 +31,11 @@ def untimed(sql: str, t: DataType) -> str:
     return f"CAST({sql} AS TIMESTAMP_NTZ)" if is_rowtime(t) else sql
 
 
+def millis(sql: str) -> str:
+    """Return event-time milliseconds of a timestamp, as watermarks count them."""
+    return f"unix_millis(CAST({sql} AS TIMESTAMP))"
+
+
 def never_null(rel: Rel, time: int, ctx: Lowering) -> Rel:
     """Fail the job at a row whose time is NULL.
 

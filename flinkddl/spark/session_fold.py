@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from flinkddl.spark.context import WATERMARK
 
-TIME = "__t"
+TIME, START, END = "__t", "__ws", "__we"
+"""Columns, in ms: the time of a row, the bounds of its window."""
 
 
 def fold(rows: str, row_type: str, gap: int, *, late: bool) -> str:

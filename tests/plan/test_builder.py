@@ -9,9 +9,10 @@ from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect import nodes
 from flinkddl.dialect.script import parse_script
 from flinkddl.plan.builder import planner
-from flinkddl.plan.builder.base import CALLS, JOINED, QUERIES, TABLES, Builder, Rules
+from flinkddl.plan.builder.base import CALLS, JOINED, QUERIES, TABLES, Builder
 from flinkddl.plan.builder.hooks import context_of
 from flinkddl.plan.nodes import Join, Node
+from flinkddl.plan.rules import Rules
 from tests.plan import golden
 
 DDL = ["CREATE TABLE t (a INT, b STRING) WITH ('connector' = 'datagen')"]

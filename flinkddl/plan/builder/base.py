@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -18,6 +18,7 @@ from flinkddl.plan.builder.names import Names, Place, Relation
 from flinkddl.plan.builder.placeholders import SubqueryRef, has
 from flinkddl.plan.expressions import resolve_expression
 from flinkddl.plan.rex import InputRef, OuterRef, Rex, transform
+from flinkddl.plan.rules import Rule, Rules
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
@@ -28,32 +29,6 @@ if TYPE_CHECKING:
     from flinkddl.plan.context import Context
     from flinkddl.plan.nodes import Node
     from flinkddl.plan.scope import Session
-
-T = TypeVar("T")
-Rule = TypeVar("Rule", bound="Callable[..., Any]")
-
-
-class Rules(Generic[T]):
-    """What becomes of a tree, by its type; the nearest type that has a rule decides."""
-
-    def __init__(self) -> None:
-        self._rules: dict[type, Callable[..., T]] = {}
-
-    def __call__(self, *types: type) -> Callable[[Rule], Rule]:
-        """Return the decorator that puts a function in as the rule of some types."""
-
-        def register(rule: Rule) -> Rule:
-            taken = [t.__name__ for t in types if t in self._rules]
-            assert not taken, f"there is a rule for {', '.join(taken)}"
-            self._rules.update(dict.fromkeys(types, rule))
-            return rule
-
-        return register
-
-    def of(self, tree: object) -> Callable[..., T] | None:
-        """Return the rule for a tree, or None."""
-        return next((self._rules[t] for t in type(tree).__mro__ if t in self._rules), None)
-
 
 QUERIES = Rules["Node"]()
 """``rule(build, tree)``: the plan of a query."""

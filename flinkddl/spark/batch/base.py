@@ -11,25 +11,23 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes.forms import PLAIN, Traits
+from flinkddl.plan.rules import Rules
 from flinkddl.spark import base
-from flinkddl.spark.base import Handlers, conform, extend, registrar, same
-from flinkddl.spark.context import SEQUENCE
-from flinkddl.spark.job import GroupBy
+from flinkddl.spark.base import conform, extend
+from flinkddl.spark.context import SEQUENCE, Rel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flinkddl.plan.nodes import Field, Node
-    from flinkddl.spark.context import Lowering, Rel
-    from flinkddl.spark.job import Named
+    from flinkddl.spark.context import Lowering
 
-HANDLERS: Handlers = {}
-lowers = registrar(HANDLERS)
+HANDLERS = lowers = Rules[Rel]()
 
 
 def lower_node(node: Node, ctx: Lowering, asked: Traits = PLAIN) -> Rel:
     """Lower a node and all below it. Raises FD640 for a node type without a lowering."""
-    handler = HANDLERS.get(type(node))
+    handler = HANDLERS.of(node)
     if handler is None:
         raise FlinkDdlError.of("FD640", f"{node.name} is not available in a bounded run", node.span)
     return trimmed(handler(node, ctx, asked), node.fields, ctx, asked)
@@ -41,19 +39,9 @@ def trimmed(rel: Rel, fields: tuple[Field, ...], ctx: Lowering, asked: Traits) -
     return conform(rel, fields, ctx)
 
 
-def reserved_of(rel: Rel) -> tuple[Named, ...]:
-    """Return the reserved columns of a relation, passed on unchanged."""
-    return same(rel.reserved)
-
-
 def where(rel: Rel, condition: str, ctx: Lowering, prefix: str, note: str = "") -> Rel:
     """Add a Where over a relation."""
     return rel.with_(step=base.where(rel.step, condition, ctx, prefix, note))
-
-
-def group(step: str, keys: Sequence[Named], aggs: Sequence[Named], ctx: Lowering, prefix: str, note: str = "") -> str:
-    """Add a GroupBy; returns the step's name."""
-    return ctx.add(GroupBy(name=ctx.fresh(prefix), input=step, keys=tuple(keys), aggs=tuple(aggs), note=note)).name
 
 
 def over(partition: Sequence[str], order: Sequence[str], frame: str = "") -> str:

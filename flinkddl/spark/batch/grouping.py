@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Aggregate, Sort
 from flinkddl.plan.nodes.forms import Traits
-from flinkddl.spark.base import comparable, extend, names_of, project
+from flinkddl.spark.base import comparable, extend, group, names_of, project
 from flinkddl.spark.batch import text
-from flinkddl.spark.batch.base import UP_TO_HERE, group, lower_node, lowers, over, where
+from flinkddl.spark.batch.base import UP_TO_HERE, lower_node, lowers, over, where
 from flinkddl.spark.batch.lateness import drop_late
 from flinkddl.spark.context import SEQUENCE, Rel
 from flinkddl.spark.job import DropDuplicates, Limit, OrderBy, SortKey
@@ -60,7 +60,7 @@ def _changes(node: Aggregate, rel: Rel, ctx: Lowering) -> str:
     A group's row arrives anew only when its values change (Flink compares before it emits), so its place in the
     order of arrival is that of its last change.
     """
-    if not all(text.runs_over(c) and comparable(c.type) for c in node.aggs):
+    if not all(not c.distinct and comparable(c.type) for c in node.aggs):
         return extend(rel, [("__changed", SEQUENCE)], ctx, "changes")
     partition = [rel.sql(k) for k in node.keys]
     running = over(partition, [SEQUENCE], UP_TO_HERE)

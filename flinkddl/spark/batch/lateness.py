@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.spark.base import extend
-from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import over, where
 from flinkddl.spark.context import SEQUENCE, SEQUENCE_STEP, WATERMARK
+from flinkddl.spark.expressions import to_spark
 from flinkddl.spark.lateness import drop_late, drop_late_windows
+from flinkddl.spark.rowtime import millis
 
 if TYPE_CHECKING:
     from flinkddl.plan.nodes import Scan
@@ -24,12 +25,11 @@ def add_watermark(node: Scan, rel: Rel, ctx: Lowering) -> Rel:
     nothing is late: no row is lost that Flink might have kept.
     """
     assert node.watermark is not None
-    expression = text.scalar(node.watermark.expression, rel.columns, ctx)
-    millis = text.millis(expression, node.watermark.expression.type, ctx)
+    time = millis(to_spark(node.watermark.expression, rel.columns, ctx.zone))
     before = over((), [SEQUENCE], "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING")
     partition = f"{SEQUENCE} % {SEQUENCE_STEP}"
     alone = f"min({partition}) OVER () = max({partition}) OVER ()"
-    watermark = f"CASE WHEN {alone} THEN max({millis}) {before} END"
+    watermark = f"CASE WHEN {alone} THEN max({time}) {before} END"
     step = extend(rel, [(WATERMARK, watermark)], ctx, "watermarked", "emit strategy on-event")
     return rel.with_(step=step, watermark=True)
 
@@ -40,10 +40,10 @@ def drop_overtaken(rel: Rel, time: int, partition: list[str], ctx: Lowering) -> 
     So do OVER frames with a lower bound: a row behind the watermark still counts when its key saw no later time that
     the watermark had passed already.
     """
-    millis = text.instant_millis(rel, time)
+    own = millis(rel.sql(time))
     before = over(partition, [SEQUENCE], "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING")
-    earlier = f"collect_list({millis}) {before}"
+    earlier = f"collect_list({own}) {before}"
     rel = rel.with_(step=extend(rel, [("__earlier", earlier)], ctx, "earlier"))
-    computed = f"exists(__earlier, e -> e >= {millis} AND e <= {WATERMARK})"
+    computed = f"exists(__earlier, e -> e >= {own} AND e <= {WATERMARK})"
     keep = f"{WATERMARK} IS NULL OR NOT {computed}"
     return where(rel, keep, ctx, "on_time", "late rows are dropped").with_(watermark=False)

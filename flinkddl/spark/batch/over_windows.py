@@ -35,7 +35,7 @@ def lower_over(node: Over, ctx: Lowering, asked: Traits) -> Rel:
     late = kind == "ROWTIME" and node.input.late
     rel = lower_node(node.input, ctx, replace(asked, sequence=True, watermark=late))
     partition = [rel.sql(i) for i in node.partition]
-    batch = text.said_batch(ctx)
+    batch = ctx.config.batch
     if kind == "ROWTIME" and node.preceding is not None and not batch:
         rel = without_null(rel, node.order[0].index, ctx)
     if late:

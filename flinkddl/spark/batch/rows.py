@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Expand, Filter, Project, Scan, Union, Unnest, Values
-from flinkddl.spark.base import names_of, project, select
-from flinkddl.spark.batch import text
-from flinkddl.spark.batch.base import lower_node, lowers, renumber, reserved_of, where
+from flinkddl.spark.base import generate, names_of, project, same, select
+from flinkddl.spark.batch.base import lower_node, lowers, renumber, where
 from flinkddl.spark.batch.lateness import add_watermark
 from flinkddl.spark.batch.tables import finished
 from flinkddl.spark.context import NO_COLUMN, NOTHING, SEQUENCE, SEQUENCE_STEP, WATERMARK, Rel
-from flinkddl.spark.job import Rows, Select, UnionAll
+from flinkddl.spark.expressions import condition_to_spark, to_spark
+from flinkddl.spark.job import Rows, UnionAll
 from flinkddl.spark.scan import lower_scan
 from flinkddl.spark.unnest import elements, generator, grouping_copies
 from flinkddl.sqltypes import quote, spark_type
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 @lowers(Scan)
 def lower_scan_node(node: Scan, ctx: Lowering, asked: Traits) -> Rel:
     """Read a table, materialised; a wanted watermark is recomputed from the rows in order of arrival."""
-    rel = lower_scan(node, ctx, sequence=asked.sequence or asked.watermark)
-    rel = finished(rel, ctx)
+    rel = finished(lower_scan(node, ctx, sequence=asked.sequence or asked.watermark), ctx)
     return add_watermark(node, rel, ctx) if asked.watermark else rel
 
 
@@ -39,7 +38,7 @@ def lower_values(node: Values, ctx: Lowering, asked: Traits) -> Rel:
     rows = []
     for n, row in enumerate(node.rows):
         items = [
-            f"CAST({text.scalar(rex, (), ctx)} AS {t}) AS {quote(c)}"
+            f"CAST({to_spark(rex, (), ctx.zone)} AS {t}) AS {quote(c)}"
             for rex, c, t in zip(row, columns, types, strict=True)
         ]
         items += [f"{n * SEQUENCE_STEP}L AS {SEQUENCE}"] * asked.sequence
@@ -73,8 +72,8 @@ def lower_row_by_row(node: Project | Filter, ctx: Lowering, asked: Traits) -> Re
 
 def _row_by_row(node: Project | Filter, rel: Rel, ctx: Lowering) -> Rel:
     if isinstance(node, Filter):
-        return where(rel, text.condition(node.condition, rel.columns, ctx), ctx, "filter", "Filter")
-    exprs = [text.scalar(rex, rel.columns, ctx) for rex in node.exprs]
+        return where(rel, condition_to_spark(node.condition, rel.columns, ctx.zone), ctx, "filter", "Filter")
+    exprs = [to_spark(rex, rel.columns, ctx.zone) for rex in node.exprs]
     return project(rel, node.fields, exprs, ctx, "project", "Project")
 
 
@@ -98,19 +97,15 @@ def _changes(node: Node, ctx: Lowering, asked: Traits) -> Rel:
 def lower_union(node: Union, ctx: Lowering, asked: Traits) -> Rel:
     """Put the parts one after the other; the order among different sources means nothing, in Flink neither."""
     columns = names_of(node.fields)
-    steps = []
-    for part in node.parts:
-        rel = lower_node(part, ctx, asked)
-        steps.append(_aligned(rel, columns, node, ctx, asked))
-    step = ctx.add(UnionAll(name=ctx.fresh("union"), parts=tuple(steps), note="Union"))
+    steps = tuple(_aligned(lower_node(part, ctx, asked), columns, node, ctx, asked) for part in node.parts)
+    step = ctx.add(UnionAll(name=ctx.fresh("union"), parts=steps, note="Union"))
     return Rel(step.name, columns, node.fields, sequence=asked.sequence, watermark=asked.watermark)
 
 
 def _aligned(rel: Rel, columns: tuple[str, ...], node: Union, ctx: Lowering, asked: Traits) -> str:
     """Select a part's columns in union order with the union's types, so that by-position union never widens."""
-    exprs: list[Named] = []
-    for i, (name, field) in enumerate(zip(columns, node.fields, strict=True)):
-        exprs.append((name, f"CAST({rel.sql(i)} AS {spark_type(field.type)})"))
+    pairs = enumerate(zip(columns, node.fields, strict=True))
+    exprs: list[Named] = [(name, f"CAST({rel.sql(i)} AS {spark_type(f.type)})") for i, (name, f) in pairs]
     if asked.sequence:
         exprs.append((SEQUENCE, SEQUENCE if rel.sequence else "CAST(0 AS BIGINT)"))
     if asked.watermark:
@@ -123,16 +118,9 @@ def lower_expand(node: Expand, ctx: Lowering, asked: Traits) -> Rel:
     """Make one copy of the row per grouping set, with the other keys NULL and the set's mask last."""
     rel = lower_node(node.input, ctx, asked)
     columns = names_of(node.fields)
-    step = ctx.add(
-        Select(
-            name=ctx.fresh("expand"),
-            input=rel.step,
-            columns=reserved_of(rel),
-            generator=(f"inline({grouping_copies(node, rel)})", columns),
-            note="Expand: grouping sets",
-        )
-    )
-    return rel.with_(step=step.name, columns=columns, fields=node.fields)
+    copies = (f"inline({grouping_copies(node, rel)})", columns)
+    step = generate(rel.step, same(rel.reserved), copies, ctx, "expand", "Expand: grouping sets")
+    return rel.with_(step=step, columns=columns, fields=node.fields)
 
 
 @lowers(Unnest)
@@ -144,16 +132,9 @@ def lower_unnest(node: Unnest, ctx: Lowering, asked: Traits) -> Rel:
     array = elements(node, rel.columns, ctx.zone)
     if asked.sequence:
         array = _numbered(array, len(added))
-    step = ctx.add(
-        Select(
-            name=ctx.fresh("unnest"),
-            input=rel.step,
-            columns=tuple((c, quote(c)) for c in rel.columns) + reserved_of(rel),
-            generator=(f"{generator(node)}({array})", columns + ("__pos",) * asked.sequence),
-            note="Unnest",
-        )
-    )
-    out = rel.with_(step=step.name, columns=rel.columns + columns, fields=node.fields)
+    rows = (f"{generator(node)}({array})", columns + ("__pos",) * asked.sequence)
+    step = generate(rel.step, same((*rel.columns, *rel.reserved)), rows, ctx, "unnest", "Unnest")
+    out = rel.with_(step=step, columns=rel.columns + columns, fields=node.fields)
     return renumber(out, [SEQUENCE, "__pos"], ctx, "one row became several") if asked.sequence else out
 
 

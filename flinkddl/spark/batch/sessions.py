@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.spark.base import extend
-from flinkddl.spark.batch.base import group, over
+from flinkddl.spark.base import extend, generate, group, select
+from flinkddl.spark.batch.base import over
 from flinkddl.spark.context import SEQUENCE
-from flinkddl.spark.job import Select
-from flinkddl.spark.session_fold import TIME, fold
+from flinkddl.spark.session_fold import END, START, TIME, fold
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
     from flinkddl.plan.nodes import Window
     from flinkddl.spark.context import Lowering, Rel
-
-START, END = "__ws", "__we"
 
 
 def assign(rel: Rel, window: Window, keys: tuple[int, ...], ctx: Lowering, late: bool, ordered: bool = False) -> str:
@@ -52,19 +49,9 @@ def _folded(rel: Rel, gap: int, keys: tuple[int, ...], ctx: Lowering, ordered: b
     folded = fold(rows, f"STRUCT<{fields}>", gap, late=rel.watermark)
     by = [(f"__k{i}", rel.sql(k)) for i, k in enumerate(keys)] or [("__k0", "1")]
     grouped = group(rel.step, by, [("__sessions", folded)], ctx, "session_fold", "late rows: in order of arrival")
-    each = Select(
-        name=ctx.fresh("session_each"),
-        input=grouped,
-        columns=(),
-        generator=("inline(__sessions)", (START, END, "__r")),
-    )
-    opened = ctx.add(each).name
+    each = generate(grouped, (), ("inline(__sessions)", (START, END, "__r")), ctx, "session_each")
     bounds = ((START, START), (END, END))
-    place, row_of = "__pos", "__x"
-    listed = Select(
-        name=ctx.fresh("session_rows"), input=opened, columns=bounds, generator=("posexplode(__r)", (place, row_of))
-    )
-    columns = [(n, f"{row_of}.{quote(n)}") for n in names if not (ordered and n == SEQUENCE)]
-    columns += [(SEQUENCE, f"CAST({place} AS BIGINT)")] * ordered
-    flat = Select(name=ctx.fresh("session_row"), input=ctx.add(listed).name, columns=(*bounds, *columns))
-    return ctx.add(flat).name
+    listed = generate(each, bounds, ("posexplode(__r)", ("__pos", "__x")), ctx, "session_rows")
+    columns = [(n, f"__x.{quote(n)}") for n in names if not (ordered and n == SEQUENCE)]
+    columns += [(SEQUENCE, "CAST(__pos AS BIGINT)")] * ordered
+    return select(listed, (*bounds, *columns), ctx, "session_row")

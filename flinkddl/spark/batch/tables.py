@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.spark.base import comparable, same, select
-from flinkddl.spark.batch.base import group, over, where
+from flinkddl.spark.base import comparable, generate, group, same, select
+from flinkddl.spark.batch.base import over, where
 from flinkddl.spark.context import DELETED, SEQUENCE, VERSION, WEIGHT, Rel
-from flinkddl.spark.job import Select
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def _changes(rel: Rel, ctx: Lowering) -> str:
 
 def _weighed(rel: Rel, ctx: Lowering) -> Rel:
     """Repeat each row as often as its weights add up to; its copies are its latest insertions."""
-    keys = [(c, quote(c)) for c in rel.columns]
+    keys = same(rel.columns)
     aggs: list[Named] = [("__count", f"CAST(sum({WEIGHT}) AS INT)")]
     copies = "array_repeat(0L, __count)"
     if rel.sequence:
@@ -70,11 +69,5 @@ def _weighed(rel: Rel, ctx: Lowering) -> Rel:
         copies = "slice(__at, 1, __count)"
     summed = group(rel.step, keys, aggs, ctx, f"{rel.step}_sum", "inserts less deletes")
     live = where(rel.with_(step=summed), "__count > 0", ctx, f"{rel.step}_live")
-    columns = tuple((c, quote(c)) for c in rel.columns)
-    copied = Select(
-        name=ctx.fresh(f"{rel.step}_table"),
-        input=live.step,
-        columns=columns,
-        generator=(f"explode({copies})", (SEQUENCE,)),
-    )
-    return rel.with_(step=ctx.add(copied).name, kind="append", key=())
+    copied = generate(live.step, keys, (f"explode({copies})", (SEQUENCE,)), ctx, f"{rel.step}_table")
+    return rel.with_(step=copied, kind="append", key=())

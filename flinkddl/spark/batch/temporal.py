@@ -16,6 +16,7 @@ from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import UP_TO_HERE, lower_node, lowers, over, where
 from flinkddl.spark.batch.versions import lower_versions
 from flinkddl.spark.context import DELETED, SEQUENCE, VERSION, Rel, unique_names
+from flinkddl.spark.expressions import condition_to_spark
 from flinkddl.spark.job import Select, UnionAll
 from flinkddl.sqltypes import quote, spark_type
 
@@ -41,7 +42,7 @@ def lower_temporal_join(node: TemporalJoin, ctx: Lowering, asked: Traits) -> Rel
     columns.append((DELETED, f"coalesce({MATCH}.{DELETED}, TRUE)"))
     columns += [(SEQUENCE, f"{ROW}.{SEQUENCE}")] * asked.sequence
     met = select(carried, columns, ctx, "as_of", "TemporalJoin")
-    holds = f"coalesce(NOT {DELETED} AND {text.condition(node.condition, names, ctx)}, FALSE)"
+    holds = f"coalesce(NOT {DELETED} AND {condition_to_spark(node.condition, names, ctx.zone)}, FALSE)"
     rel = Rel(met, names, left.fields + right.fields, sequence=asked.sequence)
     return where(rel, holds, ctx, "matched") if node.kind == "inner" else _padded(rel, width, holds, ctx)
 

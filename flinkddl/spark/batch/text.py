@@ -8,16 +8,15 @@ from flinkddl.functions.catalogue import AGGREGATES
 from flinkddl.functions.core import Lowered
 from flinkddl.plan.nodes import Expand, Filter, Project
 from flinkddl.plan.rex import Literal
-from flinkddl.spark.context import SEQUENCE
-from flinkddl.spark.expressions import condition_to_spark, to_spark
-from flinkddl.spark.rowtime import untimed
-from flinkddl.sqltypes import INT, Root, quote
+from flinkddl.spark.expressions import to_spark
+from flinkddl.spark.rowtime import millis, untimed
+from flinkddl.sqltypes import INT, Root
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from flinkddl.plan.nodes import Node
-    from flinkddl.plan.rex import AggCall, Rex, SortKey
+    from flinkddl.plan.rex import AggCall, SortKey
     from flinkddl.spark.context import Lowering, Rel
     from flinkddl.sqltypes import DataType
 
@@ -27,29 +26,9 @@ _ORDERED = frozenset(
 )
 
 
-def said_batch(ctx: Lowering) -> bool:
-    """Whether batch mode was asked for by name: then Flink's batch operators are the model, not its stream's end."""
-    return ctx.config.batch
-
-
-def scalar(rex: Rex, columns: Sequence[str], ctx: Lowering) -> str:
-    """Return an expression over named columns; a bare rowtime column stays the instant it is."""
-    return to_spark(rex, columns, ctx.zone)
-
-
-def condition(rex: Rex, columns: Sequence[str], ctx: Lowering) -> str:
-    """Return a condition over named columns."""
-    return condition_to_spark(rex, columns, ctx.zone)
-
-
 def needs_order(call: AggCall) -> bool:
     """Whether an aggregate needs ``__seq``."""
     return call.function in _ORDERED
-
-
-def runs_over(call: AggCall) -> bool:
-    """Whether Spark can compute the aggregate row by row in a window: not with DISTINCT."""
-    return not call.distinct
 
 
 def constants(node: Node) -> dict[int, Literal]:
@@ -65,7 +44,7 @@ def constants(node: Node) -> dict[int, Literal]:
 
 def argument(index: int, rel: Rel, known: Mapping[int, Literal], ctx: Lowering) -> str:
     """Return an argument: its column, or the constant it is."""
-    return scalar(known[index], (), ctx) if index in known else plain(rel, index)
+    return to_spark(known[index], (), ctx.zone) if index in known else plain(rel, index)
 
 
 def aggregate(
@@ -101,14 +80,9 @@ def sort_key(key: SortKey, rel: Rel) -> str:
     return f"{rel.sql(key.index)} {direction} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
 
 
-def millis(sql: str, t: DataType, ctx: Lowering) -> str:
-    """Return event-time milliseconds of a timestamp expression, as watermarks count them."""
-    return f"unix_millis(CAST({sql} AS TIMESTAMP))"
-
-
 def instant_millis(rel: Rel, index: int) -> str:
     """Return event-time milliseconds of a column."""
-    return f"unix_millis(CAST({rel.sql(index)} AS TIMESTAMP))"
+    return millis(rel.sql(index))
 
 
 def clock_millis(sql: str, ctx: Lowering) -> str:
@@ -130,9 +104,3 @@ def from_clock_millis(sql: str, t: DataType, ctx: Lowering) -> str:
     if t.root is Root.TIMESTAMP_LTZ:
         return stamp if ctx.zone == "UTC" else f"to_utc_timestamp({stamp}, '{ctx.zone}')"
     return stamp if t.time_attribute == "ROWTIME" else f"CAST({stamp} AS TIMESTAMP_NTZ)"
-
-
-def arrival(rel: Rel) -> str:
-    """Return the column that holds the order of arrival."""
-    assert rel.sequence, "the relation was lowered without its order of arrival"
-    return quote(SEQUENCE)

@@ -8,9 +8,9 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes import Filter, Project, Scan
 from flinkddl.plan.nodes.forms import Traits
 from flinkddl.spark.base import extend, project
-from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import lower_node, over, trimmed, where
 from flinkddl.spark.context import DELETED, SEQUENCE, VERSION, WEIGHT, Rel
+from flinkddl.spark.expressions import condition_to_spark, to_spark
 from flinkddl.spark.scan import lower_scan
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ def lower_versions(node: Node, ctx: Lowering) -> Rel:
                 rel = _of_deltas(node, rel, ctx)
         case Project():
             below = lower_versions(node.input, ctx)
-            exprs = [text.scalar(e, below.columns, ctx) for e in node.exprs]
+            exprs = [to_spark(e, below.columns, ctx.zone) for e in node.exprs]
             rel = project(below, node.fields, exprs, ctx, "project_versions")
         case Filter():
             below = lower_versions(node.input, ctx)
-            gone = f"{DELETED} OR NOT coalesce({text.condition(node.condition, below.columns, ctx)}, FALSE)"
+            gone = f"{DELETED} OR NOT coalesce({condition_to_spark(node.condition, below.columns, ctx.zone)}, FALSE)"
             rel = below.with_(step=extend(below, [(DELETED, gone)], ctx, "filter_versions", "a failed filter deletes"))
         case _ if node.versioned:
             rel = _of_rows(lower_node(node.inputs[0], ctx, Traits(sequence=True)), ctx)

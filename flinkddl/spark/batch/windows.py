@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import WindowAggregate, WindowTableFunction
 from flinkddl.plan.nodes.forms import Traits
-from flinkddl.spark.base import extend, names_of, project, select
+from flinkddl.spark.base import extend, generate, group, names_of, project, same, select
 from flinkddl.spark.batch import sessions, text
-from flinkddl.spark.batch.base import group, lower_node, lowers, reserved_of, where
+from flinkddl.spark.batch.base import lower_node, lowers, where
 from flinkddl.spark.batch.lateness import drop_late_windows
 from flinkddl.spark.context import SEQUENCE, WATERMARK, Rel
-from flinkddl.spark.job import Select
-from flinkddl.spark.rowtime import never_null, without_null
+from flinkddl.spark.rowtime import millis, never_null, without_null
+from flinkddl.spark.session_fold import END, START, TIME
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -26,17 +26,13 @@ if TYPE_CHECKING:
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
 
-TIME, START, END = "__t", "__ws", "__we"
-
 
 @lowers(WindowTableFunction)
 def lower_window_tvf(node: WindowTableFunction, ctx: Lowering, asked: Traits) -> Rel:
     """Add window_start, window_end and window_time; a row in several windows becomes several rows."""
-    session = node.window.kind == "SESSION"
-    late = session and node.input.late
-    rel = lower_node(
-        node.input, ctx, replace(asked, sequence=asked.sequence or late, watermark=asked.watermark or late)
-    )
+    late = node.window.kind == "SESSION" and node.input.late
+    asked = replace(asked, sequence=asked.sequence or late, watermark=asked.watermark or late)
+    rel = lower_node(node.input, ctx, asked)
     rel = without_null(rel, node.window.time, ctx)
     step = assign(rel, node.window, node.window.partition_keys, ctx, late)
     bounds = [_property(p, f, ctx) for p, f in zip(("start", "end", "time"), node.fields[-3:], strict=True)]
@@ -48,14 +44,14 @@ def lower_window_tvf(node: WindowTableFunction, ctx: Lowering, asked: Traits) ->
 def lower_window_aggregate(node: WindowAggregate, ctx: Lowering, asked: Traits) -> Rel:
     """Aggregate per window; rows that arrive behind the watermark count only in windows that are still open."""
     late = not node.window.proctime and node.input.late
-    session = node.window.kind == "SESSION" and node.windowed_input is None
+    session = node.sessions
     ordered = any(text.needs_order(c) for c in node.aggs)
     rel = lower_node(node.input, ctx, Traits(sequence=ordered or (late and session), watermark=late))
     if node.windowed_input is not None:
         rel = drop_late_windows(rel, rel.sql(node.windowed_input[1]), ctx) if late else rel
         step = _carried(rel, node.windowed_input, ctx)
     else:
-        rel = (without_null if text.said_batch(ctx) else never_null)(rel, node.window.time, ctx)
+        rel = (without_null if ctx.config.batch else never_null)(rel, node.window.time, ctx)
         by = node.window.partition_keys or (node.keys if node.legacy else ())
         step = assign(rel, node.window, by, ctx, late, session and ordered)
         if late and not session:
@@ -74,14 +70,8 @@ def _grouped(node: WindowAggregate, rel: Rel, ctx: Lowering, asked: Traits, orde
     known = text.constants(node.input)
     calls = zip(columns[at:], node.aggs, strict=False)
     aggs: list[Named] = [(name, text.aggregate(call, rel, ctx, order, known)) for name, call in calls]
-    step = group(
-        rel.step,
-        [*keys, (START, START), (END, END)],
-        aggs or [("__rows", "count(1)")],
-        ctx,
-        "window_aggregate",
-        "WindowAggregate",
-    )
+    by = [*keys, (START, START), (END, END)]
+    step = group(rel.step, by, aggs or [("__rows", "count(1)")], ctx, "window_aggregate", "WindowAggregate")
     named = [quote(c) for c in columns[: at + len(node.aggs)]]
     tail = node.fields[len(named) :]
     exprs = named + [_property(p, f, ctx) for p, f in zip(node.properties, tail, strict=True)]
@@ -105,7 +95,7 @@ def _property(kind: str, field: Field, ctx: Lowering) -> str:
 
 def _carried(rel: Rel, bounds: tuple[int, int], ctx: Lowering) -> str:
     """Add START and END from fields that hold the window already."""
-    named = [(n, f"unix_millis(CAST({rel.sql(i)} AS TIMESTAMP))") for n, i in zip((START, END), bounds, strict=True)]
+    named = [(n, millis(rel.sql(i))) for n, i in zip((START, END), bounds, strict=True)]
     return extend(rel, named, ctx, "windowed")
 
 
@@ -129,11 +119,8 @@ def assign(rel: Rel, window: Window, keys: tuple[int, ...], ctx: Lowering, late:
             start = _floor(TIME, size, offset)
             first = f"{_floor(TIME, slide, offset)} + {slide}L"
             bounds = f"transform(sequence({first}, {start} + {size}L, {slide}L), e -> struct({start}, e))"
-    columns = tuple((c, quote(c)) for c in timed.columns) + reserved_of(timed)
-    generator = (f"inline({bounds})", (START, END))
-    return ctx.add(
-        Select(name=ctx.fresh(window.kind.lower()), input=timed.step, columns=columns, generator=generator)
-    ).name
+    kept = same((*timed.columns, *timed.reserved))
+    return generate(timed.step, kept, (f"inline({bounds})", (START, END)), ctx, window.kind.lower())
 
 
 def _floor(time: str, size: int, offset: int) -> str:

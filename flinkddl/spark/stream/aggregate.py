@@ -8,18 +8,19 @@ aggregates do it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Aggregate
-from flinkddl.spark.base import names_of, select, where
+from flinkddl.plan.nodes.values import plain
+from flinkddl.spark.base import group, names_of, select, where
 from flinkddl.spark.context import DELETED, VERSION, Rel
 from flinkddl.spark.job import StateCall
 from flinkddl.spark.rowtime import untimed
-from flinkddl.spark.stream.base import group, lowers
+from flinkddl.spark.stream.base import lowers
 from flinkddl.spark.stream.calls import Registry, narrow, plan_call
-from flinkddl.spark.stream.kinds import IMAGES, KEY, arrival, drop_unchanged, family, inputs, unpack, weight
-from flinkddl.spark.stream.ttl import hinted_ttl
+from flinkddl.spark.stream.kinds import IMAGES, KEY, ONE_GROUP, arrival, drop_unchanged, family, inputs, unpack, weight
+from flinkddl.spark.ttl import hinted_ttl
 from flinkddl.sqltypes import Root, quote, spark_type
 
 if TYPE_CHECKING:
@@ -78,8 +79,7 @@ def grouped(rel: Rel, by: Grouping, fields: tuple[Field, ...], ctx: Lowering, he
     step = where(step, f"{IMAGES} IS NOT NULL", ctx, "touched")
     both = f"named_struct('o', {row('o')}, 'n', {row('n')}, 's', {IMAGES}.s)"
     step = select(step, [(IMAGES, both)], ctx, "finish", "from accumulators to Flink's results")
-    plain = tuple(_plain(f) for f in fields)
-    rel = unpack(step, plain, ctx, (), f"{IMAGES}.s" if here.asked.sequence else None)
+    rel = unpack(step, plain(fields), ctx, (), f"{IMAGES}.s" if here.asked.sequence else None)
     if all(c.function in _DIRECT for c in by.calls):
         return rel
     return drop_unchanged(rel, ctx, "accumulators moved, the result did not")
@@ -91,34 +91,21 @@ def accumulate(rel: Rel, by: Grouping, ctx: Lowering) -> tuple[str, list[Finish]
     finishes = [plan_call(c, rel, registry) for c in by.calls]
     args = (weight(rel), arrival(rel), registry.struct())
     call = StateCall(family(ctx), "aggregate", args, hinted_ttl(ctx, by.ttl))
-    # a GROUP BY without keys has one group: a constant key keeps it out of Spark's global aggregate, which
-    # gives a row for no input
-    named = by.keys or [(f"{KEY}0", "0")]
-    return group(rel.step, named, [(IMAGES, call)], ctx, by.prefix, by.note), finishes
+    return group(rel.step, by.keys or ONE_GROUP, [(IMAGES, call)], ctx, by.prefix, by.note), finishes
 
 
 _DIRECT = frozenset({"COUNT", "SUM", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "ARRAY_AGG"})
 
 
-def _plain(f: Field) -> Field:
-    return replace(f, type=f.type.as_attribute(None))
-
-
 def _native(node: Aggregate, rel: Rel, keys: Sequence[Named], ctx: Lowering) -> Rel:
     aggs, finished = native_calls(rel, node.aggs)
-    step = group(
-        rel.step,
-        keys or [(f"{KEY}0", "0")],
-        [*aggs, (VERSION, "count(1)")],
-        ctx,
-        "aggregate",
-        "GroupAggregate, Spark's own: append rows only",
-    )
+    aggs.append((VERSION, "count(1)"))
+    note = "GroupAggregate, Spark's own: append rows only"
+    step = group(rel.step, keys or ONE_GROUP, aggs, ctx, "aggregate", note)
     columns = names_of(node.fields)
     values = [*(quote(k) for k, _ in keys), *finished]
     out: list[Named] = [*zip(columns, values, strict=True), (VERSION, VERSION), (DELETED, "false")]
-    fields = tuple(_plain(f) for f in node.fields)
-    return Rel(select(step, out, ctx, "upsert"), columns, fields, "upsert")
+    return Rel(select(step, out, ctx, "upsert"), columns, plain(node.fields), "upsert")
 
 
 def native_calls(rel: Rel, calls: Sequence[AggCall]) -> tuple[list[Named], list[str]]:

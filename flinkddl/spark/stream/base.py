@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.spark.base import Handlers, conform, extend, registrar
-from flinkddl.spark.job import GroupBy, Select
-from flinkddl.spark.stream.ttl import timed
+from flinkddl.plan.rules import Rules
+from flinkddl.spark.base import conform, extend, generate
+from flinkddl.spark.context import Rel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from flinkddl.plan.physical import Physical
-    from flinkddl.spark.context import Lowering, Rel
-    from flinkddl.spark.job import Agg, Named
+    from flinkddl.spark.context import Lowering
+    from flinkddl.spark.job import Named
 
 
 ONE_KEY = "__one"
-HANDLERS: Handlers = {}
-lowers = registrar(HANDLERS)
+HANDLERS = lowers = Rules[Rel]()
 
 
 def lower_node(here: Physical, ctx: Lowering) -> Rel:
@@ -28,7 +27,7 @@ def lower_node(here: Physical, ctx: Lowering) -> Rel:
     A handler takes the node, the job, and what is planned of the node.
     """
     node = here.node
-    handler = HANDLERS.get(type(node))
+    handler = HANDLERS.of(node)
     if handler is None:
         raise FlinkDdlError.of("FD649", f"{node.name} is not available in a streaming run", node.span)
     first = len(ctx.steps)
@@ -42,14 +41,7 @@ def explode(
     step: str, keep: Sequence[Named], each: tuple[str, Sequence[str]], ctx: Lowering, prefix: str, note: str = ""
 ) -> str:
     """Add a Select that makes a row of each struct in an array, under these names; returns the step's name."""
-    generator = (f"inline({each[0]})", tuple(each[1]))
-    return ctx.add(Select(name=ctx.fresh(prefix), input=step, columns=tuple(keep), generator=generator, note=note)).name
-
-
-def group(step: str, keys: Sequence[Named], aggs: Sequence[Agg], ctx: Lowering, prefix: str, note: str) -> str:
-    """Add a GroupBy, with the state TTL of the session; returns the step's name."""
-    calls = timed(aggs, keys, ctx)
-    return ctx.add(GroupBy(name=ctx.fresh(prefix), input=step, keys=tuple(keys), aggs=calls, note=note)).name
+    return generate(step, keep, (f"inline({each[0]})", each[1]), ctx, prefix, note)
 
 
 def with_one_key(rel: Rel, ctx: Lowering, name: str = ONE_KEY) -> Rel:

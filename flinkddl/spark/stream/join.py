@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Join
 from flinkddl.plan.rex import Call, InputRef, all_of, conjuncts
-from flinkddl.spark.base import extend, names_of, select, where
+from flinkddl.spark.base import carried, extend, group, names_of, select, where
 from flinkddl.spark.context import SEQUENCE, WEIGHT, WINDOW, Rel
 from flinkddl.spark.expressions import condition_to_spark
 from flinkddl.spark.job import JoinStep, StateCall, UnionAll
 from flinkddl.spark.rowtime import is_rowtime, untimed
-from flinkddl.spark.stream.base import explode, group, lowers, members, struct
+from flinkddl.spark.stream.base import explode, lowers, members, struct
 from flinkddl.spark.stream.kinds import KEY, arrival, family, inputs, single, weight, weighted
-from flinkddl.spark.stream.ttl import hinted_ttl, must_forget
+from flinkddl.spark.ttl import hinted_ttl, must_forget
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _matching(out: Rel, rest: Rex, null_aware: bool, ctx: Lowering) -> str:
 
 def plain(rel: Rel, ctx: Lowering, here: Physical) -> Rel:
     """Give the result the node's names and, where asked for, a sequence."""
-    fields = tuple(replace(f, type=have.type) for f, have in zip(here.node.fields, rel.fields, strict=True))
+    fields = carried(here.node.fields, rel)
     columns = names_of(fields)
     named: list[Named] = list(zip(columns, map(quote, rel.columns[: len(fields)]), strict=True))
     named += [(WEIGHT, WEIGHT)] * (rel.kind == "delta")

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.spark.base import comparable, extend, names_of, same, select, where
+from flinkddl.spark.base import comparable, extend, group, names_of, same, select, where
 from flinkddl.spark.context import AFTER, BEFORE, DELETED, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.spark.job import StateCall
-from flinkddl.spark.stream.base import explode, group, lower_node, members, struct
+from flinkddl.spark.stream.base import explode, lower_node, members, struct
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flinkddl.plan.nodes import Field
     from flinkddl.plan.physical import Physical
     from flinkddl.spark.context import Lowering
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 IMAGES = "__pair"
 KEY = "__key"
 TURN = "__turn"
+ONE_GROUP: list[Named] = [(f"{KEY}0", "0")]
+"""The key of a GROUP BY without keys: a constant keeps it out of Spark's global aggregate, a row for no input."""
 
 
 def weight(rel: Rel) -> str:
@@ -74,7 +78,7 @@ def to_delta(rel: Rel, ctx: Lowering) -> Rel:
         f"array_compact(array(IF({BEFORE}, named_struct('w', -1, 'r', {old}), NULL), "
         f"IF({AFTER}, named_struct('w', 1, 'r', {new}), NULL)))"
     )
-    keep = [(c, quote(c)) for c in rel.reserved if c not in (BEFORE, AFTER)]
+    keep = _tail(rel)
     rows = explode(rel.step, keep, (both, (WEIGHT, "__row")), ctx, "changes", "old row taken back, new row given")
     columns = (*zip(rel.columns, members("__row", n), strict=True), (WEIGHT, WEIGHT), *keep)
     return rel.with_(step=select(rows, columns, ctx, "delta"), kind="delta")
@@ -82,20 +86,27 @@ def to_delta(rel: Rel, ctx: Lowering) -> Rel:
 
 def normalise(rel: Rel, ctx: Lowering) -> Rel:
     """Bring an ``upsert`` relation to ``images``."""
-    keys = [(f"{KEY}{i}", rel.sql(k)) for i, k in enumerate(rel.key)]
-    row = struct(map(quote, rel.columns))
-    entry = f"named_struct('o', named_struct('a', {VERSION}), 'r', {row})"
-    latest = StateCall("retract", "latest", (DELETED, entry))
-    step = group(rel.step, keys, [(IMAGES, latest)], ctx, "normalise", "ChangelogNormalize: newest row per key")
+    told = ("normalise", "ChangelogNormalize: newest row per key")
+    step = newest(rel, keyed(rel, rel.key), (DELETED, f"named_struct('a', {VERSION})"), ctx, told)
     return unpack(step, rel.fields, ctx, rel.key, f"{IMAGES}.s.a" if rel.sequence else None)
 
 
+def keyed(rel: Rel, key: tuple[int, ...]) -> list[Named]:
+    """Return the columns of a key."""
+    return [(f"{KEY}{i}", rel.sql(k)) for i, k in enumerate(key)]
+
+
+def newest(rel: Rel, by: Sequence[Named], change: tuple[str, str], ctx: Lowering, told: tuple[str, str]) -> str:
+    """Add the GROUP BY that keeps the newest row of each key; ``change``: texts of whether it is gone, its version.
+
+    ``told`` are the prefix of the step's name and its note.
+    """
+    entry = f"named_struct('o', {change[1]}, 'r', {struct(map(quote, rel.columns))})"
+    return group(rel.step, by, [(IMAGES, StateCall("retract", "latest", (change[0], entry)))], ctx, *told)
+
+
 def unpack(
-    step: str,
-    fields: tuple[Field, ...],
-    ctx: Lowering,
-    key: tuple[int, ...],
-    sequence: str | None = None,
+    step: str, fields: tuple[Field, ...], ctx: Lowering, key: tuple[int, ...], sequence: str | None = None
 ) -> Rel:
     """Turn a ``IMAGES`` column STRUCT<o: row, n: row> into a ``images`` relation; drops keys without a change."""
     step = where(step, f"{IMAGES} IS NOT NULL", ctx, "changed")
@@ -112,10 +123,8 @@ def drop_unchanged(rel: Rel, ctx: Lowering, note: str = "") -> Rel:
     """Drop pairs whose old and new row are equal, or where neither is there."""
     if not all(comparable(f.type) for f in rel.fields):
         return rel.with_(step=where(rel.step, f"{BEFORE} OR {AFTER}", ctx, "changed", note))
-    equal = (
-        " AND ".join(f"{quote(o)} <=> {quote(n)}" for o, n in zip(rel.before_columns, rel.columns, strict=True))
-        or "true"
-    )
+    pairs = zip(rel.before_columns, rel.columns, strict=True)
+    equal = " AND ".join(f"{quote(o)} <=> {quote(n)}" for o, n in pairs) or "true"
     condition = f"({BEFORE} OR {AFTER}) AND NOT ({BEFORE} AND {AFTER} AND {equal})"
     return rel.with_(step=where(rel.step, condition, ctx, "changed", note))
 
@@ -125,13 +134,8 @@ def to_upsert(rel: Rel, ctx: Lowering) -> Rel:
     n = len(rel.fields)
     row = f"IF({AFTER}, {struct(map(quote, rel.columns))}, {struct(map(quote, rel.before_columns))})"
     step = select(rel.step, [("__row", row), (DELETED, f"NOT {AFTER}"), *_tail(rel)], ctx, "record")
-    version = SEQUENCE if rel.sequence else "0L"
-    columns = (
-        *zip(rel.columns, members("__row", n), strict=True),
-        (VERSION, version),
-        (DELETED, DELETED),
-        *_tail(rel),
-    )
+    record = [(VERSION, arrival(rel)), (DELETED, DELETED), *_tail(rel)]
+    columns = [*zip(rel.columns, members("__row", n), strict=True), *record]
     return rel.with_(step=select(step, columns, ctx, "upsert"), kind="upsert")
 
 
@@ -147,11 +151,11 @@ def to_images(rel: Rel, key: tuple[int, ...], ctx: Lowering) -> Rel:
     if rel.kind == "upsert" and set(rel.key) == set(key):
         return normalise(rel, ctx)
     rel, order = in_turn(to_delta(rel, ctx), ctx)
-    keys = [(f"{KEY}{i}", rel.sql(k)) for i, k in enumerate(key)]
     row = struct(map(quote, rel.columns))
     calls = f"named_struct('last:0', named_struct('v', {row}))"
     latest = StateCall("retract", "aggregate", (weight(rel), order, calls))
-    step = group(rel.step, keys, [(IMAGES, latest)], ctx, "materialise", "SinkUpsertMaterializer: last row per key")
+    note = "SinkUpsertMaterializer: last row per key"
+    step = group(rel.step, keyed(rel, key), [(IMAGES, latest)], ctx, "materialise", note)
     step = where(step, f"{IMAGES} IS NOT NULL", ctx, "changed")
     bare = f"named_struct('o', {IMAGES}.o.`last:0`, 'n', {IMAGES}.n.`last:0`, 's', {IMAGES}.s)"
     step = select(step, [(IMAGES, bare)], ctx, "last")
@@ -164,12 +168,9 @@ def last_changes(rel: Rel, key: tuple[int, ...], ctx: Lowering) -> Rel:
     Flink without SinkUpsertMaterializer: a row that leaves a key deletes it, even where another row has it too.
     """
     rel = weighted(to_delta(rel, ctx), ctx)
-    keys = [(f"{KEY}{i}", rel.sql(k)) for i, k in enumerate(key)]
-    version = f"named_struct('a0', {arrival(rel)}, 'a1', {weight(rel)})"
-    row = struct(map(quote, rel.columns))
-    call = StateCall("retract", "latest", (f"{WEIGHT} < 0", f"named_struct('o', {version}, 'r', {row})"))
-    step = group(rel.step, keys, [(IMAGES, call)], ctx, "last_change", "sink without materializer: last change per key")
-    return unpack(step, rel.fields, ctx, key)
+    change = (f"{WEIGHT} < 0", f"named_struct('a0', {arrival(rel)}, 'a1', {weight(rel)})")
+    told = ("last_change", "sink without materializer: last change per key")
+    return unpack(newest(rel, keyed(rel, key), change, ctx, told), rel.fields, ctx, key)
 
 
 def first_rows(rel: Rel, key: tuple[int, ...], ctx: Lowering, *, unequal_fails: bool) -> Rel:
@@ -177,14 +178,11 @@ def first_rows(rel: Rel, key: tuple[int, ...], ctx: Lowering, *, unequal_fails: 
 
     ``unequal_fails`` (DO ERROR): another row of the same key fails the job.
     """
-    keys = [(f"{KEY}{i}", rel.sql(k)) for i, k in enumerate(key)]
-    row = struct(map(quote, rel.columns))
-    note = f"sink: ON CONFLICT DO {'ERROR' if unequal_fails else 'NOTHING'}"
+    keys, note = keyed(rel, key), f"sink: ON CONFLICT DO {'ERROR' if unequal_fails else 'NOTHING'}"
     if not unequal_fails:
-        entry = f"named_struct('o', named_struct('d0', {arrival(rel)}), 'r', {row})"
-        call = StateCall("retract", "latest", ("false", entry))
-        return unpack(group(rel.step, keys, [(IMAGES, call)], ctx, "first", note), rel.fields, ctx, key)
-    rows = f"named_struct('darray:0', named_struct('v', {row}))"
+        change = ("false", f"named_struct('d0', {arrival(rel)})")
+        return unpack(newest(rel, keys, change, ctx, ("first", note)), rel.fields, ctx, key)
+    rows = f"named_struct('darray:0', named_struct('v', {struct(map(quote, rel.columns))}))"
     call = StateCall("retract", "aggregate", ("1L", arrival(rel), rows))
     step = where(group(rel.step, keys, [(IMAGES, call)], ctx, "first", note), f"{IMAGES} IS NOT NULL", ctx, "changed")
     text = "Primary key constraint violation: multiple distinct records with the same primary key detected"

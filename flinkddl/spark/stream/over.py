@@ -6,20 +6,19 @@ delta. (Flink holds rows back until the watermark passes them; the final table i
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.functions.aggregate import RANKING
 from flinkddl.plan.nodes import Over
-from flinkddl.spark.base import names_of, select
+from flinkddl.spark.base import carried, group, names_of, select
 from flinkddl.spark.context import WATERMARK, WEIGHT, Rel
 from flinkddl.spark.job import StateCall
 from flinkddl.spark.lateness import drop_late
 from flinkddl.spark.rowtime import without_null
 from flinkddl.spark.stream.aggregate import key_text
-from flinkddl.spark.stream.base import explode, group, lowers, members, struct
+from flinkddl.spark.stream.base import explode, lowers, members, struct
 from flinkddl.spark.stream.calls import Registry, plan_call
-from flinkddl.spark.stream.kinds import KEY, arrival, inputs, single, weight
+from flinkddl.spark.stream.kinds import KEY, ONE_GROUP, arrival, inputs, single, weight
 from flinkddl.spark.stream.ranking import order_struct
 from flinkddl.sqltypes import TIMESTAMPS, quote
 
@@ -38,14 +37,15 @@ def lower_over(node: Over, ctx: Lowering, here: Physical) -> Rel:
         rel = without_null(rel, node.order[0].index, ctx)
     rel = _on_time(node, rel, ctx)
     registry = Registry()
-    proctime = rel.fields[node.order[0].index].type.time_attribute == "PROCTIME" if node.order else False
+    proctime = _by(node) == "PROCTIME"
     finishes = [_call(c, rel, registry, proctime) for c in node.calls]
-    keys = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.partition)] or [(f"{KEY}0", "0")]
+    keys = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.partition)] or ONE_GROUP
     met = f", 'w', named_struct('m', {WATERMARK} * 1000)" if rel.watermark else ""
     parts = f"'r', {struct(map(quote, rel.columns))}, 'a', {registry.struct()}{met}"
     row = f"named_struct('o', {_order(node, rel)}, {parts})"
-    by_rows = str(proctime or _by_rows(node, rel)).lower()
-    preceding = "CAST(NULL AS BIGINT)" if node.preceding is None else f"{_preceding(node, rel)}L"
+    by_rows = str(proctime or _by_rows(node)).lower()
+    unit = 1 if node.rows else 1000
+    preceding = "CAST(NULL AS BIGINT)" if node.preceding is None else f"{int(node.preceding) * unit}L"
     call = StateCall("retract", "over", (weight(rel), arrival(rel), by_rows, preceding, row))
     step = group(rel.step, keys, [("__rows", call)], ctx, "over", "OverAggregate: rows of a partition in order")
     step = explode(step, [], ("__rows", ("__r", "__v", WEIGHT)), ctx, "changes")
@@ -53,19 +53,17 @@ def lower_over(node: Over, ctx: Lowering, here: Physical) -> Rel:
     values = [*members("__r", n), *(f("__v") for f in finishes)]
     columns = names_of(node.fields)
     step = select(step, [*zip(columns, values, strict=True), (WEIGHT, WEIGHT)], ctx, "over_rows")
-    typed = tuple(replace(f, type=rel.fields[i].type) if i < n else f for i, f in enumerate(node.fields))
-    out = Rel(step, columns, typed, "delta")
+    out = Rel(step, columns, carried(node.fields, rel), "delta")
     return single(out, ctx) if here.form.kind == "append" else out
 
 
-def _by_rows(node: Over, rel: Rel) -> bool:
+def _by_rows(node: Over) -> bool:
     """Whether each row stands alone: ranks look at peers whatever the frame, and so does LAG on event time."""
-    timed = rel.fields[node.order[0].index].type.time_attribute == "ROWTIME" if node.order else False
     functions = {c.function for c in node.calls}
     if functions <= RANKING:
         return False
     if functions <= RANKING | {"LAG"}:
-        return not timed
+        return _by(node) != "ROWTIME"
     return node.rows
 
 
@@ -91,10 +89,6 @@ def _order(node: Over, rel: Rel) -> str:
     if t.root in TIMESTAMPS:
         return f"named_struct('a0f', unix_micros(CAST({rel.sql(first.index)} AS TIMESTAMP)))"
     return order_struct(rel, node.order)
-
-
-def _preceding(node: Over, rel: Rel) -> int:
-    return int(node.preceding) if node.rows else int(node.preceding) * 1000
 
 
 def _call(call: AggCall, rel: Rel, registry: Registry, proctime: bool) -> Finish:

@@ -10,22 +10,32 @@ from typing import TYPE_CHECKING
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes import Deduplicate, Rank, Sort
 from flinkddl.plan.rex import SortKey
-from flinkddl.spark.base import extend, select
+from flinkddl.spark.base import carried, extend, group, select
 from flinkddl.spark.context import SEQUENCE
 from flinkddl.spark.job import DropDuplicates, StateCall
 from flinkddl.spark.lateness import drop_late
 from flinkddl.spark.partitions import above_timed
 from flinkddl.spark.rowtime import is_rowtime
 from flinkddl.spark.stream.aggregate import key_columns, key_text
-from flinkddl.spark.stream.base import explode, group, lower_node, lowers, members, struct
-from flinkddl.spark.stream.kinds import IMAGES, KEY, arrival, family, inputs, single, to_delta, unpack, weight
-from flinkddl.spark.stream.ttl import must_forget
+from flinkddl.spark.stream.base import explode, lower_node, lowers, members, struct
+from flinkddl.spark.stream.kinds import (
+    IMAGES,
+    ONE_GROUP,
+    arrival,
+    family,
+    inputs,
+    newest,
+    single,
+    to_delta,
+    unpack,
+    weight,
+)
+from flinkddl.spark.ttl import must_forget
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from flinkddl.plan.nodes import Field
     from flinkddl.plan.physical import Physical
     from flinkddl.spark.context import Lowering, Rel
     from flinkddl.spark.job import Named
@@ -55,13 +65,12 @@ def top(rel: Rel, node: Rank, ctx: Lowering, sequence: bool = False) -> Rel:
 
     ``sequence``: pass the arrival order on; append rows only, since a row that is taken back does not know its own.
     """
-    step = places(rel, node, ctx, sequence=sequence)
-    return ranked(step, rel, node, ctx, sequence)
+    return ranked(places(rel, node, ctx, sequence=sequence), rel, node, ctx, sequence)
 
 
 def places(rel: Rel, node: Rank, ctx: Lowering, window: Sequence[Named] = (), sequence: bool = False) -> str:
     """Add the GROUP BY whose column ``__rows`` holds the changes of the places, of each ``window`` once."""
-    keys = [*window, *key_columns(rel, node.partition)] or [(f"{KEY}0", "0")]
+    keys = [*window, *key_columns(rel, node.partition)] or ONE_GROUP
     columns = (*rel.columns, *([SEQUENCE] * sequence))
     row = f"named_struct('o', {order_struct(rel, node.order)}, 'r', {struct(map(quote, columns))})"
     grows = str(rel.kind == "append").lower()
@@ -96,13 +105,7 @@ def ranked(step: str, rel: Rel, node: Rank, ctx: Lowering, sequence: bool = Fals
 
     came = f", 's', coalesce({members('__n', n + 1)[n]}, {members('__o', n + 1)[n]})" if sequence else ""
     step = select(step, [(IMAGES, f"named_struct('o', {side('__o')}, 'n', {side('__n')}{came})")], ctx, "place")
-    fields = node.fields[:n] if not rank else node.fields
-    typed = tuple(_as(f, rel.fields[i]) if i < n else f for i, f in enumerate(fields))
-    return unpack(step, typed, ctx, (), f"{IMAGES}.s" if sequence else None)
-
-
-def _as(name: Field, typed: Field) -> Field:
-    return type(name)(name.name, typed.type)
+    return unpack(step, carried(node.fields, rel), ctx, (), f"{IMAGES}.s" if sequence else None)
 
 
 def lower_deduplicate(node: Deduplicate, ctx: Lowering, here: Physical) -> Rel:
@@ -121,33 +124,17 @@ def lower_deduplicate(node: Deduplicate, ctx: Lowering, here: Physical) -> Rel:
 def first_of(node: Deduplicate) -> Rank:
     """Return the Top-1 that keeps the same row of each key."""
     order = (SortKey(node.order, descending=node.keep_last, nulls_first=not node.keep_last),)
-    return _rank(node, node.keys, order, (1, 1))
+    return _rank(node, node.keys, order, 1, 1)
 
 
-def _rank(
-    node: Deduplicate | Sort, partition: tuple[int, ...], order: tuple[SortKey, ...], places: tuple[int, int]
-) -> Rank:
-    return Rank(
-        fields=node.fields,
-        input=node.input,
-        partition=partition,
-        order=order,
-        start=places[0],
-        end=places[1],
-        with_rank=False,
-    )
+def _rank(node: Deduplicate | Sort, by: tuple[int, ...], order: tuple[SortKey, ...], start: int, end: int) -> Rank:
+    return Rank(fields=node.fields, input=node.input, partition=by, order=order, start=start, end=end, with_rank=False)
 
 
 def _first_arrived(rel: Rel, node: Deduplicate, ctx: Lowering) -> Rel:
     rel = _without_watermark(rel, node, ctx)
-    step = ctx.add(
-        DropDuplicates(
-            name=ctx.fresh("first"),
-            input=rel.step,
-            columns=tuple(rel.columns[k] for k in node.keys),
-            note="Deduplicate: first row per key",
-        )
-    )
+    columns, note = tuple(rel.columns[k] for k in node.keys), "Deduplicate: first row per key"
+    step = ctx.add(DropDuplicates(name=ctx.fresh("first"), input=rel.step, columns=columns, note=note))
     return rel.with_(step=step.name)
 
 
@@ -163,21 +150,13 @@ def _without_watermark(rel: Rel, node: Deduplicate, ctx: Lowering) -> Rel:
     return rel.with_(step=extend(rel, bare, ctx, "timeless")) if bare else rel
 
 
-def struct_of(*items: str) -> str:
-    """Return a struct of ``'name', value`` items."""
-    return f"named_struct({', '.join(items)})"
-
-
 def _latest(rel: Rel, node: Deduplicate, ctx: Lowering, sequence: bool) -> Rel:
     """Append rows: only the best row so far is kept; on equal time the later wins keep-last."""
-    keys = key_columns(rel, node.keys)
     letter = "a" if node.keep_last else "d"
     time = [] if node.proctime else [f"'{letter}0', {key_text(rel, node.order)}"]
-    version = struct_of(*time, f"'{letter}1', {arrival(rel)}")
-    row = struct(map(quote, rel.columns))
-    call = StateCall("retract", "latest", ("false", f"named_struct('o', {version}, 'r', {row})"))
-    note = f"Deduplicate: {'last' if node.keep_last else 'first'} row per key"
-    step = group(rel.step, keys, [(IMAGES, call)], ctx, "latest", note)
+    version = ", ".join([*time, f"'{letter}1', {arrival(rel)}"])
+    told = ("latest", f"Deduplicate: {'last' if node.keep_last else 'first'} row per key")
+    step = newest(rel, key_columns(rel, node.keys), ("false", f"named_struct({version})"), ctx, told)
     return unpack(step, rel.fields, ctx, (), f"{IMAGES}.s.`{letter}1`" if sequence else None)
 
 
@@ -191,7 +170,7 @@ def lower_sort(node: Sort, ctx: Lowering, here: Physical) -> Rel:
         return _ordered_by_time(node, ctx, here)
     (rel,) = inputs(here, ctx)
     end = NO_LIMIT if node.fetch is None else node.offset + node.fetch
-    out = top(rel, _rank(node, (), node.order, (node.offset + 1, end)), ctx)
+    out = top(rel, _rank(node, (), node.order, node.offset + 1, end), ctx)
     return single(to_delta(out, ctx), ctx) if here.form.kind == "append" else out
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Expand, Filter, Project, Scan, Union, Unnest, Values
 from flinkddl.plan.rex import InputRef
-from flinkddl.spark.base import extend, names_of, project, same, select, where
+from flinkddl.spark.base import extend, generate, names_of, project, same, select, where
 from flinkddl.spark.context import AFTER, BEFORE, NOTHING, SEQUENCE, SEQUENCE_STEP, WATERMARK, WEIGHT, Rel
 from flinkddl.spark.expressions import condition_to_spark, to_spark
-from flinkddl.spark.job import Read, Rows, Select, UnionAll
+from flinkddl.spark.job import Read, Rows, UnionAll
+from flinkddl.spark.rowtime import millis
 from flinkddl.spark.stream.base import explode, lower_node, lowers
 from flinkddl.spark.stream.kinds import arrival, drop_unchanged, inputs, normalise, weight
 from flinkddl.spark.unnest import elements, generator, grouping_copies
@@ -46,7 +47,7 @@ def _stamped(node: Scan, rel: Rel, ctx: Lowering, sequence: bool) -> Rel:
     source = [s.name for s in ctx.steps if isinstance(s, Read) and s.table == str(node.table.path)][-1]
     call = (
         f"flinkddl.met_watermark('{source}', CAST({SEQUENCE} % {SEQUENCE_STEP} AS INT), "
-        f"coalesce(unix_millis(CAST({watermark} AS TIMESTAMP)), {NO_WATERMARK}L))"
+        f"coalesce({millis(watermark)}, {NO_WATERMARK}L))"
     )
     named = [*same((*rel.columns, *rel.reserved)), (WATERMARK, call)]
     step = select(rel.step, named, ctx, "stamped", "emit strategy on-event: the watermark each row met")
@@ -169,9 +170,6 @@ def lower_unnest(node: Unnest, ctx: Lowering, here: Physical) -> Rel:
     columns = names_of(node.fields, rel.reserved)
     keep = (*zip(columns[:count], map(quote, rel.columns), strict=True), *same(rel.reserved))
     call = f"{generator(node)}({elements(node, rel.columns, ctx.zone)})"
-    unnest = Select(
-        name=ctx.fresh("unnest"), input=rel.step, columns=keep, generator=(call, columns[count:]), note="Unnest"
-    )
-    named = [*same(columns), *same(rel.reserved)]
-    step = select(ctx.add(unnest).name, named, ctx, "unnested")
+    unnest = generate(rel.step, keep, (call, columns[count:]), ctx, "unnest", "Unnest")
+    step = select(unnest, same((*columns, *rel.reserved)), ctx, "unnested")
     return rel.with_(step=step, columns=columns, fields=node.fields)

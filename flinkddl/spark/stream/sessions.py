@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.spark.base import select
+from flinkddl.spark.base import group, select
 from flinkddl.spark.context import SEQUENCE, WATERMARK, WINDOW
 from flinkddl.spark.job import StateCall
-from flinkddl.spark.rowtime import without_null
-from flinkddl.spark.session_fold import TIME, fold
+from flinkddl.spark.rowtime import millis, without_null
+from flinkddl.spark.session_fold import END, START, TIME, fold
 from flinkddl.spark.stream.aggregate import key_columns
-from flinkddl.spark.stream.base import ONE_KEY, explode, group, with_one_key
+from flinkddl.spark.stream.base import ONE_KEY, explode, with_one_key
 from flinkddl.spark.stream.kinds import IMAGES, KEY, inputs
 from flinkddl.sqltypes import quote, spark_type
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from flinkddl.spark.job import Named
 
     Untimed = Callable[[Rel, int, Lowering], Rel]
-
-START, END = "__ws", "__we"
 
 
 def refuse_proctime(window: Window) -> None:
@@ -48,7 +46,7 @@ def session_rows(
     refuse_proctime(window)
     (rel,) = inputs(here, ctx)
     rel, late = untimed(rel, window.time, ctx), rel.watermark
-    time = f"unix_millis(CAST({rel.sql(window.time)} AS TIMESTAMP))"
+    time = millis(rel.sql(window.time))
     by: list[Named] = [(WINDOW, f"session_window({rel.sql(window.time)}, {_gap(window, time, late)})")]
     by += key_columns(rel, keys)
     if not keys:  # Spark has no session without another key

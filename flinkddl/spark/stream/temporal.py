@@ -14,25 +14,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.nodes import (
-    Filter,
-    IntervalJoin,
-    LookupJoin,
-    Project,
-    Scan,
-    TemporalJoin,
-)
+from flinkddl.plan.nodes import Filter, IntervalJoin, LookupJoin, Project, Scan, TemporalJoin
 from flinkddl.plan.nodes.forms import PLAIN, How
 from flinkddl.plan.physical import decide
-from flinkddl.spark.base import conform, extend, names_of, project, select, where
+from flinkddl.spark.base import carried, conform, extend, group, names_of, project, select, where
 from flinkddl.spark.context import AFTER, DELETED, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.spark.expressions import condition_to_spark, to_spark
 from flinkddl.spark.job import HOW, JoinStep, StateCall, UnionAll
 from flinkddl.spark.stream.aggregate import key_text
-from flinkddl.spark.stream.base import explode, group, lower_node, lowers, members, struct, with_one_key
+from flinkddl.spark.stream.base import explode, lower_node, lowers, members, struct, with_one_key
 from flinkddl.spark.stream.join import Sides, common, equal, join, plain, renamed, struct_type
 from flinkddl.spark.stream.kinds import KEY, arrival, inputs, to_delta, weight
-from flinkddl.spark.stream.ttl import must_forget
+from flinkddl.spark.ttl import must_forget
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
@@ -260,9 +253,7 @@ def lower_lookup_join(node: LookupJoin, ctx: Lowering, here: Physical) -> Rel:
         )
     ).name
     named = [*zip(names, map(quote, columns), strict=True), *_reserved(left)]
-    fields = tuple(
-        type(f)(f.name, have.type) for f, have in zip(node.fields, (*left.fields, *right.fields), strict=True)
-    )
+    fields = carried(node.fields, left.with_(fields=(*left.fields, *right.fields)))
     return left.with_(step=select(step, named, ctx, "with_lookup"), columns=names, fields=fields)
 
 

@@ -6,32 +6,35 @@ operators (Spark has one output mode a query) windows come out early and are cor
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes import Deduplicate, Field, Rank, WindowAggregate, WindowJoin, WindowTableFunction
 from flinkddl.plan.nodes.forms import is_native
-from flinkddl.spark.base import extend, names_of, project, same, select, where
+from flinkddl.plan.nodes.values import plain
+from flinkddl.spark.base import carried, extend, group, names_of, project, same, select, where
 from flinkddl.spark.context import SEQUENCE, WINDOW, Rel
 from flinkddl.spark.lateness import drop_late_windows
 from flinkddl.spark.rowtime import never_null
+from flinkddl.spark.session_fold import END, START
 from flinkddl.spark.stream.aggregate import Grouping, accumulate, grouped, key_columns, native_calls
-from flinkddl.spark.stream.base import ONE_KEY, explode, group, lower_node, lowers, members, with_one_key
+from flinkddl.spark.stream.base import ONE_KEY, explode, lower_node, lowers, members, with_one_key
 from flinkddl.spark.stream.join import Sides, join
 from flinkddl.spark.stream.kinds import IMAGES, KEY, inputs, to_delta
 from flinkddl.spark.stream.ranking import first_of, lower_deduplicate, lower_rank, places, top
-from flinkddl.spark.stream.sessions import END, START, refuse_proctime, session_rows
+from flinkddl.spark.stream.sessions import refuse_proctime, session_rows
 from flinkddl.sqltypes import Root, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from flinkddl.plan.nodes import Window
     from flinkddl.plan.physical import Physical
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
+
+    Texts = Callable[..., Mapping[str, str]]
 
 
 def window_text(window: Window, rel: Rel, ctx: Lowering) -> str:
@@ -39,14 +42,9 @@ def window_text(window: Window, rel: Rel, ctx: Lowering) -> str:
     time = rel.sql(window.time)
     t = rel.fields[window.time].type
     refuse_proctime(window)
-    size = f"'{window.size_ms} milliseconds'"
-    match window.kind:
-        case "SESSION":
-            return f"session_window({time}, {size})"
-        case "TUMBLE":
-            slide = window.size_ms
-        case _:
-            slide = window.slide_ms or window.size_ms
+    size, slide = f"'{window.size_ms} milliseconds'", window.slide_ms or window.size_ms
+    if window.kind == "SESSION":
+        return f"session_window({time}, {size})"
     offset = window.offset_ms % slide
     if t.root is Root.TIMESTAMP_LTZ and ctx.zone != "UTC":
         offset = (offset - zone_offset_ms(ctx.zone)) % slide
@@ -69,11 +67,15 @@ def assigned(rel: Rel, window: Window, ctx: Lowering) -> Rel:
     if window.kind != "CUMULATE":
         return out
     # all windows of one size that end a step apart; those of the row's own max-size bucket belong to it
-    size, shift = window.size_ms * 1000, window.offset_ms * 1000
-    step_us = (window.slide_ms or window.size_ms) * 1000
-    own = f"floor((unix_micros({rel.sql(window.time)}) - {shift}L) / {size}L)"
-    theirs = f"floor((unix_micros({WINDOW}.end) - {shift}L - {step_us}L) / {size}L)"
-    return out.with_(step=where(out.step, f"{own} = {theirs}", ctx, "cumulate", "windows of the row's own bucket"))
+    own = f"floor((unix_micros({rel.sql(window.time)}) - {window.offset_ms * 1000}L) / {window.size_ms * 1000}L)"
+    same = f"{own} = {_bucket(window, f'{WINDOW}.end')}"
+    return out.with_(step=where(out.step, same, ctx, "cumulate", "windows of the row's own bucket"))
+
+
+def _bucket(window: Window, end: str) -> str:
+    """Return the number of the max-size bucket of a CUMULATE window that ends so."""
+    size, shift, step = (ms * 1000 for ms in (window.size_ms, window.offset_ms, window.slide_ms or window.size_ms))
+    return f"floor((unix_micros({end}) - {shift}L - {step}L) / {size}L)"
 
 
 def bounds(window: Window, zoned: bool, ctx: Lowering, grouped: bool, column: str = WINDOW) -> dict[str, str]:
@@ -85,11 +87,8 @@ def bounds(window: Window, zoned: bool, ctx: Lowering, grouped: bool, column: st
     end = f"{column}.end"
     start = f"{column}.start"
     if window.kind == "CUMULATE":
-        size, shift = window.size_ms * 1000, window.offset_ms * 1000
-        step_us = (window.slide_ms or window.size_ms) * 1000
-        bucket = f"CAST(floor((unix_micros({end}) - {shift}L - {step_us}L) / {size}L) AS BIGINT)"
-        start = f"timestamp_micros({bucket} * {size}L + {shift}L)"
-
+        bucket = f"CAST({_bucket(window, end)} AS BIGINT)"
+        start = f"timestamp_micros({bucket} * {window.size_ms * 1000}L + {window.offset_ms * 1000}L)"
     time = f"window_time({column})" if grouped else f"({end} - INTERVAL '0.001' SECOND)"
     return _properties(start, end, time, zoned, ctx)
 
@@ -112,37 +111,20 @@ def _properties(start: str, end: str, time: str, zoned: bool, ctx: Lowering) -> 
 @lowers(WindowTableFunction)
 def lower_window_table_function(node: WindowTableFunction, ctx: Lowering, here: Physical) -> Rel:
     """Lower a TVF without an aggregate right above: rows with window_start, window_end, window_time."""
-    if node.window.kind == "SESSION":
-        return _sessions(node, ctx, here)
-    (rel,) = inputs(here, ctx)
-    rel = assigned(rel, node.window, ctx)
-    texts = bounds(node.window, _zoned(rel, node.window), ctx, grouped=False)
-    n = len(rel.fields)
-    columns = names_of(node.fields)
-    own = [(c, quote(o)) for c, o in zip(columns[:n], rel.columns, strict=True)]
-    named: list[Named] = [
-        *own,
-        *zip(columns[n:], (texts[p] for p in ("start", "end", "time")), strict=True),
-        *same(rel.reserved),
-    ]
-    added = tuple(node.fields[n:])
-    fields = (*(replace(f, type=rel.fields[i].type) for i, f in enumerate(node.fields[:n])), *added)
-    return rel.with_(step=select(rel.step, named, ctx, "windowed"), columns=columns, fields=fields)
-
-
-def _sessions(node: WindowTableFunction, ctx: Lowering, here: Physical) -> Rel:
-    """Append mode: the rows of a session come out with its bounds when the watermark passes its end."""
-    if ctx.output_mode == "update":
+    sessions = node.window.kind == "SESSION"
+    if sessions and ctx.output_mode == "update":
         message = "SESSION without an aggregate over it is not available in a query with updating operators"
         raise FlinkDdlError.of("FD646", message, node.span)
-    rel = session_rows(here, node.window, node.window.partition_keys, ctx)
-    n = len(rel.fields)
-    texts = session_bounds(_zoned(rel, node.window), ctx)
+    if sessions:  # append mode: the rows of a session come out when the watermark passes its end
+        rel = session_rows(here, node.window, node.window.partition_keys, ctx)
+        texts = session_bounds(_zoned(rel, node.window), ctx)
+    else:
+        rel = assigned(inputs(here, ctx)[0], node.window, ctx)
+        texts = bounds(node.window, _zoned(rel, node.window), ctx, grouped=False)
     columns = names_of(node.fields)
     values = [*map(quote, rel.columns), *(texts[p] for p in ("start", "end", "time"))]
-    named: list[Named] = [*zip(columns, values, strict=True), *same(rel.reserved)]
-    fields = (*(replace(f, type=rel.fields[i].type) for i, f in enumerate(node.fields[:n])), *node.fields[n:])
-    return rel.with_(step=select(rel.step, named, ctx, "windowed"), columns=columns, fields=fields)
+    step = select(rel.step, [*zip(columns, values, strict=True), *same(rel.reserved)], ctx, "windowed")
+    return rel.with_(step=step, columns=columns, fields=carried(node.fields, rel))
 
 
 def _zoned(rel: Rel, window: Window) -> bool:
@@ -196,16 +178,11 @@ def _once(rel: Rel, keys: list[Named], node: WindowAggregate, texts: Mapping[str
         step, finishes = accumulate(rel, Grouping(keys, node.aggs, note), ctx)
         step = where(step, f"{IMAGES}.n IS NOT NULL", ctx, "fired")
         values = [f(f"{IMAGES}.n") for f in finishes]
-    columns = names_of(node.fields)
-    names = [quote(k) for k, _ in keys[1 : len(node.keys) + 1]]
-    row = [*names, *values, *(texts[p] for p in node.properties)]
+    columns, n = names_of(node.fields), len(node.keys)
+    row = [*(quote(k) for k, _ in keys[1 : n + 1]), *values, *(texts[p] for p in node.properties)]
     named: list[Named] = [*zip(columns, row, strict=True), (WINDOW, WINDOW)]
-    fields = tuple(f if i >= len(names) else _unmarked(f) for i, f in enumerate(node.fields))
+    fields = (*plain(node.fields[:n]), *node.fields[n:])
     return Rel(select(step, named, ctx, "fired_windows"), columns, fields, windowed=True)
-
-
-def _unmarked(f: Field) -> Field:
-    return replace(f, type=f.type.as_attribute(None))
 
 
 def _early(rel: Rel, keys: list[Named], node: WindowAggregate, zoned: bool, ctx: Lowering, here: Physical) -> Rel:
@@ -217,13 +194,22 @@ def _early(rel: Rel, keys: list[Named], node: WindowAggregate, zoned: bool, ctx:
     inner = (Field(WINDOW, T.TIMESTAMP(3)), *node.fields[: len(node.keys) + len(node.aggs)])
     note = f"{node.window.kind} aggregate, early and corrected"
     out = grouped(rel, Grouping(keys, node.aggs, note), inner, ctx, here)
+
+    def texts(window: str) -> Mapping[str, str]:
+        return bounds(node.window, zoned, ctx, grouped=False, column=window)
+
+    return _window_rows(out, node, 1, texts, ctx)
+
+
+def _window_rows(out: Rel, node: WindowAggregate, first: int, texts: Texts, ctx: Lowering) -> Rel:
+    """Return changes by window, whose ``first`` columns say which, with the properties that ``texts`` makes of them."""
     n = len(out.fields)
 
     def row(names: tuple[str, ...]) -> list[str]:
-        texts = bounds(node.window, zoned, ctx, grouped=False, column=quote(names[0]))
-        return [*map(quote, names[1:n]), *(texts[p] for p in node.properties)]
+        of = texts(*map(quote, names[:first]))
+        return [*map(quote, names[first:n]), *(of.get(p, "current_timestamp()") for p in node.properties)]
 
-    fields = tuple(f if i >= n - 1 else _unmarked(f) for i, f in enumerate(node.fields))
+    fields = (*plain(node.fields[: n - first]), *node.fields[n - first :])
     return project(out, fields, [*row(out.columns), *row(out.before_columns)], ctx, "window_rows")
 
 
@@ -234,15 +220,11 @@ def _by_bounds(node: WindowAggregate, rel: Rel, window: tuple[int, int], ctx: Lo
     keys = key_columns(rel, (*window, *node.keys))
     inner = (*(rel.fields[k] for k in window), *node.fields[: len(node.keys) + len(node.aggs)])
     out = grouped(rel, Grouping(keys, node.aggs, "aggregate per window"), inner, ctx, here)
-    n = len(out.fields)
 
-    def row(names: tuple[str, ...]) -> list[str]:
-        start, end = quote(names[0]), quote(names[1])
-        texts = {"start": start, "end": end, "time": f"CAST({end} - INTERVAL '0.001' SECOND AS TIMESTAMP)"}
-        return [*map(quote, names[2:n]), *(texts.get(p, "current_timestamp()") for p in node.properties)]
+    def texts(start: str, end: str) -> Mapping[str, str]:
+        return {"start": start, "end": end, "time": f"CAST({end} - INTERVAL '0.001' SECOND AS TIMESTAMP)"}
 
-    fields = tuple(f if i >= n - 2 else _unmarked(f) for i, f in enumerate(node.fields))
-    return project(out, fields, [*row(out.columns), *row(out.before_columns)], ctx, "window_rows")
+    return _window_rows(out, node, 2, texts, ctx)
 
 
 @lowers(Rank)
@@ -282,12 +264,10 @@ def _top(rel: Rel, node: Rank, ctx: Lowering, here: Physical) -> Rel:
         raise FlinkDdlError.of("FD647", "Spark has lost the window that this Top-N ranks in", node.span)
     step = places(rel, node, ctx, [(WINDOW, WINDOW)])
     step = explode(step, [(WINDOW, WINDOW)], ("__rows", ("__k", "__o", "__n")), ctx, "places")
-    n = len(rel.fields)
     columns = names_of(node.fields)
-    row = [*members("__n", n), *(["__k"] if node.with_rank else [])]
+    row = [*members("__n", len(rel.fields)), *(["__k"] if node.with_rank else [])]
     step = select(step, [*zip(columns, row, strict=True), (WINDOW, WINDOW)], ctx, "window_top_rows")
-    fields = tuple(replace(f, type=rel.fields[i].type) if i < n else f for i, f in enumerate(node.fields))
-    return Rel(step, columns, fields, windowed=True)
+    return Rel(step, columns, carried(node.fields, rel), windowed=True)
 
 
 @lowers(WindowJoin)
