@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from flinkddl.connectors import use_table
 from flinkddl.connectors.base import Use
@@ -12,31 +12,16 @@ from flinkddl.dialect.nodes import span_of
 from flinkddl.plan.scope import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from sqlglot import exp
 
-    from flinkddl.catalog.model import Function, OptionText, Table, View
+    from flinkddl.catalog.model import OptionText, Table, View
     from flinkddl.catalog.settings import Settings
+    from flinkddl.catalog.state import Catalog
     from flinkddl.diagnostics import SourceText
     from flinkddl.options.resolved import ResolvedOptions
     from flinkddl.plan.nodes import Node
-
-
-class CatalogReader(Protocol):
-    """What planning asks of a catalog; a name's missing parts are the current catalog and database."""
-
-    def find(self, parts: tuple[str, ...]) -> Table | View | None:
-        """Return the table or view of a one- to three-part name, or None."""
-
-    def names(self) -> Iterable[str]:
-        """Return the table and view names of the current database, for did-you-mean."""
-
-    def function(self, name: str) -> Function | None:
-        """Return the user's function of that name, or None."""
-
-    def at(self, catalog: str, database: str) -> CatalogReader:
-        """Return the same catalogs seen from another current catalog and database (for views)."""
 
 
 Role = Literal["source", "sink"]
@@ -46,7 +31,7 @@ Role = Literal["source", "sink"]
 class Context:
     """Everything around one statement. ``bag`` takes warnings and notes; errors are raised."""
 
-    catalog: CatalogReader
+    catalog: Catalog
     session: Session = field(default_factory=Session)
     source: SourceText | None = None
     bag: Bag = field(default_factory=Bag)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from flinkddl.plan.nodes import Field, Node
 
 
@@ -20,18 +18,13 @@ def explain(node: Node, *, schema: bool = False) -> str:
 def _write(node: Node, depth: int, schema: bool, lines: list[str]) -> None:
     text = "  " * depth + node.describe()
     if schema:
-        text += " -> " + schema_text(node.fields)
+        text += f" -> ({', '.join(f'{f.name} {type_text(f)}' for f in node.fields)})"
     lines.append(text)
     for child in node.inputs:
         _write(child, depth + 1, schema, lines)
 
 
-def schema_text(columns: Sequence[Field]) -> str:
-    """Return columns as ``(name TYPE, ...)``; a time attribute is marked as Flink marks it."""
-    return f"({', '.join(f'{f.name} {type_text(f)}' for f in columns)})"
-
-
 def type_text(column: Field) -> str:
-    """Return a column's type as Flink's schema prints it."""
+    """Return a column's type as Flink's schema prints it, a time attribute marked."""
     mark = f" *{column.type.time_attribute}*" if column.type.time_attribute else ""
     return f"{column.type}{mark}"

@@ -40,14 +40,15 @@ class Identity:
     @property
     def place(self) -> str:
         """The operator whatever else it keeps: an aggregate stays at its place when another one stands beside it."""
-        return f"{self.name}-{_digest(self.by)}"
+        return f"{self.name}-{digest(*self.by)}"
 
     def __str__(self) -> str:
-        text = f"{self.place}-{_digest(self.columns)}"
+        text = f"{self.place}-{digest(*self.columns)}"
         return text if self.number == 1 else f"{text}-{self.number}"
 
 
-def _digest(parts: Sequence[str]) -> str:
+def digest(*parts: str) -> str:
+    """Return eight hexadecimal characters that tell texts from others."""
     from hashlib import sha256  # here: ``check`` never comes by, and it is slow to import
 
     return sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:8]
@@ -62,7 +63,7 @@ class Origins:
     def of(self, node: Node) -> tuple[str, ...]:
         """Return where each field of a node comes from."""
         if id(node) not in self._known:
-            self._known[id(node)] = (node, tuple(t if len(t) <= LONGEST else _digest((t,)) for t in self._trace(node)))
+            self._known[id(node)] = (node, tuple(t if len(t) <= LONGEST else digest(t) for t in self._trace(node)))
         return self._known[id(node)][1]
 
     def _trace(self, node: Node) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from flinkddl import sqltypes as T
 from flinkddl.plan.conditions import deterministic, fits
 from flinkddl.plan.nodes import Aggregate, Field, Filter, Join, Project, Values
+from flinkddl.plan.nodes.values import padded
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex, substitute
 from flinkddl.plan.rex import all_of as all_of
 
@@ -103,9 +104,8 @@ def distinct(node: Node) -> Aggregate:
 
 def join(left: Node, right: Node, kind: JoinKind, condition: Rex, span: Span | None = None) -> Join:
     """Return a regular join with the output types of its kind; keys are found later."""
-    lefts = [Field(f.name, f.type.with_nullable(f.type.nullable or kind in ("right", "full"))) for f in left.fields]
-    rights = [Field(f.name, f.type.with_nullable(f.type.nullable or kind in ("left", "full"))) for f in right.fields]
-    fields = tuple(lefts) if kind in ("semi", "anti") else (*lefts, *rights)
+    lefts, rights = padded(left.fields, kind in ("right", "full")), padded(right.fields, kind in ("left", "full"))
+    fields = lefts if kind in ("semi", "anti") else (*lefts, *rights)
     return Join(left=left, right=right, kind=kind, condition=condition, keys=(), fields=fields, span=span)
 
 
@@ -134,6 +134,22 @@ def is_not_null(value: Rex) -> Rex:
 def negate(value: Rex) -> Rex:
     """Return ``NOT value``."""
     return Call(value.type, "NOT", (value,))
+
+
+def plain(value: Rex) -> Rex:
+    """Return a time attribute as an ordinary timestamp (an explicit CAST), any other value as it is."""
+    if value.type.time_attribute is None:
+        return value
+    return Call(value.type.as_attribute(None), "CAST", (value,))
+
+
+def materialised(node: Node, only: Iterable[int] | None = None) -> Node:
+    """Return the node with its time attributes (all, or those of some fields) as ordinary timestamps."""
+    wanted = range(len(node.fields)) if only is None else set(only)
+    if not any(node.fields[i].type.time_attribute for i in wanted):
+        return node
+    exprs = [plain(r) if i in wanted else r for i, r in enumerate(refs(node))]
+    return project(node, exprs, [f.name for f in node.fields])
 
 
 def unique(names: Sequence[str]) -> tuple[str, ...]:

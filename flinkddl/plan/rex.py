@@ -228,9 +228,20 @@ def references(rex: Rex) -> frozenset[int]:
     return frozenset(r.index for r in walk(rex) if isinstance(r, InputRef))
 
 
-def shift(rex: Rex, by: int) -> Rex:
-    """Move every input reference by ``by`` fields."""
-    return transform(rex, lambda r: replace(r, index=r.index + by) if isinstance(r, InputRef) else None)
+def shift(rex: Rex, by: int, first: int = 0) -> Rex:
+    """Move every input reference from ``first`` on by ``by`` fields."""
+
+    def moved(r: Rex) -> Rex | None:
+        return replace(r, index=r.index + by) if isinstance(r, InputRef) and r.index >= first else None
+
+    return transform(rex, moved)
+
+
+def uncast(rex: Rex) -> Rex:
+    """Return what stands below the casts of an expression."""
+    while isinstance(rex, Call) and rex.function == "CAST":
+        rex = rex.args[0]
+    return rex
 
 
 def substitute(rex: Rex, inputs: Sequence[Rex] | Mapping[int, Rex]) -> Rex:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from flinkddl.catalog.apply import HANDLERS, apply
+from flinkddl.catalog.context import parts
 from flinkddl.catalog.state import Catalog
 from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag, Diagnostic, FlinkDdlError, SourceText, Span
@@ -20,7 +21,7 @@ from flinkddl.plan.builder.planner import plan_insert, plan_query
 from flinkddl.plan.nodes import Sink
 from flinkddl.script import planfile
 from flinkddl.spark.assemble import lower_job
-from flinkddl.spark.shared_folders import shared_folders
+from flinkddl.spark.folders import shared_folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -113,17 +114,12 @@ def compile_script(
     for statement in script.statements:
         out.statements += 1
         _fold(out, statement.tree, statement.span, broken)
-    out.diagnostics += _shared_folders(out)
-    names = frozenset(a.job.name for a in out.actions if isinstance(a, Start))
+    starts = [(a, s) for a, s in zip(out.actions, out.states, strict=True) if isinstance(a, Start)]
+    out.diagnostics += shared_folders((a.job, a.sinks, s.settings.table_dml_sync) for a, s in starts)
+    names = frozenset(a.job.name for a, _ in starts)
     out.actions = [replace(a, script_jobs=names) if isinstance(a, Start) else a for a in out.actions]
     out.diagnostics.sort(key=lambda d: (d.span.start, d.span.end) if d.span else (-1, -1))
     return out
-
-
-def _shared_folders(out: Compiled) -> list[Diagnostic]:
-    """Return what several jobs of the script that write into one folder do to each other."""
-    starts = [(a, s) for a, s in zip(out.actions, out.states, strict=True) if isinstance(a, Start)]
-    return shared_folders((a.job, a.sinks, s.settings.table_dml_sync) for a, s in starts)
 
 
 def _fold(out: Compiled, tree: exp.Expression, span: Span, broken: set[tuple[str, ...]]) -> None:
@@ -140,18 +136,12 @@ def _fold(out: Compiled, tree: exp.Expression, span: Span, broken: set[tuple[str
         if d.severity == "error" or d not in out.diagnostics:  # a table that two statements use is warned of once
             out.diagnostics.append(d)
     if bag.has_errors and isinstance(tree, (nodes.CreateTable, nodes.CreateView)):
-        broken.add(_name(tree))
+        broken.add(parts(tree.this))
 
 
 def _follows(d: Diagnostic, broken: set[tuple[str, ...]]) -> bool:
     """Whether a finding only says that a table is missing whose own statement was wrong already."""
     return d.code in ("FD301", "FD452") and any(f"'{'.'.join(name)}'" in d.message for name in broken)
-
-
-def _name(tree: exp.Expression) -> tuple[str, ...]:
-    from flinkddl.catalog.context import parts
-
-    return parts(tree.this)
 
 
 def _action(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Action | None:
@@ -180,13 +170,9 @@ def _apply(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Action 
     if bag.has_errors:
         return None
     if isinstance(tree, nodes.CreateTable) and tree.args.get("expression") is not None:
-        return _create_as(out, tree, span, bag)
+        insert = nodes.Insert(this=tree.this.copy(), expression=tree.args["expression"].copy())
+        return _insert(out, insert, span, bag)
     return Done(span)
-
-
-def _create_as(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Action:
-    insert = nodes.Insert(this=tree.this.copy(), expression=tree.args["expression"].copy())
-    return _insert(out, insert, span, bag)
 
 
 # ---- queries -------------------------------------------------------------------------------------------------------
@@ -281,15 +267,11 @@ def _show(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Action |
 def _explain(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Action | None:
     from flinkddl.show.explain import explain
 
-    inner = _action(_scratch(out), tree.this, span, bag)
+    scratch = Compiled(out.catalog)  # so that an explained CREATE TABLE AS leaves no table behind
+    inner = _action(scratch, tree.this, span, bag)
     if not isinstance(inner, Start):
         raise FlinkDdlError.of("FD655", "only queries, INSERTs and statement sets have a plan", span)
     return Answer(span, ("result",), ((explain(inner.job),),), inner)
-
-
-def _scratch(out: Compiled) -> Compiled:
-    """Return a throw-away copy, so that an explained CREATE TABLE AS leaves no table behind."""
-    return Compiled(out.catalog)
 
 
 _ACTIONS: dict[type, Callable[[Compiled, Any, Span, Bag], Action | None]] = {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from flinkddl.plan.identity import Identity
     from flinkddl.plan.nodes.base import Mode
     from flinkddl.plan.physical import Physical
-    from flinkddl.spark.job import SparkJob
+    from flinkddl.spark.job import SparkJob, Step
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Flow:
     streaming: bool
     trigger: tuple[str, str]
     operators: tuple[Operator, ...]
-    steps: tuple[tuple[str, str, tuple[str, ...], str], ...] = ()
+    steps: tuple[Step, ...] = ()
     writes: tuple[Mapping[str, Any], ...] = field(default=())
 
     @property
@@ -79,7 +79,6 @@ def flow_of(job: SparkJob) -> Flow:
     walk = _Walk(job.streaming, ttl_ms, identities(job.plan), reused(job.plan))
     for planned in job.plan:
         walk.add(planned.root, planned.modes, planned.state)
-    steps = tuple((s.name, type(s).__name__.removesuffix("Step"), s.reads, s.note) for s in job.steps)
     writes = tuple(
         {
             "name": w.name,
@@ -90,7 +89,7 @@ def flow_of(job: SparkJob) -> Flow:
         }
         for w in job.writes
     )
-    return Flow(job.name, job.streaming, job.trigger, tuple(walk.found), steps, writes)
+    return Flow(job.name, job.streaming, job.trigger, tuple(walk.found), job.steps, writes)
 
 
 _DEFAULT = "default_catalog.default_database."
@@ -154,6 +153,6 @@ def as_json(flow: Flow) -> dict[str, Any]:
             }
             for o in flow.operators
         ],
-        "steps": [{"name": n, "kind": k, "reads": list(r), "note": note} for n, k, r, note in flow.steps],
+        "steps": [{"name": s.name, "kind": s.kind, "reads": list(s.reads), "note": s.note} for s in flow.steps],
         "writes": [dict(w) for w in flow.writes],
     }

@@ -10,7 +10,7 @@ from flinkddl.plan.physical import explain as explain_plan
 from flinkddl.spark.operators import lines, operators
 
 if TYPE_CHECKING:
-    from flinkddl.spark.job import SparkJob, Step
+    from flinkddl.spark.job import SparkJob, Write
 
 
 @deep
@@ -23,20 +23,12 @@ def explain(job: SparkJob) -> str:
     if job.streaming:
         found = operators(job)
         out.append("== Operators on Spark ==\n" + "\n".join(lines(found)))
-    out.append("== Spark steps ==\n" + "\n".join(_step(s) for s in job.steps))
-    out.append("== Writes ==\n" + "\n".join(_write(job, i) for i in range(len(job.writes))))
+    out.append("== Spark steps ==\n" + "\n".join(map(str, job.steps)))
+    out.append("== Writes ==\n" + "\n".join(map(_write, job.writes)))
     return "\n\n".join(out)
 
 
-def _step(step: Step) -> str:
-    kind = type(step).__name__.removesuffix("Step")
-    reads = f" <- {', '.join(step.reads)}" if step.reads else ""
-    note = f"   -- {step.note}" if step.note else ""
-    return f"{step.name} = {kind}{reads}{note}"
-
-
-def _write(job: SparkJob, index: int) -> str:
-    write = job.writes[index]
+def _write(write: Write) -> str:
     options = ", ".join(f"{k}={mask(k, v)}" for k, v in sorted(write.options.items()))
     workers = ", through Spark's Python workers" if write.writer else ""
     return f"{write.name} <- {write.input}: {write.format}{workers}, {write.mode} mode ({options})"

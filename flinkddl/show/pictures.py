@@ -79,11 +79,8 @@ svg {{ max-width: 100%; height: auto; }}
 
 
 def _steps(flow: Flow) -> str:
-    lines = [
-        f"{n} = {k}{' <- ' + ', '.join(r) if r else ''}{'   -- ' + note if note else ''}"
-        for n, k, r, note in flow.steps
-    ]
-    return f"<details><summary>Spark steps ({len(lines)})</summary><pre>{escape(chr(10).join(lines))}</pre></details>"
+    text = escape("\n".join(map(str, flow.steps)))
+    return f"<details><summary>Spark steps ({len(flow.steps)})</summary><pre>{text}</pre></details>"
 
 
 def svg(flow: Flow) -> str:

@@ -25,18 +25,11 @@ def print_json(jobs: Iterable[J.SparkJob]) -> str:
 def _job(job: J.SparkJob) -> dict[str, object]:
     plain = {f.name: getattr(job, f.name) for f in fields(job) if f.name not in ("identity", "queries", "plan")}
     return plain | {
-        "steps": _steps(job),
+        "steps": [{"kind": s.kind} | {f.name: getattr(s, f.name) for f in fields(s)} for s in job.steps],
         "writes": [asdict(w) for w in job.writes],
         "restart": None if job.restart is None else asdict(job.restart),
         "fingerprint": job.fingerprint,
     }
-
-
-def _steps(job: J.SparkJob) -> list[dict[str, object]]:
-    return [
-        {"kind": type(s).__name__.removesuffix("Step")} | {f.name: getattr(s, f.name) for f in fields(s)}
-        for s in job.steps
-    ]
 
 
 def _plain(value: object, key: str = "") -> object:

@@ -91,21 +91,8 @@ def prologue(config: Settings) -> str:
 
 
 OWN_NAMES = frozenset(
-    {"spark", "root", "query", "jars", "os", "sys", "glob", "expr", "json", "tempfile", "Path", "work"}
-    | {
-        "finish",
-        "start",
-        "ends",
-        "union",
-        "tag",
-        "place",
-        "stream_of",
-        "driver_sinks",
-        "end",
-        "register",
-        "sorted",
-        "SparkSession",
-        "seal",
-        "secret",
-    }
+    {"SparkSession", "Path", "driver_sinks", "end", "ends", "expr", "finish", "glob", "jars", "json", "os", "place"}
+    | {"query", "register", "root", "seal", "secret", "sorted", "spark", "start", "stream_of", "sys", "tag"}
+    | {"tempfile", "union", "work"}
 )
+"""What a program calls its own things."""

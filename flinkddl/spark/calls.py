@@ -172,10 +172,6 @@ def _select(step: J.Select) -> Chain:
     return _on(step.input, Call("selectExpr", tuple(texts)))
 
 
-def _aggs(aggs: Iterable[J.Agg]) -> tuple[Chain, ...]:
-    return _named((name, agg if isinstance(agg, str) else agg.sql) for name, agg in aggs)
-
-
 def _watermark(step: J.WithWatermark) -> Chain:
     marked = Call("withWatermark", (step.column, step.delay))
     if not step.observed:
@@ -191,27 +187,18 @@ def _metadata(step: J.WithMetadata) -> Chain:
 def _group(step: J.GroupBy) -> Chain:
     grouped = Call("groupBy", _named(step.keys))
     if step.aggs:
-        return _on(step.input, grouped, Call("agg", _aggs(step.aggs)))
+        aggs = _named((name, agg if isinstance(agg, str) else agg.sql) for name, agg in step.aggs)
+        return _on(step.input, grouped, Call("agg", aggs))
     return _on(step.input, grouped, Call("agg", _named([("__count", "count(1)")])), Call("drop", ("__count",)))
 
 
 def _order(step: J.OrderBy) -> Chain:
-    return _on(
-        step.input,
-        Call(
-            "orderBy", tuple(Chain(Expression(k.sql), (Call(_WAYS[k.descending, k.nulls_first]),)) for k in step.keys)
-        ),
-    )
+    ways = [("desc" if k.descending else "asc") + _NULLS[k.nulls_first] for k in step.keys]
+    keys = (Chain(Expression(k.sql), (Call(way),)) for k, way in zip(step.keys, ways, strict=True))
+    return _on(step.input, Call("orderBy", tuple(keys)))
 
 
-_WAYS: Mapping[tuple[bool, bool | None], str] = {
-    (False, None): "asc",
-    (False, True): "asc_nulls_first",
-    (False, False): "asc_nulls_last",
-    (True, None): "desc",
-    (True, True): "desc_nulls_first",
-    (True, False): "desc_nulls_last",
-}
+_NULLS: Mapping[bool | None, str] = {None: "", True: "_nulls_first", False: "_nulls_last"}
 
 
 def _limit(step: J.Limit) -> Chain:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from datetime import date, datetime
+from datetime import date
 from decimal import Context, Decimal
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -191,10 +191,8 @@ def literal_to_spark(literal: Literal) -> str:
             return f"{value}L" if value != -(2**63) else "(-9223372036854775807L - 1L)"
         case Root.TINYINT | Root.SMALLINT:
             return f"CAST({value} AS {spark_type(t)})"
-        case Root.INT:
+        case Root.INT | Root.TIME:
             return str(value) if value >= 0 else f"({value})"
-        case Root.TIME:
-            return str(value)
         case Root.DECIMAL:
             return f"CAST('{value:f}' AS {spark_type(t)})"
         case Root.FLOAT | Root.DOUBLE:
@@ -204,7 +202,7 @@ def literal_to_spark(literal: Literal) -> str:
         case Root.DATE:
             return f"DATE '{value:%4Y-%m-%d}'" if isinstance(value, date) else str(value)
         case Root.TIMESTAMP:
-            return _timestamp(value)
+            return f"TIMESTAMP_NTZ '{value.isoformat(sep=' ')}'"
         case Root.INTERVAL_DAY_TIME:
             return f"make_dt_interval(0, 0, 0, CAST('{value / 1000:.3f}' AS DECIMAL(18,6)))"
         case Root.INTERVAL_YEAR_MONTH:
@@ -212,12 +210,6 @@ def literal_to_spark(literal: Literal) -> str:
     raise TypeError(f"no Spark literal for {t}")
 
 
-def _timestamp(value: datetime) -> str:
-    return f"TIMESTAMP_NTZ '{value.isoformat(sep=' ')}'"
-
-
 def _float(value: float, t: DataType) -> str:
-    name = spark_type(t)
-    if math.isnan(value) or math.isinf(value):
-        return f"CAST('{'NaN' if math.isnan(value) else 'Infinity' if value > 0 else '-Infinity'}' AS {name})"
-    return f"CAST('{value!r}' AS {name})" if t.root is Root.FLOAT else f"CAST('{value!r}' AS DOUBLE)"
+    text = repr(value) if math.isfinite(value) else {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[repr(value)]
+    return f"CAST('{text}' AS {spark_type(t)})"

@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
+from flinkddl.plan.identity import digest
 from flinkddl.plan.nodes import LookupJoin, Node, Scan, Sink
 from flinkddl.spark.job import DropDuplicates, GroupBy, JoinStep, WithWatermark
 from flinkddl.sqltypes import DataType
@@ -42,13 +43,6 @@ def _walk(node: Node, path: str) -> Iterator[tuple[str, str]]:
     yield node.name, f"{node.detail} #{digest(path + _describe(node))}"
     for i, child in enumerate(node.inputs):
         yield from _walk(child, f"{path}.{i}")
-
-
-def digest(text: str) -> str:
-    """Return eight hexadecimal characters that tell a text from others."""
-    from hashlib import sha256  # here: ``check`` never comes by, and it is slow to import
-
-    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
 
 
 def _describe(node: Node) -> str:

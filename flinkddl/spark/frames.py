@@ -32,7 +32,6 @@ from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
     from flinkddl.catalog.model import ObjectPath
-    from flinkddl.catalog.settings import Settings
     from flinkddl.catalog.state import Catalog
     from flinkddl.plan.builder.planner import Planned
     from flinkddl.plan.nodes import Field, Node
@@ -68,7 +67,7 @@ def frame_of(catalog: Catalog, path: ObjectPath, mode: Mode | None = None) -> Fr
     Without a ``mode`` the session decides: ``execution.runtime-mode`` = batch gives a batch frame, and so do bounded
     sources.
     """
-    mode = mode or session_mode(catalog.settings)
+    mode = mode or ("batch" if catalog.settings.batch else None)
     planning = _streaming(catalog)
     planned = _planned(planning, path)
     return frame_of_query(planned.node, planned.columns, planning, path.name, mode)
@@ -90,11 +89,6 @@ def _streaming(catalog: Catalog) -> Catalog:
     return replace(catalog, settings=replace(catalog.settings, execution_runtime_mode=None))
 
 
-def session_mode(config: Settings) -> Mode | None:
-    """Return ``batch`` where that is SET; otherwise what is read decides."""
-    return "batch" if config.batch else None
-
-
 def frame_of_query(
     node: Node, columns: tuple[Field, ...], catalog: Catalog, name: str, mode: Mode | None = None
 ) -> Frame:
@@ -105,9 +99,11 @@ def frame_of_query(
     sources = list(scans(node))
     bounded = all(s.bounded for s in sources)
     streaming = bool(sources) and (not bounded if mode is None else mode == "streaming")
+    from flinkddl.spark.batch import lower as lower_batch
+
     zone = str(context_of(catalog).session.zone)
     ctx = Lowering(streaming=streaming, zone=zone, config=catalog.settings, row_kinds=_row_by_row(node))
-    rel = lower_stream(*decide(node, PLAIN, how_of(ctx.config)), ctx) if streaming else _finished(node, ctx)
+    rel = lower_stream(*decide(node, PLAIN, how_of(ctx.config)), ctx) if streaming else lower_batch(node, ctx)
     if rel.kind == "upsert":
         ctx.output_mode = "update"
         rel = normalise(rel, ctx)
@@ -124,20 +120,10 @@ def frame_of_query(
         writes=(),
         settings={**session_settings(streaming), **ctx.settings},
         streaming=streaming,
-        udfs={**user_functions((_as_sink(node, columns),)), **ctx.udfs},
+        udfs={**user_functions(Sink(input=node, table=None, fields=columns)), **ctx.udfs},
     )
     stateless = rel.kinds or (rel.kind == "append" and ctx.row_kinds)
     return Frame(step, job, columns, updating, "append" if stateless else ctx.output_mode)
-
-
-def _finished(node: Node, ctx: Lowering) -> Rel:
-    from flinkddl.spark.batch import lower
-
-    return lower(node, ctx)
-
-
-def _as_sink(node: Node, columns: tuple[Field, ...]) -> Sink:
-    return Sink(input=node, table=None, fields=columns)
 
 
 def _row_by_row(node: Node) -> bool:

@@ -51,6 +51,16 @@ class Step:
     note: str = ""
 
     @property
+    def kind(self) -> str:
+        """The word for it."""
+        return type(self).__name__.removesuffix("Step")
+
+    def __str__(self) -> str:
+        """It as EXPLAIN shows it."""
+        reads = f" <- {', '.join(self.reads)}" if self.reads else ""
+        return f"{self.name} = {self.kind}{reads}{f'   -- {self.note}' if self.note else ''}"
+
+    @property
     def reads(self) -> tuple[str, ...]:
         """Names of the input steps."""
         return ()

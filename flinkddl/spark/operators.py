@@ -108,6 +108,16 @@ def _keeps(step: Step) -> bool:
     return step.keeps != "nothing" if isinstance(step, JoinStep) else isinstance(step, GroupBy | DropDuplicates)
 
 
+_WORDS: Mapping[type[Step], str] = {
+    DropDuplicates: "dropDuplicates",
+    UnionAll: "union",
+    WithWatermark: "withWatermark",
+    Rows: "constant rows",
+    Where: "",
+    Select: "",
+}
+
+
 def spark_operator(step: Step) -> str:
     """Return a step in the words of Spark's API; "" for a mere projection."""
     match step:
@@ -118,19 +128,9 @@ def spark_operator(step: Step) -> str:
             return f"groupBy.agg {', '.join(ours)}" if ours else "groupBy.agg, Spark's own functions"
         case JoinStep():
             return f"join {step.how}"
-        case DropDuplicates():
-            return "dropDuplicates"
-        case UnionAll():
-            return "union"
-        case WithWatermark():
-            return "withWatermark"
         case Coalesce():
             return f"coalesce {step.tasks}"
-        case Rows():
-            return "constant rows"
-        case Where() | Select():
-            return ""
-    return type(step).__name__
+    return _WORDS.get(type(step), type(step).__name__)
 
 
 def lines(found: Iterable[OnSpark]) -> list[str]:

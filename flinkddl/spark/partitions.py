@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.options.values import parse_duration
+from flinkddl.plan.identity import digest
 from flinkddl.plan.nodes import Scan
-from flinkddl.spark.fingerprint import digest
 from flinkddl.spark.job import Read, SparkJob, UnionAll, WithWatermark, below
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ the others are named in a note (FD886).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from flinkddl.diagnostics import FlinkDdlError
 
@@ -22,17 +22,9 @@ Kind = Literal["none", "fixed-delay", "failure-rate", "exponential-delay"]
 PREFIX = "restart-strategy."
 TYPE = "restart-strategy.type"
 ENDLESS = 2**31 - 1
-_NAMES: Mapping[str, Kind] = {
-    "none": "none",
-    "off": "none",
-    "disable": "none",
-    "fixed-delay": "fixed-delay",
-    "fixeddelay": "fixed-delay",
-    "failure-rate": "failure-rate",
-    "failurerate": "failure-rate",
-    "exponential-delay": "exponential-delay",
-    "exponentialdelay": "exponential-delay",
-}
+KINDS: tuple[Kind, ...] = get_args(Kind)
+_NAMES: dict[str, Kind] = {name: kind for kind in KINDS for name in (kind, kind.replace("-", ""))}
+_NAMES |= {"off": "none", "disable": "none"}
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
     from flinkddl.plan.nodes import Scan
-    from flinkddl.sqltypes import DataType
 
 _END = "2199-01-01"  # later than any row, earlier than the row of the control stream
 _RESERVED_TYPES = {WEIGHT: "INT", VERSION: "BIGINT", DELETED: "BOOLEAN", SEQUENCE: "BIGINT"}
@@ -79,10 +78,9 @@ def _all_columns(node: Scan, raw: Rel, ctx: Lowering) -> Rel:
         raw = rel.with_(columns=tuple(names[i] for i in kept))
     columns = _by_field(raw, kept, len(names))
     texts |= {i: to_spark(rex, columns, ctx.zone) for i, rex in node.computed}
-    types = [f.type for f in node.fields]
-    final = {names[i]: _as_rowtime(texts[i], types[i]) for i in range(len(names))}
-    changed = node.computed or any(is_rowtime(t) for t in types) or tuple(final) != rel.columns
-    if changed:
+    timed = [is_rowtime(f.type) for f in node.fields]
+    final = {name: f"CAST({texts[i]} AS TIMESTAMP)" if timed[i] else texts[i] for i, name in enumerate(names)}
+    if node.computed or any(timed) or tuple(final) != rel.columns:
         rel = _select(rel, final, f"{node.table.path.name}_table", ctx)
     key = tuple(kept[k] for k in raw.key)
     return rel.with_(columns=names, fields=node.fields, key=key)
@@ -95,10 +93,6 @@ def _by_field(raw: Rel, kept: list[int], count: int) -> tuple[str, ...]:
 
 def _select(rel: Rel, columns: dict[str, str], prefix: str, ctx: Lowering) -> Rel:
     return rel.with_(step=select(rel.step, [*columns.items(), *same(rel.reserved)], ctx, prefix))
-
-
-def _as_rowtime(text: str, t: DataType) -> str:
-    return f"CAST({text} AS TIMESTAMP)" if is_rowtime(t) else text
 
 
 def _watermarked(node: Scan, rel: Rel, ctx: Lowering) -> Rel:

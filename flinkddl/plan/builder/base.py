@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from flinkddl.diagnostics import did_you_mean
 from flinkddl.plan import make
-from flinkddl.plan.builder.names import Names, Place, Relation
+from flinkddl.plan.builder.names import Names, Place, Placed, Relation
 from flinkddl.plan.builder.placeholders import SubqueryRef, has
 from flinkddl.plan.expressions import resolve_expression
 from flinkddl.plan.rex import InputRef, OuterRef, Rex, transform
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from flinkddl.catalog.model import Function
-    from flinkddl.diagnostics import FlinkDdlError, Span
+    from flinkddl.diagnostics import FlinkDdlError
     from flinkddl.plan.context import Context
     from flinkddl.plan.nodes import Node
     from flinkddl.plan.scope import Session
@@ -54,7 +54,7 @@ def table_function(name: str, *parameters: str) -> Callable[[Rule], Rule]:
 
 
 @dataclass(frozen=True, eq=False)
-class Builder:
+class Builder(Placed):
     """What the trees of one query may refer to, and the way to their plans.
 
     ``outer`` is the scope around a subquery, ``ctes`` are the WITH queries in sight: each gives its plan, made once.
@@ -63,16 +63,6 @@ class Builder:
     context: Context
     outer: NameScope | None = None
     ctes: Mapping[str, Callable[[], Node]] = field(default_factory=dict)
-
-    @property
-    def error(self) -> Callable[..., FlinkDdlError]:
-        """See ``Context.error``."""
-        return self.context.error
-
-    @property
-    def span(self) -> Callable[[exp.Expression | None], Span | None]:
-        """See ``Context.span``."""
-        return self.context.span
 
     @property
     def apart(self) -> Builder:

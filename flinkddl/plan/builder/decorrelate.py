@@ -229,16 +229,12 @@ def _join(node: Join, span: Span | None) -> Pulled:
     if (node.kind != "inner" and (rights or mine)) or (lefts and node.kind in ("right", "full")):
         raise _refused(span, "through an outer, semi or anti join")
     width, grown = len(node.left.fields), len(left.fields)
-
-    def moved(r: Rex) -> Rex | None:
-        return replace(r, index=r.index + grown - width) if isinstance(r, InputRef) and r.index >= width else None
-
-    condition = make.all_of(transform(p, moved) for p in parts if not has(p, OuterRef))
+    condition = make.all_of(shift(p, grown - width, width) for p in parts if not has(p, OuterRef))
     own = node.fields[width:]  # none of a semi or anti join
     extra = () if node.kind in ("semi", "anti") else right.fields[len(own) :]
     typed = (*node.fields[:width], *left.fields[width:], *own, *extra)
     out = replace(node, left=left, right=right, condition=condition, fields=typed)
-    pulled = (*lefts, *(shift(c, grown) for c in rights), *(transform(c, moved) for c in mine))
+    pulled = (*lefts, *(shift(c, grown) for c in rights), *(shift(c, grown - width, width) for c in mine))
     places = (*range(width), *range(grown, grown + len(own)))
     return _leading(out, [make.ref(out, i) for i in places], node, [retyped(c, out.fields) for c in pulled])
 

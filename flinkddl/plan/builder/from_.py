@@ -63,24 +63,24 @@ def _unsorted(plan: Node) -> Node:
             return plan
 
 
-@TABLES(tree_nodes.TemporalTable)
-def _temporal(build: Builder, tree: exp.Expression) -> Relation:
-    raise build.error(
+_REFUSED: dict[type, tuple[str, str, str]] = {
+    tree_nodes.TemporalTable: (
         "FD509",
         "FOR SYSTEM_TIME AS OF stands on the right side of a join",
-        tree,
         "write 'left_table JOIN versioned_table FOR SYSTEM_TIME AS OF left_table.time_column ON ...'",
-    )
-
-
-@TABLES(tree_nodes.MatchRecognize)
-def _match_recognize(build: Builder, tree: exp.Expression) -> Relation:
-    raise build.error(
+    ),
+    tree_nodes.MatchRecognize: (
         "FD511",
         "MATCH_RECOGNIZE is not available on Spark",
-        tree,
         "use LAG over the same order for neighbouring rows, or a PySpark transformWithState over the table",
-    )
+    ),
+}
+
+
+@TABLES(*_REFUSED)
+def _refused(build: Builder, tree: exp.Expression) -> Relation:
+    code, message, help = _REFUSED[type(tree)]
+    raise build.error(code, message, tree, help)
 
 
 @TABLES(exp.Table)

@@ -18,11 +18,12 @@ from flinkddl.plan.builder import decorrelate, tvf
 from flinkddl.plan.builder.base import JOINED, TABLES, Builder
 from flinkddl.plan.builder.names import Place, Relation
 from flinkddl.plan.builder.placeholders import has
-from flinkddl.plan.nodes import Field, TemporalJoin
+from flinkddl.plan.nodes import TemporalJoin
+from flinkddl.plan.nodes.values import padded
 from flinkddl.plan.rex import InputRef, OuterRef, Rex, references, shift, transform
 
 if TYPE_CHECKING:
-    from flinkddl.plan.nodes import JoinKind, Node
+    from flinkddl.plan.nodes import JoinKind
 
 
 @JOINED(object)
@@ -150,11 +151,7 @@ def _temporal(build: Builder, target: tree_nodes.TemporalTable, place: Place) ->
         keys=(),
         left_time=time.index,
         right_time=None,
-        fields=(*left.fields, *_optional(right.node, kind)),
+        fields=(*left.fields, *padded(right.fields, kind == "left")),
         span=build.span(target),
     )
     return both.over(out)
-
-
-def _optional(node: Node, kind: JoinKind) -> list[Field]:
-    return [Field(f.name, f.type.with_nullable(f.type.nullable or kind == "left")) for f in node.fields]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from flinkddl.diagnostics import did_you_mean
-from flinkddl.plan.nodes import Values
+from flinkddl.plan.nodes import JoinKind, Values
 from flinkddl.plan.rex import InputRef, field_access
 from flinkddl.sqltypes import Root
 
@@ -19,16 +19,10 @@ if TYPE_CHECKING:
 
     from flinkddl.diagnostics import FlinkDdlError, Span
     from flinkddl.plan.context import Context
-    from flinkddl.plan.nodes import Field, JoinKind, Node
+    from flinkddl.plan.nodes import Field, Node
     from flinkddl.plan.rex import Rex
 
-_KINDS: dict[str, JoinKind] = {
-    "LEFT": "left",
-    "RIGHT": "right",
-    "FULL": "full",
-    "SEMI": "semi",
-    "ANTI": "anti",
-}
+_KINDS: dict[str, JoinKind] = {kind.upper(): kind for kind in get_args(JoinKind)}
 
 
 @dataclass(frozen=True)
@@ -120,8 +114,23 @@ class Place:
         return None if self.join is None else self.join.args.get("on")
 
 
+class Placed:
+    """Of what has a context: its errors and places."""
+
+    context: Context
+
+    @property
+    def error(self) -> Callable[..., FlinkDdlError]:
+        """See ``Context.error``."""
+        return self.context.error
+
+    def span(self, node: exp.Expression | None) -> Span | None:
+        """The node's place in the script."""
+        return self.context.span(node)
+
+
 @dataclass
-class Names:
+class Names(Placed):
     """What names mean over a FROM clause, by Flink's rules.
 
     Case-sensitive; an alias hides the table's own name; a part that names no table is a column with nested fields
@@ -130,15 +139,6 @@ class Names:
 
     context: Context
     relation: Relation
-
-    @property
-    def error(self) -> Callable[..., FlinkDdlError]:
-        """See ``Context.error``."""
-        return self.context.error
-
-    def span(self, node: exp.Expression) -> Span | None:
-        """The node's place in the script."""
-        return self.context.span(node)
 
     def find(self, parts: tuple[str, ...], node: exp.Expression) -> Rex | None:
         """Return what a dotted path means here, or None."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.plan import make
-from flinkddl.plan.builder import from_, joins, query, select, setops, special  # noqa: F401 - their rules
+from flinkddl.plan.builder import from_, joins, select, setops, special  # noqa: F401 - their rules
 from flinkddl.plan.builder.base import Builder
 from flinkddl.plan.builder.insert import build_insert
 from flinkddl.plan.nodes import Sink

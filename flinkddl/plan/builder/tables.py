@@ -21,6 +21,7 @@ from flinkddl.plan import expressions
 from flinkddl.plan.builder.base import Builder, NameScope
 from flinkddl.plan.builder.names import Relation
 from flinkddl.plan.nodes import Field, Scan, WatermarkSpec
+from flinkddl.plan.nodes.values import plain
 from flinkddl.plan.rex import Call, InputRef, Literal, Rex
 
 if TYPE_CHECKING:
@@ -53,11 +54,7 @@ class ResolvedTable:
     @property
     def persisted(self) -> tuple[Field, ...]:
         """The sink schema: fields of the persisted columns, time attributes gone."""
-        return tuple(
-            Field(f.name, f.type.as_attribute(None))
-            for f, c in zip(self.fields, self.table.columns, strict=True)
-            if c.persisted
-        )
+        return plain(f for f, c in zip(self.fields, self.table.columns, strict=True) if c.persisted)
 
     @property
     def primary_key(self) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from flinkddl.plan import expressions, make
 from flinkddl.plan.builder.base import FUNCTIONS, JOINED, TABLES, Builder, table_function
 from flinkddl.plan.builder.names import Place, Relation
 from flinkddl.plan.nodes import Field, Unnest, Window, WindowTableFunction
+from flinkddl.plan.nodes.values import padded
 from flinkddl.plan.rex import InputRef, Literal
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def unnest(build: Builder, tree: exp.Unnest, place: Place) -> Relation:
         fields = [*fields, Field("ORDINALITY", T.INT.not_null())]
     fields, alias = _aliases(build, fields, tree)
     if kind == "left":
-        fields = [Field(f.name, f.type.with_nullable(True)) for f in fields]
+        fields = list(padded(fields))
     out = Unnest(
         input=left.node,
         collection=collection,
@@ -251,6 +252,6 @@ def lateral_function(build: Builder, tree: tree_nodes.TableFunction, place: Plac
     if columns and len(columns) != len(parts):
         raise build.error("FD466", f"{len(columns)} column aliases for {len(parts)} columns", tree)
     names = columns or [n for n, _ in parts]
-    fields = [Field(n, t.with_nullable(t.nullable or outer)) for n, (_, t) in zip(names, parts, strict=True)]
+    fields = padded([Field(n, t) for n, (_, t) in zip(names, parts, strict=True)], outer)
     out = Unnest(input=left.node, collection=rows, outer=outer, fields=(*left.fields, *fields))
     return left.beside(out, tree.alias or name, fields)

@@ -12,7 +12,7 @@ from flinkddl.functions.catalogue import AGGREGATES, lookup
 from flinkddl.plan.expressions.build import fitted
 from flinkddl.plan.expressions.forms import form_of
 from flinkddl.plan.expressions.resolve import resolve_expression
-from flinkddl.plan.rex import Call, Literal
+from flinkddl.plan.rex import Call, Literal, uncast
 from flinkddl.plan.scope import AggregateUse
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _clauses(node: exp.Expression, scope: Scope) -> tuple[exp.Expression, Rex | 
 def _constants(name: str, args: tuple[Rex, ...], span: Span | None) -> dict[str, Any]:
     """Return what of the arguments must be known before there are rows; Spark would not take it as a column."""
     if name == "PERCENTILE" and len(args) > 1 and isinstance(args[1], Call) and args[1].function == "ARRAY":
-        shares = [_constant(a) for a in args[1].args]
+        shares = [uncast(a) for a in args[1].args]  # the elements of an array are cast to one type
         if not all(isinstance(s, Literal) and s.value is not None for s in shares):
             raise FlinkDdlError.of("FD401", "the shares of PERCENTILE must be literals", span)
         return {"shares": tuple(s.value for s in shares if isinstance(s, Literal))}
@@ -84,13 +84,6 @@ def _constants(name: str, args: tuple[Rex, ...], span: Span | None) -> dict[str,
 
 def _counts(rex: Rex) -> bool:
     return isinstance(rex, Literal) and isinstance(rex.value, int) and rex.value > 0
-
-
-def _constant(rex: Rex) -> Rex:
-    """Look through the casts that bring the elements of an array to one type."""
-    while isinstance(rex, Call) and rex.function == "CAST":
-        rex = rex.args[0]
-    return rex
 
 
 def _plain_args(args: Sequence[Any]) -> tuple[bool, list[Any]]:

@@ -53,13 +53,6 @@ def number(text: str) -> Literal:
     return Literal(T.DECIMAL(precision, scale).not_null(), exact)
 
 
-def negate(literal: Literal) -> Literal:
-    """Return the literal with the opposite sign; -2147483648 is an INT."""
-    if isinstance(literal.value, int):
-        return number(str(-literal.value))
-    return Literal(literal.type, -literal.value)
-
-
 def text(value: str) -> Literal:
     """Return a character literal: CHAR(n) NOT NULL, n in Java's characters (one above U+FFFF counts twice)."""
     return Literal(T.CHAR(len(value.encode("utf-16-le")) // 2).not_null(), value)
@@ -72,16 +65,6 @@ def binary(digits: str) -> Literal:
     except ValueError:
         raise LiteralError(f"binary literal '{digits}' must be pairs of hexadecimal digits") from None
     return Literal(T.BINARY(len(value)).not_null(), value)
-
-
-def null() -> Literal:
-    """Return the untyped NULL."""
-    return Literal(T.NULL, None)
-
-
-def boolean(value: bool) -> Literal:
-    """Return TRUE or FALSE."""
-    return Literal(T.BOOLEAN.not_null(), value)
 
 
 _DATE = re.compile(r"(\d{1,4})-(\d{1,2})-(\d{1,2})")
@@ -145,9 +128,7 @@ def _date(value: str, year: int, month: int, day: int) -> date:
 
 def interval_type(first: str) -> DataType:
     """Return the type of an interval that begins with this unit: Flink's planner knows only two."""
-    if first in ("YEAR", "MONTH", "QUARTER", "DECADE", "CENTURY", "MILLENNIUM"):
-        return T.INTERVAL_YM("MONTH")
-    return T.INTERVAL_DT("SECOND", None, 3)
+    return T.INTERVAL_YM("MONTH") if first in _MONTHS else T.INTERVAL_DT("SECOND", None, 3)
 
 
 def counted(node: exp.Expression, target: DataType) -> Decimal | None:

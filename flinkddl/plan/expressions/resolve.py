@@ -18,8 +18,8 @@ from flinkddl.dialect.types import to_type
 from flinkddl.functions.catalogue import AGGREGATES, lookup
 from flinkddl.plan.expressions import literals
 from flinkddl.plan.expressions.build import call, explicit_cast, unknown, user_call
-from flinkddl.plan.expressions.forms import Form, form_of
-from flinkddl.plan.rex import Call, Literal, Rex, field_access
+from flinkddl.plan.expressions.forms import form_of
+from flinkddl.plan.rex import Call, Literal, Rex, field_access, uncast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from flinkddl.plan.scope import Scope
 
 _BARE = frozenset({"PI"})
+_NULL = Literal(T.NULL, None)
 _CONSTRUCTORS = ("JSON_OBJECT", "JSON_ARRAY", "JSON")
 
 
@@ -81,7 +82,9 @@ def _chain(node: exp.Expression, scope: Scope) -> Rex:
 def _operator(node: exp.Expression, scope: Scope, left: Rex, right: Rex) -> Rex:
     form = form_of(node)
     assert form is not None
-    if form.name == "/" and _is_zero(right) and _is_constant(left):
+    divided, by = uncast(left), uncast(right)
+    zero = isinstance(by, Literal) and by.value == 0 and by.type.root in T.NUMERIC
+    if form.name == "/" and zero and isinstance(divided, Literal):
         raise FlinkDdlError.of("FD406", "division by zero", scope.span(node))
     return call(form.name, [left, right], dict(form.options), scope.span(node), form.name)
 
@@ -90,16 +93,10 @@ def _operator(node: exp.Expression, scope: Scope, left: Rex, right: Rex) -> Rex:
 
 
 def _by_form(node: exp.Expression, scope: Scope) -> Rex:
-    form = form_of(node)
+    form, span = form_of(node), scope.span(node)
     if form is None:
-        text = node.sql()[:60]
-        raise FlinkDdlError.of("FD403", f"'{text}' cannot be used as an expression", scope.span(node))
-    return _call_form(form, node, scope)
-
-
-def _call_form(form: Form, node: exp.Expression, scope: Scope) -> Rex:
+        raise FlinkDdlError.of("FD403", f"'{node.sql()[:60]}' cannot be used as an expression", span)
     name = form.name.upper()
-    span = scope.span(node)
     known = lookup(name) is not None
     user = scope.function(form.name) if not known else None
     if not known and user is None and name in AGGREGATES:
@@ -116,17 +113,6 @@ def _call_form(form: Form, node: exp.Expression, scope: Scope) -> Rex:
     if name.startswith("JSON"):
         options = json_options(name, args, options, scope)
     return call(name, args, options, span, form.name)
-
-
-def _is_constant(rex: Rex) -> bool:
-    return isinstance(rex, Literal) or (isinstance(rex, Call) and rex.function == "CAST" and _is_constant(rex.args[0]))
-
-
-def _is_zero(rex: Rex) -> bool:
-    """Whether an expression is the constant zero, bare or cast to another number."""
-    if isinstance(rex, Literal):
-        return rex.value == 0 and rex.type.root in T.NUMERIC
-    return isinstance(rex, Call) and rex.function == "CAST" and _is_zero(rex.args[0])
 
 
 def json_options(name: str, args: list[Rex], options: dict[str, Any], scope: Scope) -> dict[str, Any]:
@@ -146,13 +132,7 @@ def json_options(name: str, args: list[Rex], options: dict[str, Any], scope: Sco
 
 
 def _logic(node: Any, scope: Scope) -> Rex:
-    name = "AND" if isinstance(node, exp.And) else "OR"
-    parts = _all(node.flatten(), scope)
-    return call(name, parts, span=scope.span(node))
-
-
-def _paren(node: exp.Expression, scope: Scope) -> Rex:
-    return resolve_expression(node.this, scope)
+    return call("AND" if isinstance(node, exp.And) else "OR", _all(node.flatten(), scope), span=scope.span(node))
 
 
 def _negative(node: exp.Expression, scope: Scope) -> Rex:
@@ -193,24 +173,14 @@ def _is(node: exp.Expression, scope: Scope) -> Rex:
     return call("IS UNKNOWN", [value], span=span)
 
 
-_NEGATED = {
-    "IS NULL": "IS NOT NULL",
-    "IS TRUE": "IS NOT TRUE",
-    "IS FALSE": "IS NOT FALSE",
-    "IS UNKNOWN": "IS NOT UNKNOWN",
-    "IS DISTINCT FROM": "IS NOT DISTINCT FROM",
-    "IS JSON": "IS NOT JSON",
-}
+_NEGATED = {f"IS {what}": f"IS NOT {what}" for what in ("NULL", "TRUE", "FALSE", "UNKNOWN", "DISTINCT FROM", "JSON")}
 
 
 def _not(node: exp.Expression, scope: Scope) -> Rex:
-    inner = node.this
-    if not isinstance(inner, exp.Paren):
-        value = resolve_expression(inner, scope)
-        if isinstance(value, Call) and value.function in _NEGATED:
-            return call(_NEGATED[value.function], value.args, dict(value.options), value.span)
-        return call("NOT", [value], span=scope.span(node))
-    return call("NOT", [resolve_expression(inner, scope)], span=scope.span(node))
+    value = resolve_expression(node.this, scope)
+    if not isinstance(node.this, exp.Paren) and isinstance(value, Call) and value.function in _NEGATED:
+        return call(_NEGATED[value.function], value.args, dict(value.options), value.span)
+    return call("NOT", [value], span=scope.span(node))
 
 
 def _case(node: exp.Expression, scope: Scope) -> Rex:
@@ -223,7 +193,7 @@ def _case(node: exp.Expression, scope: Scope) -> Rex:
     for pair in zip(tests, values, strict=True):
         args += pair
     default = node.args.get("default")
-    args.append(resolve_expression(default, scope) if default is not None else literals.null())
+    args.append(resolve_expression(default, scope) if default is not None else _NULL)
     return call("CASE", args, span=span)
 
 
@@ -338,7 +308,7 @@ def _item(node: exp.Expression, scope: Scope) -> Rex:
 _HANDLERS: dict[type, Callable[[Any, Scope], Rex]] = {
     exp.And: _logic,
     exp.Or: _logic,
-    exp.Paren: _paren,
+    exp.Paren: lambda node, scope: resolve_expression(node.this, scope),
     exp.Neg: _negative,
     exp.Between: _between,
     exp.In: _in,
@@ -347,8 +317,8 @@ _HANDLERS: dict[type, Callable[[Any, Scope], Rex]] = {
     exp.Case: _case,
     exp.Cast: _cast,
     exp.Literal: _literal,
-    exp.Boolean: lambda node, _: literals.boolean(bool(node.this)),
-    exp.Null: lambda node, _: literals.null(),
+    exp.Boolean: lambda node, _: Literal(T.BOOLEAN.not_null(), bool(node.this)),
+    exp.Null: lambda node, _: _NULL,
     exp.Interval: _interval,
     exp.HexString: _binary_literal,
     nodes.TypedLiteral: _typed_literal,

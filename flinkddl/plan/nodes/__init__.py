@@ -5,10 +5,9 @@
 
 from flinkddl.plan.nodes.base import Binary, Node, Unary
 from flinkddl.plan.nodes.grouping import Aggregate, Deduplicate, Over, Rank, Sort
-from flinkddl.plan.nodes.joins import IntervalJoin, Join, LookupJoin, TemporalJoin, WindowJoin, regular
-from flinkddl.plan.nodes.leaves import Scan, Values, scans
+from flinkddl.plan.nodes.joins import IntervalJoin, Join, LookupJoin, TemporalJoin, WindowJoin, recast, regular
+from flinkddl.plan.nodes.leaves import Scan, Sink, Values, scans
 from flinkddl.plan.nodes.rows import Expand, Filter, Project, Union, Unnest
-from flinkddl.plan.nodes.sinks import Sink
 from flinkddl.plan.nodes.values import Field, JoinKind, WatermarkSpec, Window, WindowKind
 from flinkddl.plan.nodes.windows import WindowAggregate, WindowTableFunction
 
@@ -48,6 +47,7 @@ __all__ = [
     "WindowJoin",
     "WindowKind",
     "WindowTableFunction",
+    "recast",
     "regular",
     "scans",
 ]

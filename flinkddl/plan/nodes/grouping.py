@@ -339,27 +339,24 @@ class Over(Unary):
     @property
     def append_only(self) -> tuple[int, ...]:
         """The input, where the order is a time attribute."""
-        return (0,) if self.by_time else ()
+        return (0,) if self.time is not None else ()
 
     @property
-    def by_time(self) -> bool:
-        """Whether the order is a time attribute."""
-        return bool(self.order) and self.input.fields[self.order[0].index].type.time_attribute is not None
+    def time(self) -> str | None:
+        """The time attribute by which the rows are ordered, if any."""
+        return self.input.fields[self.order[0].index].type.time_attribute if self.order else None
 
     def changes(self, inputs: tuple[Kinds, ...]) -> Kinds:
         """Return inserts where the order is a time attribute."""
-        return I if self.by_time else ALL
+        return I if self.time is not None else ALL
 
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return order of arrival, and the watermark where rows can be late by event time."""
-        return (replace(ORDERED, watermark=self._by("ROWTIME") and self.input.late),)
-
-    def _by(self, attribute: str) -> bool:
-        return bool(self.order) and self.input.fields[self.order[0].index].type.time_attribute == attribute
+        return (replace(ORDERED, watermark=self.time == "ROWTIME" and self.input.late),)
 
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return rows with weights; in order of arrival no later row changes an earlier one."""
-        return APPEND if self._by("PROCTIME") and inputs[0].kind == "append" else DELTA
+        return APPEND if self.time == "PROCTIME" and inputs[0].kind == "append" else DELTA
 
 
 @dataclass(frozen=True, kw_only=True)

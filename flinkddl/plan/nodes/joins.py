@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from flinkddl.plan.conditions import by_side, rejects_null
 from flinkddl.plan.nodes.base import ALL, Binary, I, Keyless, Stateless, Unary, Untimed, always, any_before, of_first
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from flinkddl.plan.nodes.leaves import Scan
     from flinkddl.plan.nodes.values import JoinKind
     from flinkddl.plan.rex import Rex
+
+
+J = TypeVar("J", bound="_Join")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,15 +311,13 @@ class LookupJoin(Keyless, Stateless, Untimed, Unary):
         return (asked,)
 
 
+def recast(node: _Join | LookupJoin, kind: type[J], **own: Any) -> J:
+    """Return a join of the same sides and condition as another kind of operator, with what is its own."""
+    names = ("fields", "span", "kind", "condition", "keys")
+    left, right = (node.input, node.table) if isinstance(node, LookupJoin) else (node.left, node.right)
+    return kind(left=left, right=right, **{name: getattr(node, name) for name in names} | own)
+
+
 def regular(node: IntervalJoin | TemporalJoin | LookupJoin) -> Join:
     """Return the regular join of the same inputs and condition, blind to time."""
-    left, right = (node.input, node.table) if isinstance(node, LookupJoin) else (node.left, node.right)
-    return Join(
-        fields=node.fields,
-        left=left,
-        right=right,
-        kind=node.kind,
-        condition=node.condition,
-        keys=node.keys,
-        span=node.span,
-    )
+    return recast(node, Join)

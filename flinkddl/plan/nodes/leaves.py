@@ -1,4 +1,4 @@
-"""Where rows come from: tables and constants."""
+"""Where rows come from, tables and constants, and where they go."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.connectors import connector
-from flinkddl.plan.nodes.base import ALL, I, Keyless, Node, Stateless, Untimed, always
+from flinkddl.plan.nodes.base import ALL, I, Keyless, Node, Stateless, Unary, Untimed, always
 from flinkddl.plan.nodes.forms import Form
 from flinkddl.plan.nodes.terms import rex_text
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from flinkddl.catalog.model import Table
-    from flinkddl.plan.nodes.base import Keys, Kinds, Mode
+    from flinkddl.plan.nodes.base import Keys, Kinds, Mode, Needed
     from flinkddl.plan.nodes.forms import How, Traits
     from flinkddl.plan.nodes.values import WatermarkSpec
     from flinkddl.plan.rex import Rex
@@ -134,3 +134,32 @@ class Values(Keyless, Stateless, Untimed, Node):
     def detail(self) -> str:
         """The number of rows."""
         return f"{len(self.rows)} rows"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sink(Keyless, Stateless, Untimed, Unary):
+    """Writes the input, whose fields are the table's persisted columns in order.
+
+    ``table`` is None for a SELECT whose result is collected. ``conflict``: NOTHING, ERROR, DEDUPLICATE or None.
+    """
+
+    table: Table | None
+    options: Any = None
+    conflict: str | None = None
+    overwrite: bool = False
+    target: str = ""
+
+    keeps_time = False
+
+    @property
+    def detail(self) -> str:
+        """The table."""
+        return self.target or "collect"
+
+    def mode_words(self, kinds: Kinds, before: bool) -> str:
+        """Return Flink's word for what gives nothing."""
+        return "NONE"
+
+    def reads(self, needed: Needed) -> tuple[Needed, ...]:
+        """Return every field: all are written."""
+        return (frozenset(range(len(self.input.fields))),)

@@ -83,6 +83,11 @@ def plain(fields: Iterable[Field]) -> tuple[Field, ...]:
     return tuple(Field(f.name, f.type.as_attribute(None)) for f in fields)
 
 
+def padded(fields: Iterable[Field], where: bool = True) -> tuple[Field, ...]:
+    """Return the fields as they are where rows are padded with NULL."""
+    return tuple(Field(f.name, f.type.with_nullable(f.type.nullable or where)) for f in fields)
+
+
 def counted(value: Any) -> frozenset[int]:
     """Return the field indices that an attribute of a node names: of calls, keys, windows, expressions."""
     match value:

@@ -9,7 +9,8 @@ from flinkddl.functions.typing import common_type
 from flinkddl.plan import expressions, make
 from flinkddl.plan.conditions import deterministic
 from flinkddl.plan.nodes import Field, Join, TemporalJoin
-from flinkddl.plan.rex import Call, InputRef, Rex, conjuncts, references, transform
+from flinkddl.plan.nodes.values import padded
+from flinkddl.plan.rex import Call, InputRef, Rex, conjuncts, references, shift
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +51,7 @@ def with_key_columns(node: _J) -> _J:
     if not lefts and not rights:
         return replace(node, condition=make.all_of(parts))
     left, left_places = make.append(node.left, lefts)
-    right, right_places = make.append(node.right, [_shift(r, -width) for r in rights])
+    right, right_places = make.append(node.right, [shift(r, -width) for r in rights])
     grown = len(left.fields)
     place = dict(zip(lefts, left_places, strict=True)) | {
         r: p + grown for r, p in zip(rights, right_places, strict=True)
@@ -58,7 +59,7 @@ def with_key_columns(node: _J) -> _J:
     new_parts = []
     for part, pair in zip(parts, sides, strict=True):
         if pair is None or not isinstance(part, Call):
-            new_parts.append(_moved(part, width, grown))
+            new_parts.append(shift(part, grown - width, width))
         else:
             args = [_column(s, place, left, right, width, grown) for s in pair]
             new_parts.append(replace(part, args=tuple(args)))
@@ -114,36 +115,16 @@ def _all_null(rex: Rex) -> set[Rex]:
 
 def _column(side: Rex, place: dict[Rex, int], left: Node, right: Node, width: int, grown: int) -> Rex:
     if isinstance(side, InputRef):
-        return _moved(side, width, grown)
+        return shift(side, grown - width, width)
     i = place[side]
     field = left.fields[i] if i < grown else right.fields[i - grown]
     return InputRef(field.type, i)
-
-
-def _shift(rex: Rex, by: int) -> Rex:
-    return transform(rex, lambda r: replace(r, index=r.index + by) if isinstance(r, InputRef) else None)
-
-
-def _moved(rex: Rex, width: int, grown: int) -> Rex:
-    """Move references to the right side behind the added columns of the left."""
-    return transform(
-        rex,
-        lambda r: replace(r, index=r.index - width + grown) if isinstance(r, InputRef) and r.index >= width else None,
-    )
 
 
 def _fields(node: Join | TemporalJoin, left: Node, right: Node, width: int) -> tuple[Field, ...]:
     extra_left = left.fields[width:]
     if node.kind in ("semi", "anti"):
         return (*node.fields, *extra_left)
-    extra_right = right.fields[len(node.right.fields) :]
-
-    def nullable(fields: Sequence[Field], padded: bool) -> list[Field]:
-        return [Field(f.name, f.type.with_nullable(f.type.nullable or padded)) for f in fields]
-
-    return (
-        *node.fields[:width],
-        *nullable(extra_left, node.kind in ("right", "full")),
-        *node.fields[width:],
-        *nullable(extra_right, node.kind in ("left", "full")),
-    )
+    more_left = padded(extra_left, node.kind in ("right", "full"))
+    more_right = padded(right.fields[len(node.right.fields) :], node.kind in ("left", "full"))
+    return (*node.fields[:width], *more_left, *node.fields[width:], *more_right)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.connectors import connector
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan import make
-from flinkddl.plan.attributes import materialised
-from flinkddl.plan.nodes import Field, IntervalJoin, Join, LookupJoin, Scan, TemporalJoin, WindowJoin
-from flinkddl.plan.nodes.values import retyped
+from flinkddl.plan.nodes import IntervalJoin, Join, LookupJoin, Scan, TemporalJoin, WindowJoin, recast
+from flinkddl.plan.nodes.values import padded, plain, retyped
 from flinkddl.plan.rewrite.equikeys import Pairs, equalities, null_safe, restored, with_key_columns
 from flinkddl.plan.rewrite.stacks import stripped
 from flinkddl.plan.rewrite.timebound import bounds
@@ -36,7 +35,7 @@ def _regular(node: Join, parts: tuple[Rex, ...]) -> Node:
     width = len(node.left.fields)
     pairs = equalities(parts, width, ("=", "IS NOT DISTINCT FROM"))
     keyed = replace(node, keys=pairs, null_safe=null_safe(parts, width, pairs))
-    return keyed.over([materialised(i) for i in node.inputs])
+    return keyed.over([make.materialised(i) for i in node.inputs])
 
 
 def _window_join(node: Join, pairs: Pairs) -> Node | None:
@@ -48,17 +47,8 @@ def _window_join(node: Join, pairs: Pairs) -> Node | None:
     if start is None or end is None or node.null_aware:
         return None
     rest = tuple(p for p in pairs if p not in (start, end))
-    return WindowJoin(
-        left=node.left,
-        right=node.right,
-        kind=node.kind,
-        condition=node.condition,
-        keys=rest,
-        left_window=(start[0], end[0]),
-        right_window=(start[1], end[1]),
-        fields=node.fields,
-        span=node.span,
-    )
+    lefts, rights = zip(start, end, strict=True)
+    return recast(node, WindowJoin, keys=rest, left_window=lefts, right_window=rights)
 
 
 def _same_window(a: Window, b: Window) -> bool:
@@ -71,21 +61,8 @@ def _interval_join(node: Join, parts: tuple[Rex, ...], pairs: Pairs, context: Co
     found = bounds(parts, node.left.fields, node.right.fields)
     if found is None:
         return None
-    times = (found.left_time, found.right_time)
-    return IntervalJoin(
-        left=node.left,
-        right=node.right,
-        kind=node.kind,
-        condition=node.condition,
-        keys=tuple(p for p in pairs if p != times),
-        left_time=found.left_time,
-        right_time=found.right_time,
-        lower_ms=found.lower_ms,
-        upper_ms=found.upper_ms,
-        proctime=found.proctime,
-        fields=node.fields,
-        span=node.span,
-    )
+    keys = tuple(p for p in pairs if p != (found.left_time, found.right_time))
+    return recast(node, IntervalJoin, keys=keys, **asdict(found))
 
 
 # ---- temporal ----------------------------------------------------------------------------------------------------
@@ -109,8 +86,7 @@ def classify_temporal(node: TemporalJoin, context: Context) -> Node:
         return restored(_lookup(node, pairs), before)
     key = node.right.unique_key()
     time = next((i for i, f in enumerate(node.right.fields) if f.type.time_attribute == "ROWTIME"), None)
-    rights = {r for _, r in pairs}
-    if not key or not set(key) <= rights:
+    if not key or not set(key) <= {r for _, r in pairs}:
         raise FlinkDdlError.of(
             "FD509",
             "a temporal join needs the primary key of the versioned table in its ON condition",
@@ -118,17 +94,9 @@ def classify_temporal(node: TemporalJoin, context: Context) -> Node:
             "declare PRIMARY KEY (...) NOT ENFORCED on it, or deduplicate it in a view, and join on all key columns",
         )
     if time is None:
-        raise FlinkDdlError.of(
-            "FD509",
-            "the versioned table of a temporal join needs a WATERMARK",
-            node.span,
-            "declare one on its event time",
-        )
-    lefts = len(node.left.fields)
-    fields = (
-        *node.left.fields,
-        *(Field(f.name, f.type.as_attribute(None)) for f in node.fields[lefts:]),
-    )
+        message = "the versioned table of a temporal join needs a WATERMARK"
+        raise FlinkDdlError.of("FD509", message, node.span, "declare one on its event time")
+    fields = (*node.left.fields, *plain(node.fields[width:]))
     return restored(replace(node, keys=pairs, right_time=time, fields=fields), before)
 
 
@@ -154,15 +122,13 @@ def _lookup(node: TemporalJoin, pairs: Pairs) -> Node:
 
     tests = [transform(c, below) for c in conjuncts(node.condition)]
     tests += [retyped(c, whole, width) for c in condition]
-    padded = node.kind == "left"
-    looked_up = (Field(f.name, f.type.with_nullable(f.type.nullable or padded)) for f in scan.fields)
     lookup = LookupJoin(
         input=node.left,
         kind=node.kind,
         table=scan,
         condition=make.all_of(tests),
         keys=equalities(tuple(tests), width),
-        fields=(*node.left.fields, *looked_up),
+        fields=(*node.left.fields, *padded(scan.fields, node.kind == "left")),
         span=node.span,
     )
     out = [*(make.ref(lookup, i) for i in range(width)), *(retyped(e, lookup.fields, width) for e in exprs)]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.functions.aggregate import RANKING
 from flinkddl.plan import make
 from flinkddl.plan import nodes as N
-from flinkddl.plan.attributes import materialised
 from flinkddl.plan.rewrite import patterns, windowing
 from flinkddl.plan.rewrite.joinkinds import classify, classify_temporal
-from flinkddl.plan.rewrite.overrules import check_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ def recognise(node: Node, context: Context) -> Node:
         over = _with_inputs(node.input, context)
         node = node.over([over])
         ranked = patterns.rank(node, context)
-        return ranked if ranked is not None else node.over([check_over(over, context)])
+        return ranked if ranked is not None else node.over([_over(over, context)])
     node = _with_inputs(node, context)
     rule = _RULES.get(type(node))
     found = rule(node, context) if rule is not None else None
@@ -42,7 +42,7 @@ def _with_inputs(node: _N, context: Context) -> _N:
 
 def _plain(node: Node) -> Node:
     """Take time attributes away where the operator takes none."""
-    inputs = [materialised(i, only) for i, only in zip(node.inputs, node.timeless(), strict=True)]
+    inputs = [make.materialised(i, only) for i, only in zip(node.inputs, node.timeless(), strict=True)]
     same = all(a is b for a, b in zip(node.inputs, inputs, strict=True))
     return node if same else node.over(inputs)
 
@@ -50,7 +50,8 @@ def _plain(node: Node) -> Node:
 # ---- rules -------------------------------------------------------------------------------------------------------
 
 
-_BATCH_ONLY = ("APPROX_COUNT_DISTINCT",)
+_BATCH_ONLY = frozenset({"APPROX_COUNT_DISTINCT"})
+_BATCH_ONLY_OVER = frozenset({"NTILE", "LEAD", "PERCENT_RANK", "CUME_DIST"})
 
 
 def _aggregate(node: N.Aggregate, context: Context) -> Node | None:
@@ -84,12 +85,42 @@ def _sort(node: N.Sort, context: Context) -> Node | None:
     return None
 
 
+def _over(node: N.Over, context: Context) -> N.Over:
+    """Streaming OVER: one ascending column, frames up to the current row, functions that look back; ranks by rows.
+
+    Raises FlinkDdlError (FD504, FD507) in streaming mode.
+    """
+    ranking = [c for c in node.calls if c.function in RANKING]
+    if ranking and not node.order:
+        raise _refused(node, f"{ranking[0].function}() needs ORDER BY in its window", "order by a column")
+    if not context.session.streaming:
+        return node
+    for c in node.calls:
+        if c.function in _BATCH_ONLY_OVER:
+            raise FlinkDdlError.of("FD507", f"{c.function} is not supported in streaming mode", c.span or node.span)
+    if len(node.order) != 1:
+        raise _refused(node, "a window orders by exactly one column in streaming mode", "order by a time attribute")
+    key = node.order[0]
+    if key.descending:
+        raise _refused(node, "a window orders ascending in streaming mode", "drop DESC")
+    if node.following != 0:
+        raise _refused(node, "a window ends at the current row in streaming mode", "write AND CURRENT ROW")
+    attribute = node.input.fields[key.index].type.time_attribute
+    if attribute is None and node.preceding is not None:
+        raise _refused(node, "a bounded window orders by a time attribute in streaming mode", "use UNBOUNDED PRECEDING")
+    return replace(node, rows=True) if ranking and len(ranking) == len(node.calls) else node
+
+
+def _refused(node: N.Over, message: str, help_: str) -> FlinkDdlError:
+    return FlinkDdlError.of("FD504", message, node.span, help_)
+
+
 _RULES: dict[type[Node], Callable[[Any, Context], Node | None]] = {
     N.Join: classify,
     N.TemporalJoin: classify_temporal,
     N.Aggregate: _aggregate,
     N.WindowTableFunction: _windowed,
     N.WindowAggregate: _windowed,
-    N.Over: check_over,
+    N.Over: _over,
     N.Sort: _sort,
 }

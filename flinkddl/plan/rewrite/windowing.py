@@ -9,9 +9,7 @@ from flinkddl import sqltypes as T
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan import make
 from flinkddl.plan import nodes as N
-from flinkddl.plan.attributes import materialised, plain
-from flinkddl.plan.nodes.values import moved
-from flinkddl.plan.nodes.values import plain as without_time
+from flinkddl.plan.nodes.values import moved, plain
 from flinkddl.plan.rewrite.stacks import stripped
 from flinkddl.plan.rex import InputRef, Rex, references, substitute
 
@@ -137,7 +135,7 @@ def _pushed(grouped: _Grouped) -> Node | None:
     below = make.where(tvf.input, make.all_of(filters))
     time = make.ref(tvf.input, tvf.window.time)
     names = [*(grouped.source.fields[k].name for k in wanted), tvf.input.fields[tvf.window.time].name]
-    projected = make.project(below, [*(plain(exprs[k]) for k in wanted), time], names)
+    projected = make.project(below, [*(make.plain(exprs[k]) for k in wanted), time], names)
     place = {k: i for i, k in enumerate(wanted)}
     sessions = tvf.window.kind == "SESSION"
     partition = tuple(place[k] for k in grouped.keys if k in place) if sessions else ()
@@ -148,7 +146,7 @@ def _pushed(grouped: _Grouped) -> Node | None:
 def _carried(grouped: _Grouped, bounds: tuple[int, int]) -> Node:
     """Aggregate rows that carry their window with them."""
     source, found = grouped.source, grouped.window
-    below = materialised(source, set(range(len(source.fields))) - found.all())
+    below = make.materialised(source, set(range(len(source.fields))) - found.all())
     window = replace(found.window, time=min(found.times, default=bounds[1]), partition_keys=())
     return _finished(grouped, below, {i: i for i in range(len(source.fields))}, window, bounds)
 
@@ -173,7 +171,7 @@ def _finished(
         windowed_input=windowed,
         fields=(
             *(below.fields[k] for k in new_keys),
-            *without_time(node.fields[len(node.keys) :]),
+            *plain(node.fields[len(node.keys) :]),
             *(N.Field(f"window_{p}", _bound_type(p, grouped)) for p in properties),
         ),
         span=node.span,

@@ -31,7 +31,7 @@ def lower_over(node: Over, ctx: Lowering, asked: Traits) -> Rel:
     On processing time every row is its own moment, so a RANGE frame is the ROWS frame by arrival. ROWS frames break
     ties by arrival. On event time late rows are dropped.
     """
-    kind = _time_kind(node)
+    kind = node.time
     late = kind == "ROWTIME" and node.input.late
     rel = lower_node(node.input, ctx, replace(asked, sequence=True, watermark=late))
     partition = [rel.sql(i) for i in node.partition]
@@ -45,7 +45,7 @@ def lower_over(node: Over, ctx: Lowering, asked: Traits) -> Rel:
     frame = Frame(
         by_row=over(partition, [*order, SEQUENCE]),
         peers=over(partition, order or [SEQUENCE]),
-        framed=over(partition, [*order, SEQUENCE] if _by_rows(node) else order, _frame(node, rel)),
+        framed=over(partition, [*order, SEQUENCE] if node.rows or kind == "PROCTIME" else order, _frame(node, rel)),
         arrival=f"struct({', '.join([rel.sql(k.index) for k in node.order if order] + [SEQUENCE])})",
         together=over([*partition, *(rel.sql(k.index) for k in node.order)], []) if kind == "ROWTIME" else "",
         batch=batch,
@@ -106,17 +106,9 @@ def _call(i: int, call: AggCall, rel: Rel, ctx: Lowering, frame: Frame, known: M
     return text.aggregate(call, rel, ctx, frame.arrival, known, frame.framed)
 
 
-def _time_kind(node: Over) -> str | None:
-    return node.input.fields[node.order[0].index].type.time_attribute if node.order else None
-
-
-def _by_rows(node: Over) -> bool:
-    return node.rows or _time_kind(node) == "PROCTIME"
-
-
 def _frame(node: Over, rel: Rel) -> str:
     """Return the frame clause; a bounded RANGE over a time is an interval, over anything else a number."""
-    if not node.rows and _time_kind(node) == "PROCTIME":
+    if not node.rows and node.time == "PROCTIME":
         return UP_TO_HERE
     t = rel.fields[node.order[0].index].type if node.order and not node.rows else None
     upper = "CURRENT ROW" if node.following == 0 else _bound(node.following, t, "FOLLOWING")

@@ -24,9 +24,9 @@ def lower_sink_input(node: Sink, ctx: Lowering, asked: Traits) -> Rel:
     if writes_changes(node):
         rel = lower_node(node.input, ctx)
         return rel.with_(step=extend(rel, [(WEIGHT, "1")], ctx, "inserts"), kind="delta")
-    keys = _upsert_keys(node)
+    keys = sink_key(node) if sink_accepts(node) == "upsert" else ()
     unique = node.input.unique_key(declared=False)
-    if keys is None or (unique is not None and set(unique) <= set(keys)):
+    if not keys or (unique is not None and set(unique) <= set(keys)):
         return lower_node(node.input, ctx, asked)
     rel = lower_node(node.input, ctx, Traits(sequence=True))
     if node.conflict == "ERROR":
@@ -47,8 +47,3 @@ def _unequal_fails(rel: Rel, keys: tuple[int, ...], ctx: Lowering) -> Rel:
     number = f"{check} + row_number() {over([rel.sql(k) for k in keys], [SEQUENCE])}"
     step = extend(rel, [("__nth", number)], ctx, "per_key", "ON CONFLICT DO ERROR")
     return where(rel.with_(step=step), "__nth = 1", ctx, "first_per_key")
-
-
-def _upsert_keys(node: Sink) -> tuple[int, ...] | None:
-    """Return the field indices of an upsert sink's primary key, or None for any other sink."""
-    return (sink_key(node) or None) if sink_accepts(node) == "upsert" else None

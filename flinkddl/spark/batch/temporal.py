@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from flinkddl.plan.nodes import LookupJoin, TemporalJoin, regular
 from flinkddl.plan.nodes.forms import Traits
 from flinkddl.spark.base import select
-from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import UP_TO_HERE, lower_node, lowers, over, where
 from flinkddl.spark.batch.versions import lower_versions
 from flinkddl.spark.context import DELETED, SEQUENCE, VERSION, Rel, unique_names
 from flinkddl.spark.expressions import condition_to_spark
-from flinkddl.spark.job import Select, UnionAll
+from flinkddl.spark.job import UnionAll
+from flinkddl.spark.rowtime import millis
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
@@ -61,11 +61,11 @@ def _carried(node: TemporalJoin, left: Rel, right: Rel, right_time: int, ctx: Lo
     version += f",{DELETED}:BOOLEAN"
     keys = [f"__k{i}" for i in range(len(node.keys))]
     left_columns: list[Named] = [(k, left.sql(i)) for k, (i, _) in zip(keys, node.keys, strict=True)]
-    left_columns += [(AT, text.instant_millis(left, node.left_time)), (SIDE, "1"), (ORDER, "CAST(0 AS BIGINT)")]
+    left_columns += [(AT, millis(left.sql(node.left_time))), (SIDE, "1"), (ORDER, "CAST(0 AS BIGINT)")]
     held = ", ".join([*map(quote, left.columns), *left.reserved])
     left_columns += [(ROW, f"struct({held})"), (MATCH, f"CAST(NULL AS STRUCT<{version}>)")]
     right_columns: list[Named] = [(k, right.sql(i)) for k, (_, i) in zip(keys, node.keys, strict=True)]
-    right_columns += [(AT, text.instant_millis(right, right_time)), (SIDE, "0"), (ORDER, VERSION)]
+    right_columns += [(AT, millis(right.sql(right_time))), (SIDE, "0"), (ORDER, VERSION)]
     held = ", ".join([*map(quote, right.columns), DELETED])
     right_columns += [(ROW, f"CAST(NULL AS STRUCT<{row}>)"), (MATCH, f"struct({held})")]
     parts = [
@@ -74,9 +74,7 @@ def _carried(node: TemporalJoin, left: Rel, right: Rel, right_time: int, ctx: Lo
     ]
     both = ctx.add(UnionAll(name=ctx.fresh("timeline"), parts=tuple(parts))).name
     last = f"last_value({MATCH}, true) {over(keys, [AT, SIDE, ORDER], UP_TO_HERE)}"
-    carried = ctx.add(
-        Select(name=ctx.fresh("carried"), input=both, columns=((SIDE, SIDE), (ROW, ROW), (MATCH, last)))
-    ).name
+    carried = select(both, ((SIDE, SIDE), (ROW, ROW), (MATCH, last)), ctx, "carried")
     return where(Rel(carried, (), ()), f"{SIDE} = 1", ctx, "left_rows").step
 
 

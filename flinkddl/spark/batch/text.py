@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.functions.catalogue import AGGREGATES
 from flinkddl.functions.core import Lowered
-from flinkddl.plan.nodes import Expand, Filter, Project
+from flinkddl.plan.nodes import Expand, Filter, Project, forms
 from flinkddl.plan.rex import Literal
 from flinkddl.spark.expressions import to_spark
 from flinkddl.spark.rowtime import millis, untimed
@@ -20,15 +20,10 @@ if TYPE_CHECKING:
     from flinkddl.spark.context import Lowering, Rel
     from flinkddl.sqltypes import DataType
 
-# the result of these depends on the order in which rows arrive
-_ORDERED = frozenset(
-    {"FIRST_VALUE", "LAST_VALUE", "LISTAGG", "STRING_AGG", "ARRAY_AGG", "JSON_ARRAYAGG", "JSON_OBJECTAGG"}
-)
-
 
 def needs_order(call: AggCall) -> bool:
     """Whether an aggregate needs ``__seq``."""
-    return call.function in _ORDERED
+    return forms.needs_order(call) and call.function != "SINGLE_VALUE"
 
 
 def constants(node: Node) -> dict[int, Literal]:
@@ -80,11 +75,6 @@ def sort_key(key: SortKey, rel: Rel) -> str:
     return f"{rel.sql(key.index)} {direction} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
 
 
-def instant_millis(rel: Rel, index: int) -> str:
-    """Return event-time milliseconds of a column."""
-    return millis(rel.sql(index))
-
-
 def clock_millis(sql: str, ctx: Lowering) -> str:
     """Return milliseconds of the wall clock in the session zone for an instant."""
     shifted = sql if ctx.zone == "UTC" else f"from_utc_timestamp({sql}, '{ctx.zone}')"
@@ -95,7 +85,7 @@ def column_clock_millis(rel: Rel, index: int, ctx: Lowering) -> str:
     """Return milliseconds of the wall clock for a time column: windows align to it."""
     if rel.fields[index].type.root is Root.TIMESTAMP_LTZ:
         return clock_millis(rel.sql(index), ctx)
-    return instant_millis(rel, index)
+    return millis(rel.sql(index))
 
 
 def from_clock_millis(sql: str, t: DataType, ctx: Lowering) -> str:

@@ -108,12 +108,8 @@ def residual(condition: Rex, keys: Sequence[tuple[int, int]], left: int) -> Rex 
                 return (a, b) in pairs or (b, a) in pairs
         return False
 
-    rest = tuple(c for c in conjuncts(condition) if not is_key(c) and not _is_true(c))
-    return all_of(rest) if rest else None
-
-
-def _is_true(c: Rex) -> bool:
-    return getattr(c, "value", None) is True
+    rest = all_of(c for c in conjuncts(condition) if not is_key(c))
+    return None if getattr(rest, "value", None) is True else rest
 
 
 def _matching(out: Rel, rest: Rex, null_aware: bool, ctx: Lowering) -> str:
@@ -150,18 +146,9 @@ def native(sides: Sides, ctx: Lowering) -> Rel:
     """Spark's own stream-stream inner join; over deltas the weights multiply."""
     one, two = renamed(sides, ctx)
     on = " AND ".join(equal(one, two, a, b, *sides.safe[i : i + 1]) for i, (a, b) in enumerate(sides.keys))
-    step = ctx.add(
-        JoinStep(
-            name=ctx.fresh("join"),
-            left=one.step,
-            right=two.step,
-            on=on,
-            how="inner",
-            keeps="for ever",
-            note="Join, Spark's own",
-        )
-    ).name
-    rel = Rel(step, (*one.columns, *two.columns), (*one.fields, *two.fields))
+    name, note = ctx.fresh("join"), "Join, Spark's own"
+    ctx.add(JoinStep(name=name, left=one.step, right=two.step, on=on, how="inner", keeps="for ever", note=note))
+    rel = Rel(name, (*one.columns, *two.columns), (*one.fields, *two.fields))
     if sides.append:
         return rel
     weights = [f"__w{s}" for s, side in zip("lr", sides.both, strict=True) if side.kind == "delta"]

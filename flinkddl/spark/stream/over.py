@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 def lower_over(node: Over, ctx: Lowering, here: Physical) -> Rel:
     """Lower OVER windows that end at the current row."""
     (rel,) = inputs(here, ctx)
-    if node.preceding is not None and _by(node) == "ROWTIME":
+    if node.preceding is not None and node.time == "ROWTIME":
         rel = without_null(rel, node.order[0].index, ctx)
     rel = _on_time(node, rel, ctx)
     registry = Registry()
-    proctime = _by(node) == "PROCTIME"
+    proctime = node.time == "PROCTIME"
     finishes = [_call(c, rel, registry, proctime) for c in node.calls]
     keys = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.partition)] or ONE_GROUP
     met = f", 'w', named_struct('m', {WATERMARK} * 1000)" if rel.watermark else ""
@@ -63,13 +63,8 @@ def _by_rows(node: Over) -> bool:
     if functions <= RANKING:
         return False
     if functions <= RANKING | {"LAG"}:
-        return _by(node) != "ROWTIME"
+        return node.time != "ROWTIME"
     return node.rows
-
-
-def _by(node: Over) -> str | None:
-    """What kind of time the rows are ordered by, if any."""
-    return node.input.fields[node.order[0].index].type.time_attribute if node.order else None
 
 
 def _on_time(node: Over, rel: Rel, ctx: Lowering) -> Rel:

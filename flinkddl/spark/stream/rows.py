@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Expand, Filter, Project, Scan, Union, Unnest, Values
+from flinkddl.plan.nodes.values import plain
 from flinkddl.plan.rex import InputRef
 from flinkddl.spark.base import extend, generate, names_of, project, same, select, where
 from flinkddl.spark.context import AFTER, BEFORE, NOTHING, SEQUENCE, SEQUENCE_STEP, WATERMARK, WEIGHT, Rel
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
     from flinkddl.plan.nodes import Field
     from flinkddl.plan.physical import Physical
-    from flinkddl.plan.rex import Rex
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
-    from flinkddl.sqltypes import DataType
 
 
 NO_WATERMARK = -(2**62)  # of a row without a time: earlier than any
@@ -82,12 +80,13 @@ def lower_project(node: Project, ctx: Lowering, here: Physical) -> Rel:
     def row(columns: Sequence[str], there: str = "") -> list[str]:
         texts = [(e, to_spark(e, columns, ctx.zone)) for e in node.exprs]
         # evaluated only where the row is there: a NULL row must not raise
-        return [f"IF({there}, {text}, NULL)" if there and not _bare(e) else text for e, text in texts]
+        return [f"IF({there}, {text}, NULL)" if there and not isinstance(e, InputRef) else text for e, text in texts]
 
     if rel.kind != "images":
         return project(rel, _typed(node), row(rel.columns), ctx, "project")
     out = project(rel, _typed(node), [*row(rel.columns, AFTER), *row(rel.before_columns, BEFORE)], ctx, "project")
-    return out if _injective(node.exprs, len(rel.fields)) else drop_unchanged(out, ctx, "same after projection")
+    whole = {e.index for e in node.exprs if isinstance(e, InputRef)} == set(range(len(rel.fields)))
+    return out if whole else drop_unchanged(out, ctx, "same after projection")
 
 
 def _whole(here: Physical, ctx: Lowering) -> Rel:
@@ -96,20 +95,10 @@ def _whole(here: Physical, ctx: Lowering) -> Rel:
     return rel if rel.kind == here.form.kind else normalise(rel, ctx)
 
 
-def _bare(rex: Rex) -> bool:
-    return isinstance(rex, InputRef)
-
-
 def _typed(node: Project) -> tuple[Field, ...]:
     """Fields with the time attribute that the text really has: only a bare reference stays a rowtime column."""
-    return tuple(
-        f if _bare(e) else replace(f, type=f.type.as_attribute(None))
-        for f, e in zip(node.fields, node.exprs, strict=True)
-    )
-
-
-def _injective(exprs: tuple[Rex, ...], count: int) -> bool:
-    return {e.index for e in exprs if isinstance(e, InputRef)} == set(range(count))
+    pairs = zip(node.fields, plain(node.fields), node.exprs, strict=True)
+    return tuple(f if isinstance(e, InputRef) else bare for f, bare, e in pairs)
 
 
 @lowers(Filter)
@@ -137,7 +126,7 @@ def lower_union(node: Union, ctx: Lowering, here: Physical) -> Rel:
     steps = []
     for rel in parts:
         named: list[Named] = [
-            (c, f"CAST({rel.sql(i)} AS {spark_type(f.type)})" if not _attribute(f.type) else rel.sql(i))
+            (c, rel.sql(i) if f.type.time_attribute == "ROWTIME" else f"CAST({rel.sql(i)} AS {spark_type(f.type)})")
             for i, (c, f) in enumerate(zip(columns, node.fields, strict=True))
         ]
         named += [(WEIGHT, weight(rel))] * (kind == "delta") + [(SEQUENCE, arrival(rel))] * sequence
@@ -147,18 +136,13 @@ def lower_union(node: Union, ctx: Lowering, here: Physical) -> Rel:
     return Rel(step.name, columns, node.fields, kind, sequence=sequence, watermark=watermark)
 
 
-def _attribute(t: DataType) -> bool:
-    return t.time_attribute == "ROWTIME"
-
-
 @lowers(Expand)
 def lower_expand(node: Expand, ctx: Lowering, here: Physical) -> Rel:
     """Lower GROUPING SETS: a copy of each row per set, the keys outside of it NULL, and the set's mask."""
     (rel,) = inputs(here, ctx)
     columns = names_of(node.fields)
-    step = explode(
-        rel.step, same(rel.reserved), (grouping_copies(node, rel), columns), ctx, "expand", "Expand: GROUPING SETS"
-    )
+    copies = (grouping_copies(node, rel), columns)
+    step = explode(rel.step, same(rel.reserved), copies, ctx, "expand", "Expand: GROUPING SETS")
     return rel.with_(step=step, columns=columns, fields=node.fields)
 
 

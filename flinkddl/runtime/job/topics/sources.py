@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.identity import digest
 from flinkddl.runtime.job.steps import perform
 from flinkddl.runtime.job.topics.offset_order import raised
 from flinkddl.runtime.kafka.admin import KafkaAdmin, Offsets
@@ -29,7 +30,6 @@ from flinkddl.runtime.storage.files import missing
 from flinkddl.spark import job as J
 from flinkddl.spark.calls import read_calls
 from flinkddl.spark.context import TICK
-from flinkddl.spark.fingerprint import digest
 from flinkddl.spark.partitions import LIMIT, NAMED_SOURCES, Places, apart, share, source_name, split
 
 if TYPE_CHECKING:
