@@ -96,7 +96,7 @@ def plan_sink(sink: N.Sink, config: Settings) -> SinkPlan:
         return SinkPlan(accepts, key, False, _final(sink.input))
     query = infer(sink.input, before=accepts == "changelog")
     if accepts == "append" and not query.append:
-        help = None if _window_only(query) else connector(sink.options.connector).instead
+        help = None if isinstance(culprit(query).node, N.Scan) else connector(sink.options.connector).instead
         raise _refusal(f"the append-only sink '{_name(sink)}'", sink, query, help)
     if accepts != "upsert":
         _check_writers(sink, query, config)
@@ -126,10 +126,6 @@ def _check_writers(sink: N.Sink, query: Mode, config: Settings) -> None:
 def _final(node: N.Node) -> Mode:
     """In batch mode every operator gives its rows once, as inserts."""
     return Mode(node, I, False, (), tuple(_final(i) for i in node.inputs))
-
-
-def _window_only(query: Mode) -> bool:
-    return isinstance(culprit(query).node, N.Scan)
 
 
 def _check_conflict(sink: N.Sink, query: Mode, fits: bool, forced: str, config: Settings) -> None:

@@ -169,14 +169,11 @@ def _decide(node: Node, asked: Traits, how: How) -> Physical:
 def physical_sink(sink: Sink, plan: SinkPlan, how: How) -> PhysicalSink:
     """Decide the tree of a sink that is fed as ``plan_sink`` says."""
     found = PhysicalSink(sink, plan, how, Physical(sink.input, APPEND, PLAIN, ()))
+    # whether it counts which row of a key came last, or first
     ordered = plan.races or found.arbitrated or found.conflict is not None
-    tree, how = decide(sink.input, traits_of(plan, ordered), how)
+    latest = plan.accepts == "upsert" and bool(plan.key) and not ordered
+    tree, how = decide(sink.input, Traits(sequence=ordered, latest=latest), how)
     return replace(found, query=tree, how=how)
-
-
-def traits_of(plan: SinkPlan, ordered: bool) -> Traits:
-    """Return what a sink requires of its query; ``ordered``: which row of a key came last, or first, counts."""
-    return Traits(sequence=ordered, latest=plan.accepts == "upsert" and bool(plan.key) and not ordered)
 
 
 # ---- what is there twice -----------------------------------------------------------------------------------------

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from flinkddl.diagnostics import Span
     from flinkddl.sqltypes import DataType
 
+MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+"""Comparisons, and what each is with its sides turned round."""
+
 
 @dataclass(frozen=True)
 class Rex:

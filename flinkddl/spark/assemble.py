@@ -77,7 +77,10 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, b
         queries=partial(queries, sinks),
         owners={step: places[node] for step, node in ctx.owners.items() if node in places},
     )
-    return _realtime(job) if physical[0].how.realtime else job
+    if physical[0].how.realtime:
+        realtime.check(job)
+        return replace(job, settings={**job.settings, **realtime.SETTINGS})
+    return job
 
 
 def session_settings(streaming: bool) -> dict[str, str]:
@@ -92,12 +95,6 @@ def _parallelism(config: Settings) -> dict[str, str]:
     """
     given = (config.table_exec_resource_default_parallelism, config.parallelism_default or 0)
     return next(({"spark.sql.shuffle.partitions": str(n)} for n in given if n > 0), {})
-
-
-def _realtime(job: SparkJob) -> SparkJob:
-    """Bring a job into Spark's real-time mode. Raises FD662 with the operator that keeps it out."""
-    realtime.check(job)
-    return replace(job, settings={**job.settings, **realtime.SETTINGS})
 
 
 def _distinct(writes: list[Write]) -> tuple[Write, ...]:

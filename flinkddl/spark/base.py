@@ -7,15 +7,16 @@ from itertools import cycle
 from typing import TYPE_CHECKING
 
 from flinkddl.spark.context import Rel, unique_names
+from flinkddl.spark.expressions import to_spark
 from flinkddl.spark.job import GroupBy, Select, Where
 from flinkddl.spark.rowtime import is_rowtime
 from flinkddl.spark.ttl import timed
-from flinkddl.sqltypes import DataType, Root, quote
+from flinkddl.sqltypes import DataType, Root, quote, spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from flinkddl.plan.nodes import Field
+    from flinkddl.plan.nodes import Field, Values
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Agg, Named
 
@@ -66,6 +67,13 @@ def project(
     out = rel.with_(columns=names_of(fields), fields=fields)
     named = (*zip((*out.columns, *out.before_columns), exprs, strict=True), *same(rel.reserved))
     return out.with_(step=select(rel.step, named, ctx, prefix, note))
+
+
+def constants(node: Values, columns: Sequence[str], ctx: Lowering) -> list[list[str]]:
+    """Return the rows of a VALUES as columns of its types; where there are none one of NULLs."""
+    rows = [[to_spark(rex, (), ctx.zone) for rex in row] for row in node.rows] or [["NULL"] * len(columns)]
+    cells = [zip(row, columns, node.fields, strict=True) for row in rows]
+    return [[f"CAST({sql} AS {spark_type(f.type)}) AS {quote(c)}" for sql, c, f in row] for row in cells]
 
 
 def extend(rel: Rel, extra: Sequence[Named], ctx: Lowering, prefix: str, note: str = "") -> str:

@@ -251,6 +251,9 @@ HOW: Mapping[str, How] = {k: k for k in ("inner", "left", "right", "full")} | {"
 """Spark's word for a kind of join."""
 
 
+Keeps = Literal["nothing", "until the watermark", "for ever"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class JoinStep(Step):
     """``left.join(right, expr(on), how)``: the two sides have no column name in common.
@@ -262,7 +265,7 @@ class JoinStep(Step):
     right: str
     on: str
     how: How
-    keeps: Literal["nothing", "until the watermark", "for ever"] = "nothing"
+    keeps: Keeps = "nothing"
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ from flinkddl.options.values import parse_duration
 from flinkddl.plan.nodes import Aggregate, Filter, Join, Project
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sqlglot import exp
 
     from flinkddl.plan.builder.names import Relation
@@ -27,17 +29,11 @@ def apply_hints(tree: exp.Select, relation: Relation, context: Context) -> Relat
         return relation
     known = _aliases(relation)
     ttl = _state_ttl(hint, known, context)
-    for h in hint.expressions:
-        if not isinstance(h, tree_nodes.QueryHint):
-            continue
-        name = str(h.this).upper()
-        if name == "LOOKUP":
-            for o in h.expressions:
-                if isinstance(o, tree_nodes.Option) and o.this.name == "table":
-                    _table(o.expression, known, name, context)
+    for name, o in _options(hint):
+        if name == "LOOKUP" and isinstance(o, tree_nodes.Option) and o.this.name == "table":
+            _table(o.expression, known, name, context)
         elif name in _NAMING:
-            for o in h.expressions:
-                _table(o, known, name, context)
+            _table(o, known, name, context)
     return relation.over(_with_ttl(relation.node, relation, ttl)) if ttl else relation
 
 
@@ -47,11 +43,17 @@ def _aliases(relation: Relation) -> list[str]:
 
 def _state_ttl(hint: exp.Expression, known: list[str], context: Context) -> dict[str, int]:
     ttl: dict[str, int] = {}
-    for h in hint.expressions:
-        if isinstance(h, tree_nodes.QueryHint) and str(h.this).upper() == "STATE_TTL":
-            for o in h.expressions:
-                ttl.setdefault(_table(o.this, known, "STATE_TTL", context), _duration(o, context))
+    for name, o in _options(hint):
+        if name == "STATE_TTL":
+            ttl.setdefault(_table(o.this, known, name, context), _duration(o, context))
     return ttl
+
+
+def _options(hint: exp.Expression) -> Iterator[tuple[str, exp.Expression]]:
+    """Yield what stands in each hint, after the hint's name."""
+    for h in hint.expressions:
+        if isinstance(h, tree_nodes.QueryHint):
+            yield from ((str(h.this).upper(), o) for o in h.expressions)
 
 
 def with_group_ttl(node: Node, tree: exp.Select, relation: Relation, context: Context) -> Node:

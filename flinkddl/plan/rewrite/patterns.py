@@ -13,7 +13,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.functions.aggregate import RANKING
 from flinkddl.plan import make
 from flinkddl.plan.nodes import Deduplicate, Filter, Over, Rank
-from flinkddl.plan.rex import Call, InputRef, Literal, Rex, conjuncts
+from flinkddl.plan.rex import MIRROR, Call, InputRef, Literal, Rex, conjuncts
 from flinkddl.sqltypes import BIGINT
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from flinkddl.plan.nodes import Node
 
 MAX_RANK = 2**63 - 1
-_MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 @dataclass
@@ -111,12 +110,12 @@ def _with_number(node: Node, number: int, name: str) -> Node:
 
 def _take(pred: Rex, index: int, found: _Range) -> bool:
     """Read one conjunct as a bound of the rank. Returns False when it says nothing simple about it."""
-    if not (isinstance(pred, Call) and pred.function in _MIRROR and len(pred.args) == 2):
+    if not (isinstance(pred, Call) and pred.function in MIRROR and len(pred.args) == 2):
         return False
     left, right = (_plain(a) for a in pred.args)
     operator = pred.function
     if isinstance(right, InputRef) and right.index == index:
-        left, right, operator = right, left, _MIRROR[operator]
+        left, right, operator = right, left, MIRROR[operator]
     if not (isinstance(left, InputRef) and left.index == index):
         return False
     if isinstance(right, Literal) and isinstance(right.value, int):

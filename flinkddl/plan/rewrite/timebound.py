@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flinkddl.plan.rex import Call, InputRef, Literal, Rex, references
+from flinkddl.plan.rex import MIRROR, Call, InputRef, Literal, Rex, references
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flinkddl.plan.nodes import Field
-
-_MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ def bounds(parts: Sequence[Rex], left: Sequence[Field], right: Sequence[Field]) 
 
 
 def _test(pred: Rex, fields: Sequence[Field], width: int) -> _Test | None:
-    if not (isinstance(pred, Call) and pred.function in _MIRROR and len(references(pred)) == 2):
+    if not (isinstance(pred, Call) and pred.function in MIRROR and len(references(pred)) == 2):
         return None
     sides = [_offset(a) for a in pred.args]
     if sides[0] is None or sides[1] is None:
@@ -63,7 +61,7 @@ def _test(pred: Rex, fields: Sequence[Field], width: int) -> _Test | None:
         return None
     if a < width:
         return _Test(a, b, pred.function, b_ms - a_ms)
-    return _Test(b, a, _MIRROR[pred.function], a_ms - b_ms)
+    return _Test(b, a, MIRROR[pred.function], a_ms - b_ms)
 
 
 def _offset(rex: Rex) -> tuple[int, int] | None:

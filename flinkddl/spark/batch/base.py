@@ -26,7 +26,10 @@ HANDLERS = lowers = Rules[Rel]()
 
 
 def lower_node(node: Node, ctx: Lowering, asked: Traits = PLAIN) -> Rel:
-    """Lower a node and all below it. Raises FD640 for a node type without a lowering."""
+    """Lower a plan node and all below it to steps of ``ctx``; returns the finished table.
+
+    Raises FD640 for a node type without a lowering, FD641 for versions that cannot be told.
+    """
     handler = HANDLERS.of(node)
     if handler is None:
         raise FlinkDdlError.of("FD640", f"{node.name} is not available in a bounded run", node.span)

@@ -9,10 +9,10 @@ from flinkddl.plan.nodes.forms import Traits
 from flinkddl.plan.rex import all_of, conjuncts, references
 from flinkddl.spark.base import same, select
 from flinkddl.spark.batch.base import lower_node, lowers
-from flinkddl.spark.batch.lateness import drop_late_windows
 from flinkddl.spark.context import SEQUENCE, Rel, unique_names
 from flinkddl.spark.expressions import condition_to_spark
 from flinkddl.spark.job import HOW, JoinStep
+from flinkddl.spark.lateness import drop_late_windows
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:

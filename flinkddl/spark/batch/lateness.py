@@ -8,14 +8,11 @@ from flinkddl.spark.base import extend
 from flinkddl.spark.batch.base import over, where
 from flinkddl.spark.context import SEQUENCE, SEQUENCE_STEP, WATERMARK
 from flinkddl.spark.expressions import to_spark
-from flinkddl.spark.lateness import drop_late, drop_late_windows
 from flinkddl.spark.rowtime import millis
 
 if TYPE_CHECKING:
     from flinkddl.plan.nodes import Scan
     from flinkddl.spark.context import Lowering, Rel
-
-__all__ = ["add_watermark", "drop_late", "drop_late_windows", "drop_overtaken"]
 
 
 def add_watermark(node: Scan, rel: Rel, ctx: Lowering) -> Rel:

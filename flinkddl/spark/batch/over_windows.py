@@ -9,8 +9,9 @@ from flinkddl.plan.nodes import Over
 from flinkddl.spark.base import extend, project
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import UP_TO_HERE, lower_node, lowers, over
-from flinkddl.spark.batch.lateness import drop_late, drop_overtaken
+from flinkddl.spark.batch.lateness import drop_overtaken
 from flinkddl.spark.context import SEQUENCE, Rel
+from flinkddl.spark.lateness import drop_late
 from flinkddl.spark.rowtime import without_null
 from flinkddl.sqltypes import Root
 

@@ -9,8 +9,8 @@ from flinkddl.plan.nodes import Deduplicate, Rank
 from flinkddl.spark.base import extend, project
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import lower_node, lowers, over, where
-from flinkddl.spark.batch.lateness import drop_late, drop_late_windows
 from flinkddl.spark.context import SEQUENCE, Rel
+from flinkddl.spark.lateness import drop_late, drop_late_windows
 from flinkddl.spark.stream.ranking import last_place
 from flinkddl.sqltypes import quote
 

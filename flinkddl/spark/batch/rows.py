@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Expand, Filter, Project, Scan, Union, Unnest, Values
-from flinkddl.spark.base import generate, names_of, project, same, select
+from flinkddl.spark.base import constants, generate, names_of, project, same, select
 from flinkddl.spark.batch.base import lower_node, lowers, renumber, where
 from flinkddl.spark.batch.lateness import add_watermark
 from flinkddl.spark.batch.tables import finished
@@ -34,21 +34,13 @@ def lower_scan_node(node: Scan, ctx: Lowering, asked: Traits) -> Rel:
 def lower_values(node: Values, ctx: Lowering, asked: Traits) -> Rel:
     """Write constant rows as one array, exploded: a single task keeps their order, which is that of arrival."""
     columns = names_of(node.fields)
-    types = [spark_type(f.type) for f in node.fields]
     rows = []
-    for n, row in enumerate(node.rows):
-        items = [
-            f"CAST({to_spark(rex, (), ctx.zone)} AS {t}) AS {quote(c)}"
-            for rex, c, t in zip(row, columns, types, strict=True)
-        ]
+    for n, items in enumerate(constants(node, columns, ctx)):
         items += [f"{n * SEQUENCE_STEP}L AS {SEQUENCE}"] * asked.sequence
         items += [f"CAST(NULL AS BIGINT) AS {WATERMARK}"] * asked.watermark
         rows.append(", ".join(items or [NOTHING]))
-    if not rows:
-        nothing = ", ".join(f"CAST(NULL AS {t}) AS {quote(c)}" for c, t in zip(columns, types, strict=True))
-        extra = f", CAST(0 AS BIGINT) AS {SEQUENCE}" * asked.sequence
-        extra += f", CAST(NULL AS BIGINT) AS {WATERMARK}" * asked.watermark
-        query = f"SELECT {(nothing + extra).removeprefix(', ') or NOTHING} WHERE FALSE"
+    if not node.rows:
+        query = f"SELECT {rows[0]} WHERE FALSE"
     elif len(rows) == 1:
         query = f"SELECT {rows[0]}"
     else:

@@ -1,7 +1,7 @@
 """Session windows in a bounded run.
 
 Without late rows a session is a run of times whose gaps do not exceed the window's gap (windows that touch merge).
-With them the order of arrival decides (``session_fold``).
+With them the order of arrival decides (``lateness.fold``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from flinkddl.spark.base import extend, generate, group, select
 from flinkddl.spark.batch.base import over
 from flinkddl.spark.context import SEQUENCE
-from flinkddl.spark.session_fold import END, START, TIME, fold
+from flinkddl.spark.lateness import END, START, TIME, fold
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:

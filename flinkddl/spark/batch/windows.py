@@ -15,10 +15,9 @@ from flinkddl.plan.nodes.forms import Traits
 from flinkddl.spark.base import extend, generate, group, names_of, project, same, select
 from flinkddl.spark.batch import sessions, text
 from flinkddl.spark.batch.base import lower_node, lowers, where
-from flinkddl.spark.batch.lateness import drop_late_windows
 from flinkddl.spark.context import SEQUENCE, WATERMARK, Rel
+from flinkddl.spark.lateness import END, START, TIME, drop_late_windows
 from flinkddl.spark.rowtime import millis, never_null, without_null
-from flinkddl.spark.session_fold import END, START, TIME
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:

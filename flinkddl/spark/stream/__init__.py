@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes import Filter, Project, Scan, Union, Unnest, Values
 from flinkddl.spark.base import project
-from flinkddl.spark.stream import aggregate, join, over, ranking, rows, temporal, windows
+from flinkddl.spark.stream import aggregate, join, over, ranking, rows, temporal, windows  # noqa: F401 - fill HANDLERS
 from flinkddl.spark.stream.base import HANDLERS, lower_node
 from flinkddl.spark.stream.kinds import first_rows, last_changes, normalise, to_delta, to_images, to_upsert
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from flinkddl.spark.context import Lowering, Rel
 
 __all__ = ["HANDLERS", "lower", "lower_for"]
-_FAMILIES = (aggregate, join, over, ranking, rows, temporal, windows)  # importing them fills HANDLERS
 
 
 def lower(tree: Physical, how: How, ctx: Lowering) -> Rel:

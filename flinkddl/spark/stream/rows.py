@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from flinkddl.plan.nodes import Expand, Filter, Project, Scan, Union, Unnest, Values
 from flinkddl.plan.nodes.values import plain
 from flinkddl.plan.rex import InputRef
-from flinkddl.spark.base import extend, generate, names_of, project, same, select, where
+from flinkddl.spark.base import constants, extend, generate, names_of, project, same, select, where
 from flinkddl.spark.context import AFTER, BEFORE, NOTHING, SEQUENCE, SEQUENCE_STEP, WATERMARK, WEIGHT, Rel
 from flinkddl.spark.expressions import condition_to_spark, to_spark
 from flinkddl.spark.job import Read, Rows, UnionAll
@@ -57,18 +57,11 @@ def lower_values(node: Values, ctx: Lowering, here: Physical) -> Rel:
     """Lower constant rows: a finished relation beside the streams."""
     columns = names_of(node.fields)
     queries = []
-    for n, row in enumerate(node.rows):
-        items = [
-            f"CAST({to_spark(rex, (), ctx.zone)} AS {spark_type(f.type)}) AS {quote(c)}"
-            for rex, c, f in zip(row, columns, node.fields, strict=True)
-        ]
+    for n, items in enumerate(constants(node, columns, ctx)):
         items += [f"CAST({n} AS BIGINT) AS {SEQUENCE}"] * here.asked.sequence
         queries.append(f"SELECT {', '.join(items) or NOTHING}")
-    if not queries:
-        items = [f"CAST(NULL AS {spark_type(f.type)}) AS {quote(c)}" for f, c in zip(node.fields, columns, strict=True)]
-        items += [f"CAST(0 AS BIGINT) AS {SEQUENCE}"] * here.asked.sequence
-        queries.append(f"SELECT {', '.join(items) or NOTHING} WHERE false")
-    step = ctx.add(Rows(name=ctx.fresh("values"), query=" UNION ALL ".join(queries), note="Values"))
+    query = " UNION ALL ".join(queries) + ("" if node.rows else " WHERE false")
+    step = ctx.add(Rows(name=ctx.fresh("values"), query=query, note="Values"))
     return Rel(step.name, columns, node.fields, sequence=here.asked.sequence)
 
 

@@ -12,8 +12,8 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.spark.base import group, select
 from flinkddl.spark.context import SEQUENCE, WATERMARK, WINDOW
 from flinkddl.spark.job import StateCall
+from flinkddl.spark.lateness import END, START, TIME, fold
 from flinkddl.spark.rowtime import millis, without_null
-from flinkddl.spark.session_fold import END, START, TIME, fold
 from flinkddl.spark.stream.aggregate import key_columns
 from flinkddl.spark.stream.base import ONE_KEY, explode, with_one_key
 from flinkddl.spark.stream.kinds import IMAGES, KEY, inputs

@@ -20,7 +20,7 @@ from flinkddl.plan.physical import decide
 from flinkddl.spark.base import carried, conform, extend, group, names_of, project, select, where
 from flinkddl.spark.context import AFTER, DELETED, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.spark.expressions import condition_to_spark, to_spark
-from flinkddl.spark.job import HOW, JoinStep, StateCall, UnionAll
+from flinkddl.spark.job import HOW, JoinStep, Keeps, StateCall, UnionAll
 from flinkddl.spark.stream.aggregate import key_text
 from flinkddl.spark.stream.base import explode, lower_node, lowers, members, struct, with_one_key
 from flinkddl.spark.stream.join import Sides, common, equal, join, plain, renamed, struct_type
@@ -65,18 +65,10 @@ def lower_interval_join(node: IntervalJoin, ctx: Lowering, here: Physical) -> Re
         a, b = one.sql(node.left_time), two.sql(node.right_time)
         on += [f"{a} >= {b} + {interval(node.lower_ms)}", f"{a} <= {b} + {interval(node.upper_ms)}"]
     on.append(condition_to_spark(node.condition, columns, ctx.zone))
-    step = ctx.add(
-        JoinStep(
-            name=ctx.fresh("interval_join"),
-            left=one.step,
-            right=two.step,
-            on=" AND ".join(on),
-            how=HOW[node.kind],
-            keeps="for ever" if node.proctime else "until the watermark",
-            note="IntervalJoin, Spark's own",
-        )
-    )
-    return plain(Rel(step.name, columns, (*one.fields, *two.fields)), ctx, here)
+    name, how, note = ctx.fresh("interval_join"), HOW[node.kind], "IntervalJoin, Spark's own"
+    keeps: Keeps = "for ever" if node.proctime else "until the watermark"
+    ctx.add(JoinStep(name=name, left=one.step, right=two.step, on=" AND ".join(on), how=how, keeps=keeps, note=note))
+    return plain(Rel(name, columns, (*one.fields, *two.fields)), ctx, here)
 
 
 # ---- versions ----------------------------------------------------------------------------------------------------
@@ -242,16 +234,8 @@ def lower_lookup_join(node: LookupJoin, ctx: Lowering, here: Physical) -> Rel:
     two = select(right.step, added, ctx, "looked_up")
     columns = (*names[:n], *(c for c, _ in added))
     on = condition_to_spark(node.condition, columns, ctx.zone)
-    step = ctx.add(
-        JoinStep(
-            name=ctx.fresh("lookup_join"),
-            left=one,
-            right=two,
-            on=on,
-            how="left" if node.kind == "left" else "inner",
-            note="LookupJoin: the table as this batch finds it",
-        )
-    ).name
+    name, note = ctx.fresh("lookup_join"), "LookupJoin: the table as this batch finds it"
+    step = ctx.add(JoinStep(name=name, left=one, right=two, on=on, how=HOW[node.kind], note=note)).name
     named = [*zip(names, map(quote, columns), strict=True), *_reserved(left)]
     fields = carried(node.fields, left.with_(fields=(*left.fields, *right.fields)))
     return left.with_(step=select(step, named, ctx, "with_lookup"), columns=names, fields=fields)

@@ -15,9 +15,8 @@ from flinkddl.plan.nodes.forms import is_native
 from flinkddl.plan.nodes.values import plain
 from flinkddl.spark.base import carried, extend, group, names_of, project, same, select, where
 from flinkddl.spark.context import SEQUENCE, WINDOW, Rel
-from flinkddl.spark.lateness import drop_late_windows
+from flinkddl.spark.lateness import END, START, drop_late_windows
 from flinkddl.spark.rowtime import never_null
-from flinkddl.spark.session_fold import END, START
 from flinkddl.spark.stream.aggregate import Grouping, accumulate, grouped, key_columns, native_calls
 from flinkddl.spark.stream.base import ONE_KEY, explode, lower_node, lowers, members, with_one_key
 from flinkddl.spark.stream.join import Sides, join

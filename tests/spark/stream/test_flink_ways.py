@@ -11,7 +11,7 @@ import pytest
 from flinkddl import sqltypes as T
 from flinkddl.plan import nodes as N
 from flinkddl.plan.rex import AggCall, Call, InputRef, SortKey
-from flinkddl.spark.session_fold import TIME, fold
+from flinkddl.spark.lateness import TIME, fold
 from tests.spark.stream.harness import Running, feed, write
 
 if TYPE_CHECKING:
