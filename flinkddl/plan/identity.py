@@ -86,14 +86,10 @@ class Origins:
     def identity(self, node: Node) -> Identity:
         """Return the identity of a node with state."""
         sides = [self.of(i) for i in node.inputs] or [self.of(node)]
-        by = tuple(f"{name}={_text(getattr(node, name), sides[_side(node, name)], sides)}" for name in node.by)
+        by = tuple(f"{name}={_text(getattr(node, name), sides[name in node.second], sides)}" for name in node.by)
         read = zip(sides, node.reads(frozenset(range(len(node.fields)))), strict=False)
         columns = tuple(sorted({side[i] for side, needed in read for i in needed}))
         return Identity(node.name, by, columns or (tuple(sorted(sides[0])) if isinstance(node, Scan) else ()))
-
-
-def _side(node: Node, name: str) -> int:
-    return 1 if name in node.second else 0
 
 
 def _text(value: Any, names: Sequence[str], sides: Sequence[Sequence[str]]) -> str:

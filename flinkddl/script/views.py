@@ -18,8 +18,6 @@ from flinkddl.spark.frames import frame_of
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from flinkddl.catalog.model import ObjectPath
     from flinkddl.catalog.state import Catalog
     from flinkddl.script.compile import Compiled
@@ -42,18 +40,12 @@ def views_of_jobs(compiled: Compiled) -> str:
     parts: dict[str, str] = {}
     for action, catalog in zip(compiled.actions, compiled.states, strict=True):
         if isinstance(action, Start):
-            for path in _read_by(action):
+            read = (scan for sink in action.sinks for scan in scans(sink))
+            for path in (s.table.path for s in read if not connector(s.options.connector).local):
                 text = None if str(path) in parts else _registered(catalog, path)
                 if text is not None:
                     parts[str(path)] = text
     return "".join(text + "\n\n" for text in parts.values())
-
-
-def _read_by(start: Start) -> Iterator[ObjectPath]:
-    for sink in start.sinks:
-        for scan in scans(sink):
-            if not connector(scan.options.connector).local:
-                yield scan.table.path
 
 
 def _registered(catalog: Catalog, path: ObjectPath) -> str | None:

@@ -122,7 +122,8 @@ def _print_writes(job: J.SparkJob, names: Mapping[str, str]) -> str:
     if not job.streaming:
         return "\n" + "\n".join(writes)
     body = ",\n".join(indent(w, "        ") for w in writes)
-    ends = ", ".join(f"({_folder(s.name)}, {_text(s.options['rowtime'])})" for s in _controls(job))
+    controls = [s for s in job.steps if isinstance(s, J.Read) and s.format == "flinkddl.control"]
+    ends = ", ".join(f"({_folder(s.name)}, {_text(s.options['rowtime'])})" for s in controls)
     start = f"\n\n\ndef start():\n    return [\n{body},\n    ]"
     return f"{_print_driver_sinks(job, names)}{start}\n\n\nfinish(start, [{ends}])"
 
@@ -136,10 +137,6 @@ def _print_driver_sinks(job: J.SparkJob, names: Mapping[str, str]) -> str:
     )
     lines = "".join(sinks)
     return f"\ndriver_sinks = {{\n{lines}}}" if lines else ""
-
-
-def _controls(job: J.SparkJob) -> list[J.Read]:
-    return [s for s in job.steps if isinstance(s, J.Read) and s.format == "flinkddl.control"]
 
 
 def _folder(step: str) -> str:
@@ -195,10 +192,9 @@ def _own_frame(step: J.Read) -> str:
     """Return the place of the user's own DataFrame: a temp view that the caller makes before this line."""
     name = step.options["frame"]
     table = f"root.table({_text(quote(name))})"
-    if step.options["written"] != "true":
-        return f"{table}  # yours: df.createOrReplaceTempView({_text(quote(name))}) before this line"
-    place = f"os.path.join(work, {_text('frame-' + folder_inside(step.name))})"
-    return f"stream_of({table}, {place})  # yours: df.createOrReplaceTempView({_text(quote(name))}) before this line"
+    if step.options["written"] == "true":
+        table = f"stream_of({table}, os.path.join(work, {_text('frame-' + folder_inside(step.name))}))"
+    return f"{table}  # yours: df.createOrReplaceTempView({_text(quote(name))}) before this line"
 
 
 def _print_write(job: J.SparkJob, write: J.Write, names: Mapping[str, str]) -> str:

@@ -91,10 +91,7 @@ def apply(node: Node, parts: Parts, session: Session) -> Node:
     A streaming query may hold one window only, as Flink has it; batch queries get one Over node for each.
     """
     calls = parts.found(OverRef)
-    windows: list[WindowSpec] = []
-    for c in calls:
-        if c.window not in windows:
-            windows.append(c.window)
+    windows = list(dict.fromkeys(c.window for c in calls))
     if len(windows) > 1 and session.streaming:
         raise FlinkDdlError.of(
             "FD505",

@@ -17,37 +17,7 @@ NODES: tuple[type[Node], ...] = (
     *(Join, IntervalJoin, WindowJoin, TemporalJoin, LookupJoin),
 )
 
-__all__ = [
-    "NODES",
-    "Aggregate",
-    "Binary",
-    "Deduplicate",
-    "Expand",
-    "Field",
-    "Filter",
-    "IntervalJoin",
-    "Join",
-    "JoinKind",
-    "LookupJoin",
-    "Node",
-    "Over",
-    "Project",
-    "Rank",
-    "Scan",
-    "Sink",
-    "Sort",
-    "TemporalJoin",
-    "Unary",
-    "Union",
-    "Unnest",
-    "Values",
-    "WatermarkSpec",
-    "Window",
-    "WindowAggregate",
-    "WindowJoin",
-    "WindowKind",
-    "WindowTableFunction",
-    "recast",
-    "regular",
-    "scans",
-]
+__all__ = ["NODES", "Aggregate", "Binary", "Deduplicate", "Expand", "Field", "Filter", "IntervalJoin", "Join"]
+__all__ += ["JoinKind", "LookupJoin", "Node", "Over", "Project", "Rank", "Scan", "Sink", "Sort"]
+__all__ += ["TemporalJoin", "Unary", "Union", "Unnest", "Values", "WatermarkSpec", "Window"]
+__all__ += ["WindowAggregate", "WindowJoin", "WindowKind", "WindowTableFunction", "recast", "regular", "scans"]

@@ -35,7 +35,9 @@ def lower_over(node: Over, ctx: Lowering, here: Physical) -> Rel:
     (rel,) = inputs(here, ctx)
     if node.preceding is not None and node.time == "ROWTIME":
         rel = without_null(rel, node.order[0].index, ctx)
-    rel = _on_time(node, rel, ctx)
+    # frames with a lower bound keep a late row until their key saw a later time that the watermark passed: that is for
+    # ``retract_over`` to know, which gets the watermark with each row
+    rel = drop_late(rel, node.order[0].index, ctx) if rel.watermark and node.preceding is None else rel
     registry = Registry()
     proctime = node.time == "PROCTIME"
     finishes = [_call(c, rel, registry, proctime) for c in node.calls]
@@ -65,14 +67,6 @@ def _by_rows(node: Over) -> bool:
     if functions <= RANKING | {"LAG"}:
         return node.time != "ROWTIME"
     return node.rows
-
-
-def _on_time(node: Over, rel: Rel, ctx: Lowering) -> Rel:
-    """Drop late rows. Frames with a lower bound keep one until their key saw a later time that the watermark passed.
-
-    That is for ``retract_over`` to know, which gets the watermark with each row.
-    """
-    return drop_late(rel, node.order[0].index, ctx) if rel.watermark and node.preceding is None else rel
 
 
 def _order(node: Over, rel: Rel) -> str:
