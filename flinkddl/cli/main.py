@@ -38,21 +38,33 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line with every subcommand's name and help; modules stay unloaded."""
-    from flinkddl import __version__
-
     parser = argparse.ArgumentParser(
         prog="flinkddl", description="Flink SQL in, native Spark Structured Streaming out."
     )
-    parser.add_argument("--version", action="version", version=f"flinkddl {__version__}")
+    parser.add_argument("--version", action="store_true", help="print flinkddl's version and Spark's")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (_, help_text) in COMMANDS.items():
         commands.add_parser(name, help=help_text, add_help=False)
     return parser
 
 
+def _version() -> str:
+    """Return our version, PySpark's, and those of Spark's modules that are not PySpark's."""
+    from importlib.metadata import version
+
+    from flinkddl import __version__
+    from flinkddl.runtime.machine.jars import beside_spark, spark_jars_here
+
+    other = beside_spark(spark_jars_here())
+    return f"flinkddl {__version__}, PySpark {version('pyspark')}" + (f"\njars: {other}" if other else "")
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code; argparse exits with 2 on wrong usage."""
     argv = sys.argv[1:] if argv is None else argv
+    if argv == ["--version"]:
+        print(_version())
+        return 0
     if not argv or argv[0] not in COMMANDS:
         build_parser().parse_args(argv)
         return 2

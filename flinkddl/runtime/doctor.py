@@ -108,12 +108,14 @@ def _java() -> Finding:
 
 
 def _jars(subject: Subject) -> Finding:
-    from flinkddl.runtime.machine.jars import functions_jar, spark_jars
+    from flinkddl.runtime.machine.jars import beside_spark, functions_jar, spark_jars
 
     jars = spark_jars(subject.spark.jars)
     if functions_jar() is None:
         return Finding("jars", "fail", "flinkddl-functions.jar is missing", "reinstall flinkddl, or run `make jar`")
-    return Finding("jars", "ok", f"{len(jars)} jars in {jars[0].parent}")
+    other = beside_spark(jars)
+    said = f"; {other}: taken where there is none of Spark's version, and tested with it" if other else ""
+    return Finding("jars", "ok", f"{len(jars)} jars in {jars[0].parent}{said}")
 
 
 def _spark(subject: Subject) -> Finding:

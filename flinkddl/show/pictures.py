@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from flinkddl.show.dataflow import Flow, Operator
 
 _COLOURS: Mapping[str, str] = {"append": "#e8f1fb", "upsert": "#fdf3dc", "delta": "#fbe9e7", "images": "#f1eafa"}
-_LETTERS, _LINE, _PAD, _GAP_X, _GAP_Y, _WIDTH = 38, 15, 10, 90, 26, 276
+_LETTERS, _LINE, _PAD, _GAP_X, _GAP_Y, _WIDTH = 44, 17, 9, 24, 36, 370
 
 
 # ---- Graphviz ----------------------------------------------------------------------------------------------------
@@ -61,21 +61,45 @@ def _state(o: Operator) -> list[str]:
 
 @deep
 def html(flows: Iterable[Flow], title: str = "flinkddl") -> str:
-    """Return a page with one picture a job."""
-    parts = [f"<h2>{escape(f.title)}</h2>\n{svg(f)}\n{_steps(f)}" for f in flows]
-    return _PAGE.format(title=escape(title), body="\n".join(parts))
+    """Return a page with one picture a job, and what its colours and words mean."""
+    parts = [f"<h2>{escape(f.title)}</h2>\n<div class=picture>{svg(f)}</div>\n{_steps(f)}" for f in flows]
+    return _PAGE.format(title=escape(title), legend=_legend(), body="\n".join(parts))
 
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <style>
-body {{ font: 14px/1.4 system-ui, sans-serif; margin: 24px; color: #1c2733; }}
-h2 {{ font-size: 16px; }} summary {{ cursor: pointer; }} pre {{ background: #f6f7f9; padding: 8px; overflow: auto; }}
-svg {{ max-width: 100%; height: auto; }}
+body {{ font: 14px/1.4 system-ui, sans-serif; margin: 20px; color: #1c2733; }}
+h2 {{ font-size: 16px; overflow-wrap: anywhere; }} summary {{ cursor: pointer; }}
+pre {{ background: #f6f7f9; padding: 8px; overflow: auto; }}
+.picture {{ overflow-x: auto; }}
+.legend {{ background: #f6f7f9; padding: 8px 12px; font-size: 13px; line-height: 1.6; }}
+.legend i {{ border: 1px solid #9fb0c4; border-radius: 4px; padding: 0 7px; margin-right: 3px; font-style: normal; }}
+.legend span {{ margin-right: 16px; display: inline-block; }} .state {{ color: #9a3412; }}
 </style></head><body>
+{legend}
 {body}
 </body></html>
 """
+
+_KINDS: Mapping[str, str] = {
+    "append": "rows that come and stay",
+    "upsert": "the newest row of a key",
+    "delta": "rows with weights: +1 comes, -1 is taken back",
+    "images": "a key's row before and after its change",
+}
+_CHANGES: Mapping[str, str] = {"I": "insert", "UB": "before an update", "UA": "after an update", "D": "delete"}
+
+
+def _legend() -> str:
+    kinds = (f'<span><i style="background:{_COLOURS[k]}">{k}</i>{words}</span>' for k, words in _KINDS.items())
+    changes = (f"<span><b>{letters}</b> {words}</span>" for letters, words in _CHANGES.items())
+    return (
+        f"<div class=legend>A box is an operator, in the colour of how Spark carries its rows: {''.join(kinds)}<br>\n"
+        f"On its arrow: the changes it gives, in Flink's letters, and how they are carried: {''.join(changes)}<br>\n"
+        "<span class=state>state: what it keeps from batch to batch, and under which identity.</span>"
+        "The mouse over a box shows its columns.</div>"
+    )
 
 
 def _steps(flow: Flow) -> str:
@@ -84,40 +108,45 @@ def _steps(flow: Flow) -> str:
 
 
 def svg(flow: Flow) -> str:
-    """Return a picture of a flow: sources at the left, sinks at the right, kinds on the arrows, state in the boxes."""
+    """Return a picture of a flow: sources above, sinks below, what each gives on its arrow, state in the boxes."""
     places = _places(flow)
-    by_id = {o.id: o for o in flow.operators}
     width = max(x for x, _, _ in places.values()) + _WIDTH + 12
     height = max(y + h for _, y, h in places.values()) + 12
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"']
-    out[0] += ' font-family="ui-monospace, monospace" font-size="11">'
+    out[0] += ' font-family="ui-monospace, monospace" font-size="13">'
     out.append(
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
     )
     out.append('<path d="M0 0L8 4L0 8z" fill="#67758a"/></marker></defs>')
     for o in flow.operators:
-        out += [_arrow(by_id[r], places[r], places[o.id]) for r in o.reads]
-    out += [_box(o, *places[o.id]) for o in flow.operators]
+        ends = range(_WIDTH // (len(o.reads) + 1), _WIDTH, _WIDTH // (len(o.reads) + 1))
+        x, y, _ = places[o.id]
+        out += [_arrow(places[r], x + end, y) for r, end in zip(o.reads, ends, strict=False)]
+    read = {r for o in flow.operators for r in o.reads}
+    out += [_box(o, *places[o.id]) + (_given(o, *places[o.id]) if o.id in read else "") for o in flow.operators]
     return "\n".join([*out, "</svg>"])
 
 
 def _places(flow: Flow) -> dict[str, tuple[int, int, int]]:
-    """Return x, y and height of each box: a column is the longest way from a source, rows follow the reading order."""
-    column: dict[str, int] = {}
-    for o in flow.operators:  # an operator stands after those it reads
-        column[o.id] = max((column[r] + 1 for r in o.reads), default=0)
+    """Return x, y and height of each box: its row is the longest way from a source, columns follow reading order."""
+    row: dict[str, int] = {}
+    for o in flow.operators:  # an operator stands below those it reads
+        row[o.id] = max((row[r] + 1 for r in o.reads), default=0)
     for o in reversed(flow.operators):  # a source that is needed late stands late
-        users = [column[u.id] for u in flow.operators if o.id in u.reads]
+        users = [row[u.id] for u in flow.operators if o.id in u.reads]
         if users and not o.reads:
-            column[o.id] = min(users) - 1
-    bottom: dict[int, int] = {}
+            row[o.id] = min(users) - 1
+    heights = {o.id: len(_lines(o)) * _LINE + 2 * _PAD for o in flow.operators}
+    top, y = {}, 12
+    for number in sorted(set(row.values())):
+        top[number] = y
+        y += max(heights[i] for i, n in row.items() if n == number) + _GAP_Y
+    side: dict[int, int] = {}
     places: dict[str, tuple[int, int, int]] = {}
     for o in flow.operators:
-        height = len(_lines(o)) * _LINE + 2 * _PAD + _LINE // 3
-        above = [places[r][1] for r in o.reads]
-        y = max(bottom.get(column[o.id], 12), min(above, default=12))
-        places[o.id] = (12 + column[o.id] * (_WIDTH + _GAP_X), y, height)
-        bottom[column[o.id]] = y + height + _GAP_Y
+        x = max(side.get(row[o.id], 12), min((places[r][0] for r in o.reads), default=12))
+        places[o.id] = (x, top[row[o.id]], heights[o.id])
+        side[row[o.id]] = x + _WIDTH + _GAP_X
     return places
 
 
@@ -128,20 +157,20 @@ def _box(o: Operator, x: int, y: int, height: int) -> str:
     state = len(_state(o))
     lines = _lines(o)
     for i, line in enumerate(lines):
-        weight = ' font-weight="bold" font-size="12"' if i == 0 else ""
+        weight = ' font-weight="bold" font-size="14"' if i == 0 else ""
         colour = ' fill="#9a3412"' if i >= len(lines) - state else ""
-        out.append(f'<text x="{x + _PAD}" y="{y + _PAD + 9 + i * _LINE}"{weight}{colour}>{escape(line)}</text>')
+        out.append(f'<text x="{x + _PAD}" y="{y + _PAD + 11 + i * _LINE}"{weight}{colour}>{escape(line)}</text>')
     return "".join([*out, "</g>"])
 
 
-def _arrow(source: Operator, start: tuple[int, int, int], end: tuple[int, int, int]) -> str:
-    x1, y1 = start[0] + _WIDTH, start[1] + min(start[2], 44) // 2
-    x2, y2 = end[0], end[1] + min(end[2], 44) // 2
-    bend = (x2 - x1) // 2
-    path = f"M{x1} {y1}C{x1 + bend} {y1} {x2 - bend} {y2} {x2} {y2}"
-    mode, kind = escape(source.mode.words), escape(source.kind)
-    return (
-        f'<path d="{path}" fill="none" stroke="#67758a" marker-end="url(#tip)"/>'
-        f'<text x="{x1 + 6}" y="{y1 - 5}" fill="#445">{mode}</text>'
-        f'<text x="{x1 + 6}" y="{y1 + 13}" fill="#67758a">{kind}</text>'
-    )
+def _arrow(start: tuple[int, int, int], x2: int, y2: int) -> str:
+    x1, y1 = start[0] + _WIDTH // 2, start[1] + start[2]
+    bend = (y2 - y1) // 2
+    path = f"M{x1} {y1}C{x1} {y1 + bend} {x2} {y2 - bend} {x2} {y2}"
+    return f'<path d="{path}" fill="none" stroke="#67758a" marker-end="url(#tip)"/>'
+
+
+def _given(o: Operator, x: int, y: int, height: int) -> str:
+    """Return what stands beside the arrows that leave a box: all carry the same."""
+    halo = 'fill="#445" stroke="#fff" stroke-width="5" paint-order="stroke"'  # over an arrow that turns aside
+    return f'<text x="{x + _WIDTH // 2 + 8}" y="{y + height + 16}" {halo}>{escape(_edge(o))}</text>'

@@ -128,7 +128,11 @@ class Steps:
 
 def batches(jobs: list[Job]) -> str:
     """Return the last batch of each job in words."""
-    shown = [f"{p.table.rpartition('.')[2]} batch {p.batch} in {p.batch_ms / 1000:.2f} s" for job in jobs for p in job.progress]
+    shown = [
+        f"{p.table.rpartition('.')[2]} batch {p.batch} in {p.batch_ms / 1000:.2f} s"
+        for job in jobs
+        for p in job.progress
+    ]
     return " · ".join(shown)
 
 

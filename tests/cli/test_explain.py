@@ -13,7 +13,7 @@ from flinkddl.cli.main import main
 from flinkddl.diagnostics import SourceText
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.show.dataflow import Flow, flow_of
-from flinkddl.show.pictures import dot, svg
+from flinkddl.show.pictures import dot, html, svg
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -149,6 +149,24 @@ def test_command(format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "Aggregate" in printed
     if format == "json":
         assert json.loads(printed)[0]["operators"][-1]["changelogMode"] == ["NONE"]
+
+
+def test_the_picture_is_drawn_from_above_in_letters_of_13_px_beside_a_legend() -> None:
+    found = flow(SET)
+    page = html([found])
+    legend = page[: page.index("<svg")]
+    for o in found.operators:
+        assert f">{o.kind}</i>" in legend
+        assert o.name == "Sink" or all(f"<b>{letters}</b>" in legend for letters in o.mode.words.split(","))
+    drawing = ElementTree.fromstring(svg(found))
+    assert (drawing.get("font-size"), drawing.get("width")) == ("13", "1182")  # three boxes beside each other, unscaled
+    assert "svg {" not in page
+    tops = {o.id: y for o, y in zip(found.operators, _tops(drawing), strict=True)}
+    assert all(tops[r] < tops[o.id] for o in found.operators for r in o.reads)
+
+
+def _tops(drawing: ElementTree.Element) -> list[int]:
+    return [int(r.get("y", "")) for r in drawing.iter("{http://www.w3.org/2000/svg}rect")]
 
 
 def test_command_takes_what_stands_under_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,11 +5,14 @@ import json
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import pytest
 
+import flinkddl
+from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.machine import jars
 from flinkddl.runtime.machine.jars import Artifact, Pin, locked_artifacts, resolve_jars
@@ -145,3 +148,30 @@ def test_the_lock_file_names_coordinates_and_checksums_but_no_host() -> None:
     data = json.loads(text)
     for entry in data["spark"] + data["broker"]:
         assert len(entry["versions"][-1]["sha256"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["spark-avro_2.13-4.1.1.jar", "kafka-clients-3.9.2.jar"], "spark-avro 4.1.1"),
+        ([f"spark-avro_2.13-{version('pyspark')}.jar"], ""),
+        (
+            ["spark-sql-kafka-0-10_2.13-4.2.0.jar", "spark-avro_2.13-4.1.0-preview1.jar"],
+            "spark-sql-kafka-0-10 4.2.0, spark-avro 4.1.0-preview1",
+        ),
+    ],
+)
+def test_modules_of_another_version_than_spark_are_named(names: list[str], said: str, tmp_path: Path) -> None:
+    assert jars.beside_spark(tmp_path / name for name in names) == said
+
+
+def test_version_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FLINKDDL_JARS", str(tmp_path))
+    first = f"flinkddl {flinkddl.__version__}, PySpark {version('pyspark')}\n"
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == first
+    (tmp_path / "spark-avro_2.13-4.1.1.jar").touch()
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"{first}jars: spark-avro 4.1.1\n"

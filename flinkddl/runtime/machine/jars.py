@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 import tempfile
 import zipfile
@@ -18,10 +19,13 @@ from functools import cache
 from importlib.metadata import version as installed_version
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.machine.cache import cache_dir, locked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Role = Literal["spark", "broker"]
 DOWNLOAD_THREADS = 8
@@ -99,6 +103,22 @@ def spark_jars(folder: str | None = None) -> tuple[Path, ...]:
     """Return every jar that a flinkddl session needs. Raises FD802 or FD803."""
     own = functions_jar()
     return (*resolve_jars("spark", folder), *([own] if own else []))
+
+
+def spark_jars_here(folder: str | None = None) -> list[Path]:
+    """Return those of Spark's jars that are there, nothing downloaded."""
+    try:
+        store = Path(folder or os.environ.get("FLINKDDL_JARS") or cache_dir("jars"))
+    except FlinkDdlError:  # no cache, no jars
+        return []
+    return [path for a in locked_artifacts("spark") if (path := _cached(a, store))]
+
+
+def beside_spark(jars: Iterable[Path]) -> str:
+    """Return which of Spark's own modules are of another version than PySpark, ``spark-avro 4.1.1``; "" for none."""
+    own = installed_version("pyspark")
+    found = (m for j in jars if (m := re.fullmatch(r"(spark-.+)_2\.13-(.+)\.jar", j.name)) and m[2] != own)
+    return ", ".join(f"{m[1]} {m[2]}" for m in found)
 
 
 def _cached(artifact: Artifact, store: Path) -> Path | None:
