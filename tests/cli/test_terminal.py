@@ -103,3 +103,29 @@ def test_run_shows_a_panel_and_serves_figures(broker: Broker, new_topic: Callabl
         t.send(CTRL_C)
         assert t.ends(120) == 0
         t.expect("stopped")
+
+
+VIEW = """
+from flinkddl.cli.shell.results import TableResult
+from flinkddl.cli.shell.view import View
+from tests.cli.shell.test_results import COLUMNS, changes
+result = TableResult(COLUMNS, 100)
+result.add(changes("+I a1", "+I b2"))
+try:
+    View(result, "SQL Query Result (Table)", 30).run()
+except KeyboardInterrupt:
+    pass
+print("gone")
+input()
+"""
+
+
+@pytest.mark.parametrize("key", ["q", CTRL_C])
+def test_a_left_view_leaves_no_borders(key: str, tmp_path: Path) -> None:
+    """Also on a terminal that has no second screen, as the emulator has none."""
+    with Terminal([sys.executable, "-c", VIEW], {"HOME": str(tmp_path), "PROMPT_TOOLKIT_NO_CPR": "1"}) as t:
+        t.expect("SQL Query Result (Table)", "| a | 1 |", "q leave")
+        t.send(key)
+        assert t.expect("gone") == "gone"
+        t.send("\r")
+        assert t.ends() == 0

@@ -136,6 +136,7 @@ class View:
             ),
             key_bindings=self.keys(),
             full_screen=True,
+            erase_when_done=True,  # some terminals have no second screen to leave it on
             refresh_interval=REFRESH_SECONDS,
             before_render=self._leave_on_failure,
         )
