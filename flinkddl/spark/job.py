@@ -179,7 +179,7 @@ class StateCall:
     """A call of one of our aggregate functions in flinkddl/jvm, which keep a group's rows or accumulators.
 
     ``family``: retract gives the changes of each batch, final a group once, when the watermark passes its window.
-    ``kind`` is what it keeps: "aggregate", "latest", "top", "over", or the kind of a join. ``ttl``: after how many ms
+    ``kind`` is what it keeps: the kind of a join, or "latest" for the class RetractLatest. ``ttl``: after how many ms
     without a change state is taken for empty, one a side of a join, 0 is never; () where nobody has said.
     """
 

@@ -3,6 +3,7 @@
 ``NODES`` are all operators of a finished plan, in the order in which ``flinkddl support`` shows them.
 """
 
+from flinkddl.plan.nodes import grouping, joins, leaves, rows, windows
 from flinkddl.plan.nodes.base import Binary, Node, Unary
 from flinkddl.plan.nodes.grouping import Aggregate, Deduplicate, Over, Rank, Sort
 from flinkddl.plan.nodes.joins import IntervalJoin, Join, LookupJoin, TemporalJoin, WindowJoin, recast, regular
@@ -11,10 +12,12 @@ from flinkddl.plan.nodes.rows import Expand, Filter, Project, Union, Unnest
 from flinkddl.plan.nodes.values import Field, JoinKind, WatermarkSpec, Window, WindowKind
 from flinkddl.plan.nodes.windows import WindowAggregate, WindowTableFunction
 
-NODES: tuple[type[Node], ...] = (
-    *(Scan, Values, Project, Filter, Union, Unnest, Expand),
-    *(WindowTableFunction, WindowAggregate, Aggregate, Rank, Deduplicate, Over, Sort),
-    *(Join, IntervalJoin, WindowJoin, TemporalJoin, LookupJoin),
+_FAMILIES = (leaves, rows, windows, grouping, joins)
+NODES: tuple[type[Node], ...] = tuple(
+    kind
+    for family in _FAMILIES
+    for name, kind in vars(family).items()
+    if isinstance(kind, type) and issubclass(kind, Node) and kind.__module__ == family.__name__ and name[0] != "_"
 )
 
 __all__ = ["NODES", "Aggregate", "Binary", "Deduplicate", "Expand", "Field", "Filter", "IntervalJoin", "Join"]

@@ -16,12 +16,14 @@ import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** The catalog {@code flinkddl}: every kernel of ours under its SQL name. A family is one class with a {@code register}. */
+/**
+ * The catalog {@code flinkddl}: every kernel of ours under its SQL name. A family is one class with a {@code register};
+ * an aggregate that keeps state is found by the name of its class.
+ */
 public final class Functions implements FunctionCatalog {
     /** One line a family; on a merge conflict keep the lines of both sides. */
     private static final List<Consumer<Map<String, UnboundFunction>>> FAMILIES = List.of(
         Formats::register,
-        Retract::register,
         ScalarMath::register, ScalarText::register, ScalarCast::register, ScalarTimes::register, ScalarJson::register,
         ScalarWatermark::register
     );
@@ -44,7 +46,7 @@ public final class Functions implements FunctionCatalog {
 
     @Override public UnboundFunction loadFunction(Identifier id) {
         String key = id.name().toLowerCase(Locale.ROOT);
-        UnboundFunction found = TABLE.containsKey(key) ? TABLE.get(key) : Retract.forgetting(key, TABLE);
+        UnboundFunction found = TABLE.containsKey(key) ? TABLE.get(key) : Retract.find(key);
         if (found == null) {
             throw new IllegalArgumentException("no function " + id.name() + " in catalog " + name);
         }

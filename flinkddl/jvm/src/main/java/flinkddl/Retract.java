@@ -10,7 +10,7 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
-import java.util.Map;
+import java.lang.reflect.Constructor;
 import java.util.function.Function;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -49,40 +49,49 @@ abstract class Retract<S extends Retract.State> implements AggregateFunction<Ser
         this.inputs = inputs;
     }
 
-    static void register(Map<String, UnboundFunction> table) {
-        put(table, "retract_latest", RetractLatest::new);
-        put(table, "retract_aggregate", RetractAggregate::new);
-        put(table, "retract_top", RetractTop::new);
-        put(table, "retract_over", RetractOver::new);
-        for (RetractJoin.Kind kind : RetractJoin.Kind.values()) {
-            put(table, "retract_" + kind.name().toLowerCase(), in -> new RetractJoin(kind, in));
-        }
-    }
-
-    /** Registers {@code retract_x}, and {@code final_x}, which gives all it has at once: for windows that fire once. */
-    private static void put(Map<String, UnboundFunction> table, String name, Function<StructType, Retract<?>> binder) {
-        table.put(name, Scalar.unbound(name, binder::apply));
-        table.put(name.replace("retract", "final"), Scalar.unbound(name, in -> {
-            Retract<?> f = binder.apply(in);
-            f.whole = true;
-            return f;
-        }));
-    }
-
     /**
-     * {@code retract_x_ttl_<ms>} or {@code retract_x_ttl_<ms>_<ms>} (left and right rows of a join; 0 is for ever): the
-     * same function, whose state is forgotten that long after it last changed; null for another name.
+     * {@code retract_x} is class {@code RetractX}, or a kind of {@link RetractJoin}; {@code final_x} gives all it has at
+     * once, for windows that fire once. {@code .._ttl_<ms>} or {@code .._ttl_<ms>_<ms>} (left and right rows of a join; 0
+     * is for ever) forgets state that long after it last changed. Null for another name.
      */
-    static UnboundFunction forgetting(String name, Map<String, UnboundFunction> table) {
-        int at = name.lastIndexOf("_ttl_");
-        UnboundFunction plain = at < 0 ? null : table.get(name.substring(0, at));
-        return plain == null ? null : Scalar.unbound(name, in -> {
-            Retract<?> f = (Retract<?>) plain.bind(in);
-            String[] lives = name.substring(at + "_ttl_".length()).split("_");
+    static UnboundFunction find(String name) {
+        String[] parts = name.split("_ttl_");
+        String[] words = parts[0].split("_", 2);
+        boolean whole = words[0].equals("final");
+        boolean ours = words.length == 2 && (whole || words[0].equals("retract"));
+        Function<StructType, Retract<?>> maker = ours ? maker(words[1]) : null;
+        String[] lives = parts.length == 1 ? new String[] {"0"} : parts[1].split("_");
+        return maker == null ? null : Scalar.unbound(name, in -> {
+            Retract<?> f = maker.apply(in);
+            f.whole = whole;
             f.lives[0] = Long.parseLong(lives[0]);
             f.lives[1] = Long.parseLong(lives[lives.length - 1]);
             return f;
         });
+    }
+
+    private static Function<StructType, Retract<?>> maker(String kind) {
+        for (RetractJoin.Kind join : RetractJoin.Kind.values()) {
+            if (join.name().equalsIgnoreCase(kind)) {
+                return in -> new RetractJoin(join, in);
+            }
+        }
+        try {
+            String name = kind.isEmpty() ? "" : kind.substring(0, 1).toUpperCase() + kind.substring(1);
+            Class<?> found = Class.forName("flinkddl.Retract" + name);
+            Constructor<?> made = Retract.class.isAssignableFrom(found) ? found.getDeclaredConstructor(StructType.class) : null;
+            return made == null ? null : in -> made(made, in);
+        } catch (ClassNotFoundException | NoSuchMethodException e) {
+            return null;
+        }
+    }
+
+    private static Retract<?> made(Constructor<?> maker, StructType inputs) {
+        try {
+            return (Retract<?>) maker.newInstance(inputs);
+        } catch (ReflectiveOperationException e) {
+            throw e.getCause() instanceof RuntimeException cause ? cause : new IllegalStateException(e);
+        }
     }
 
     abstract S create();
