@@ -289,6 +289,15 @@ def spark_type(t: DataType) -> str:
             return _SPARK[t.root]
 
 
+# Spark does not compare them, so nothing can tell whether such a value changed
+_INCOMPARABLE = frozenset({Root.MAP, Root.MULTISET, Root.VARIANT, Root.RAW})
+
+
+def comparable(t: DataType) -> bool:
+    """Whether Spark can compare two values of the type for equality."""
+    return t.root not in _INCOMPARABLE and all(map(comparable, (*t.children, *(f.type for f in t.fields))))
+
+
 def quote(name: str) -> str:
     """Return a name in back-ticks, as both Flink and Spark read it."""
     return "`" + name.replace("`", "``") + "`"

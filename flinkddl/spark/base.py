@@ -36,15 +36,6 @@ def carry(sql: str, have: DataType, need: DataType) -> str:
     return f"CAST({sql} AS {'TIMESTAMP' if is_rowtime(need) else 'TIMESTAMP_NTZ'})"
 
 
-# Spark does not compare them, so nothing can tell whether such a value changed
-_INCOMPARABLE = frozenset({Root.MAP, Root.MULTISET, Root.VARIANT, Root.RAW})
-
-
-def comparable(t: DataType) -> bool:
-    """Whether Spark can compare two values of the type for equality."""
-    return t.root not in _INCOMPARABLE and all(map(comparable, (*t.children, *(f.type for f in t.fields))))
-
-
 def names_of(fields: Iterable[Field], taken: Iterable[str] = ()) -> tuple[str, ...]:
     """Return distinct Spark column names for fields."""
     return unique_names((f.name for f in fields), taken)

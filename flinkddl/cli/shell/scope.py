@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.catalog.model import View
 from flinkddl.dialect import tokens as t
+from flinkddl.dialect.parse_from import WINDOWS
 from flinkddl.dialect.words import RESERVED
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ Named = tuple[str, str]
 """A name and its type or kind."""
 
 _SOURCES = frozenset({"FROM", "JOIN", "TABLE", "INTO", ","})
-_WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION"})
+
 _WINDOW_COLUMNS = (("window_start", "window"), ("window_end", "window"), ("window_time", "window"))
 
 
@@ -52,7 +53,7 @@ class Scope:
 
 def scope_of(tokens: Sequence[Token], catalog: Catalog) -> Scope:
     """Return the tables that a statement names anywhere: what is selected is often written before its FROM."""
-    scope = Scope(windowed=any(token.key in _WINDOWS for token in tokens))
+    scope = Scope(windowed=any(token.key in WINDOWS for token in tokens))
     if tokens and tokens[0].key == "WITH":
         scope.ctes = tuple(
             tokens[i].value

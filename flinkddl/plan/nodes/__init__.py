@@ -16,8 +16,8 @@ _FAMILIES = (leaves, rows, windows, grouping, joins)
 NODES: tuple[type[Node], ...] = tuple(
     kind
     for family in _FAMILIES
-    for name, kind in vars(family).items()
-    if isinstance(kind, type) and issubclass(kind, Node) and kind.__module__ == family.__name__ and name[0] != "_"
+    for kind in vars(family).values()
+    if isinstance(kind, type) and issubclass(kind, Node) and kind.__module__ == family.__name__ and kind.sql
 )
 
 __all__ = ["NODES", "Aggregate", "Binary", "Deduplicate", "Expand", "Field", "Filter", "IntervalJoin", "Join"]

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Aggregate, Sort
 from flinkddl.plan.nodes.forms import Traits
-from flinkddl.spark.base import comparable, extend, group, names_of, project
+from flinkddl.spark.base import extend, group, names_of, project
 from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import UP_TO_HERE, lower_node, lowers, over, where
 from flinkddl.spark.context import SEQUENCE, Rel
 from flinkddl.spark.job import DropDuplicates, Limit, OrderBy, SortKey
 from flinkddl.spark.lateness import drop_late
+from flinkddl.sqltypes import comparable
 
 if TYPE_CHECKING:
     from flinkddl.spark.context import Lowering

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.spark.base import comparable, generate, group, same, select
+from flinkddl.spark.base import generate, group, same, select
 from flinkddl.spark.batch.base import over, where
 from flinkddl.spark.context import DELETED, SEQUENCE, VERSION, WEIGHT, Rel
-from flinkddl.sqltypes import quote
+from flinkddl.sqltypes import comparable, quote
 
 if TYPE_CHECKING:
     from flinkddl.spark.context import Lowering

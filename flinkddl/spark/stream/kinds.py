@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.spark.base import comparable, extend, group, names_of, same, select, where
+from flinkddl.spark.base import extend, group, names_of, same, select, where
 from flinkddl.spark.context import AFTER, BEFORE, DELETED, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.spark.job import StateCall
 from flinkddl.spark.stream.base import explode, lower_node, members, struct
-from flinkddl.sqltypes import quote
+from flinkddl.sqltypes import comparable, quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
