@@ -34,7 +34,7 @@ def _program(catalog: Catalog, sql: str) -> list[str]:
 def _run(catalog: Catalog, sql: str) -> list[str]:
     from flinkddl.cli.listed import Listing
     from flinkddl.cli.live import Display
-    from flinkddl.cli.run import Run, Running, Stops
+    from flinkddl.cli.running import Run, Running, Stops
 
     stops = Stops()
     try:

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from flinkddl.cli.common import OK, exit_code, open_catalog
-from flinkddl.cli.run import WAIT_SECONDS, Running, report
+from flinkddl.cli.running import WAIT_SECONDS, Running, report
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flinkddl.api import Catalog
-    from flinkddl.cli.run import Run
+    from flinkddl.cli.running import Run
     from flinkddl.script.compile import Compiled
 
 

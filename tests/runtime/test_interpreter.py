@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from flinkddl.cli.run import stopping
+from flinkddl.cli.running import stopping
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.reporting.progress import progress_line
 from flinkddl.runtime.job.running import JobFailed, RunOptions, start_job
