@@ -160,13 +160,20 @@ class Catalog:
                 return Result(action)
 
     def _stop_job(self, action: Command) -> Result:
-        """STOP JOB 'id' [WITH SAVEPOINT] [WITH DRAIN]: the checkpoint folder is the savepoint."""
+        """STOP JOB 'id' [WITH SAVEPOINT] [WITH DRAIN]; where no folder for savepoints is set, the checkpoint is it."""
         job = self._job(action)
-        kept = action.tree.args.get("savepoint")
+        kept, drain = action.tree.args.get("savepoint"), bool(action.tree.args.get("drain"))
+        if kept and drain:
+            help = "leave WITH DRAIN out to go on later, or WITH SAVEPOINT to end the job with its last windows"
+            message = "a job that is drained has closed all its windows: nothing could go on from its savepoint"
+            raise FlinkDdlError.of("FD859", message, action.span, help=help)
         if kept and job.checkpoint is None:
             help = "SET 'execution.checkpointing.dir' before the job is started, or stop it without SAVEPOINT"
             raise FlinkDdlError.of("FD841", f"job '{job.id}' keeps no state beyond its run", action.span, help=help)
-        job.stop(drain=bool(action.tree.args.get("drain")))
+        job.stop(drain=drain, whole=bool(kept))
+        target = self.state.settings.execution_checkpointing_savepoint_dir
+        if kept and target:
+            return Result(action, ("savepoint path",), ((job.savepoint(target),),))
         if kept:
             return Result(action, ("savepoint path",), ((job.checkpoint,),))
         return Result(action, ("result",), ((f"stopped {job.name}",),))
@@ -238,7 +245,11 @@ class Catalog:
     def _run_options(self, action: Start, run: Mapping[str, Any]) -> RunOptions:
         from flinkddl.runtime.job.running import RunOptions
 
-        own = {"checkpoint": self.checkpoint_folder(action, run.get("checkpoint")), "frames": dict(self.bridge.frames)}
+        own: dict[str, Any] = {
+            "checkpoint": self.checkpoint_folder(action, run.get("checkpoint")),
+            "frames": dict(self.bridge.frames),
+        }
+        own |= {"savepoint": self.state.settings.execution_state_recovery_path, "script": _script(action)}
         ended = {job.name for job in self.jobs if job.status == "finished"}
         return RunOptions(**{**run, **own, "script_jobs": ended | action.script_jobs})
 
@@ -369,6 +380,14 @@ class _Results(Front):
     def carry_out(self, action: Action) -> Job | None:
         self.results.append(self.catalog.perform_one(action, **self.run))
         return self.results[-1].job
+
+
+def _script(action: Start) -> tuple[str, str]:
+    """Return where the script of an action is, and the SHA-256 of its text."""
+    from hashlib import sha256
+
+    source = action.span.source
+    return source.name, sha256(source.text.encode(errors="surrogatepass")).hexdigest()
 
 
 _JOB_COLUMNS = ("job id", "job name", "status", "start time")

@@ -99,17 +99,27 @@ class Job:
         """The last finished batch of each sink."""
         return self._running.progress
 
-    def stop(self, *, drain: bool = False) -> None:
-        """End the job after its running batch; ``drain`` first closes every window, as STOP JOB ... WITH DRAIN."""
-        self._running.stop(drain=drain)
+    def stop(self, *, drain: bool = False, whole: bool = False) -> None:
+        """End the job after its running batch; ``drain`` first closes every window, as STOP JOB ... WITH DRAIN.
+
+        ``whole`` leaves no batch half written, for ``savepoint``.
+        """
+        self._running.stop(drain=drain, whole=whole)
+
+    def savepoint(self, target: str) -> str:
+        """Make a savepoint in the folder ``target`` and return its path; the job may run, or have been stopped.
+
+        Raises FlinkDdlError (FD822, FD859).
+        """
+        return self._running.savepoint(target).path
 
     def await_input(self, timeout: float | None = None) -> bool:
         """Wait (seconds) until the job has taken all that its topics hold now, and return whether that came in time."""
         return self._running.await_input(timeout)
 
-    def request_stop(self, *, now: bool = False) -> None:
+    def request_stop(self, *, now: bool = False, whole: bool = False) -> None:
         """Ask the job to end after its running batch, or ``now``, and return at once; safe in a signal handler."""
-        self._running.request_stop(now=now)
+        self._running.request_stop(now=now, whole=whole)
 
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait (seconds) for the end and return whether it came. Raises FlinkDdlError when the job failed."""

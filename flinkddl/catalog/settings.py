@@ -107,6 +107,8 @@ class Settings:
     restart_strategy_exponential_delay_jitter_factor: float = 0.1
     restart_strategy_exponential_delay_attempts_before_reset_backoff: int = 2_147_483_647
     pipeline_name: str | None = None
+    execution_checkpointing_savepoint_dir: str | None = None
+    execution_state_recovery_path: str | None = None
     table_dml_sync: bool = False
     table_dynamic_table_options_enabled: bool = True
     table_exec_sink_not_null_enforcer: Literal["ERROR", "DROP"] = "ERROR"

@@ -150,13 +150,17 @@ def _duration(seconds: float) -> str:
 
 
 def _stop(args: argparse.Namespace, folder: Path) -> int:
+    from flinkddl.cli.savepoint import answer
     from flinkddl.runtime.job.registry import Request, ask, find
+    from flinkddl.runtime.storage.savepoints import savepoint_folder
 
     record = find(folder, args.name)
     if record.over:
         print(f"{record.name} ({record.id}) has ended already: {record.state}", file=sys.stderr)
         return OUTSIDE_FAILED
-    ask(folder, record, Request("stop", now=args.now))
+    target = str(savepoint_folder(args.savepoint).absolute()) if args.savepoint else None
+    request = Request("stop", now=args.now, savepoint=target)
+    ask(folder, record, request)
     began = time.monotonic()
     record = _await_end(folder, record.id, began + args.timeout)
     took = f"after {time.monotonic() - began:.1f} s"
@@ -165,6 +169,8 @@ def _stop(args: argparse.Namespace, folder: Path) -> int:
         print("  = help: wait with `flinkddl jobs stop` again, or cut its batch off with --now", file=sys.stderr)
         return OUTSIDE_FAILED
     print(f"{record.name} ({record.id}): {record.state} {took}" + (f": {record.failure}" if record.failure else ""))
+    if target is not None:
+        print(answer(folder, record.id, request.id, began + args.timeout))
     return OUTSIDE_FAILED if record.state in ("FAILED", "LOST") else OK
 
 
@@ -254,6 +260,7 @@ def _stop_arguments(parser: argparse.ArgumentParser) -> None:
     _job_arguments(parser)
     parser.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS", help="how long to wait (120)")
     parser.add_argument("--now", action="store_true", help="cut the running batch off; the next run repeats it")
+    parser.add_argument("--savepoint", metavar="DIR", help="make a savepoint there once the job has ended")
 
 
 def _logs_arguments(parser: argparse.ArgumentParser) -> None:

@@ -57,7 +57,9 @@ class Listed:
         self.asked = False
         self._running: Job | None = None
         self._error: FlinkDdlError | None = None
-        self._over = False
+        self._over = self._kept = False
+        self._writing = threading.Lock()
+        self._saving: list[threading.Thread] = []
         if entry is not None:
             self._log = JobLog(stream=entry.log)  # type: ignore[arg-type]
             self._log.notice(f"job '{entry.record.name}' of {entry.record.script}, process {entry.record.pid}")
@@ -103,13 +105,42 @@ class Listed:
             self._failed()
             self._log.notice(f"the job has ended: {state}")
             changes["ended"] = time.time()
-        self.entry.publish(**changes)
+        with self._writing:
+            self.entry.publish(**changes)
 
     def _act(self, request: Request) -> None:
-        self._log.notice(f"flinkddl jobs {request.op}{' --now' if request.now else ''}: asked by another process")
-        self.asked = True
-        if self._running is not None:
-            self._running.request_stop(now=request.now)
+        self._log.notice(f"{request.op}{' now' if request.now else ''}: asked by another process")
+        if request.op == "stop":
+            self.asked = True
+            self._kept = bool(request.savepoint)
+            if self._running is not None:
+                self._running.request_stop(now=request.now, whole=self._kept and not request.now)
+        if request.savepoint:
+            self._saving.append(threading.Thread(target=self._savepoint, args=(request,), daemon=True))
+            self._saving[-1].start()
+
+    def _savepoint(self, request: Request) -> None:
+        """Make a savepoint, for a stop once the job has ended, and put the answer into the record."""
+        assert self.entry is not None
+        assert request.savepoint is not None
+        try:
+            if self._running is None:
+                raise FlinkDdlError.of("FD859", "the job has not begun", help="wait for its first batch")
+            if request.op == "stop":
+                with suppress(FlinkDdlError):  # why it failed is in its record
+                    self._running.await_termination()
+            told = {"path": self._running.savepoint(request.savepoint)}
+        except FlinkDdlError as error:
+            found = error.diagnostics[0]
+            told = {"code": found.code, "message": found.message, "help": found.help or ""}
+        self._log.notice("savepoint: " + (told.get("path") or told["message"]))
+        with suppress(OSError), self._writing:
+            self.entry.publish(answer={"to": request.id, **told})
+
+    def saved(self) -> None:
+        """Wait for the savepoints that are being made."""
+        for thread in self._saving:
+            thread.join()
 
     def _state(self, *, last: bool) -> str:
         status = "starting" if self._running is None else self._running.status
@@ -117,6 +148,8 @@ class Listed:
             return "FAILED"
         if status == "stopped" and self.until_read and not self.asked:
             return "FINISHED"
+        if status == "stopped" and self._kept:
+            return "FINISHED"  # as Flink has it of a job that is stopped with a savepoint
         state = _STATES[status]
         if state in ENDED:
             return state
@@ -220,6 +253,7 @@ class Listing:
         for job in self._jobs.values():
             with suppress(OSError):
                 job.publish(last=True)
+            job.saved()
 
 
 def job_names(script: str, compiled: Compiled) -> dict[int, str]:

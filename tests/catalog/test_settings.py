@@ -209,7 +209,7 @@ def test_a_job_does_not_depend_on_the_spelling(sql: str, one: str, other: str) -
         ("table.exec.sort.default-limit", "-1", []),
         ("table.exec.sort.default-limit", "100", ["FD330"]),
         ("table.exec.mini-batch.size", "5000", ["FD332"]),
-        ("execution.state-recovery.path", "/savepoints/1", ["FD332"]),
+        ("execution.state-recovery.path", "/savepoints/1", []),
         ("python.files", "/a.py", ["FD332"]),
         ("parallelism.default", "4", []),
         ("restart-strategy.type", "fixed-delay", []),

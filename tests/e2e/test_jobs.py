@@ -64,9 +64,9 @@ class World:
     def said(self, below: str) -> str:
         return (self.folder / below / "log").read_text()
 
-    def jobs(self, *words: str) -> tuple[int, str]:
-        command = [sys.executable, "-m", "flinkddl", "jobs", *words]
-        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=120, check=False)
+    def jobs(self, *words: str, command: str = "jobs") -> tuple[int, str]:
+        argv = [sys.executable, "-m", "flinkddl", command, *words]
+        done = subprocess.run(argv, env=self.environment, capture_output=True, text=True, timeout=120, check=False)
         return done.returncode, done.stdout + done.stderr
 
     def listed(self) -> list[dict[str, Any]]:
@@ -111,6 +111,11 @@ def test_jobs_from_another_process(world: World) -> None:
     code, text = world.jobs("status", "fails")
     assert (code, "failure     " in text, "by zero" in text) == (0, True, True), text
 
+    code, text = world.jobs("create", "good", "--to", str(world.folder / "sp"), command="savepoint")
+    assert code == 0, text
+    code, told = world.jobs("describe", text.strip(), command="savepoint")
+    assert (code, "all as they were written" in told, "many/good.sql (sha256" in told) == (0, True, True), told
+
     second = world.start("second", "good")
     world.wait_until(lambda: sum(map(going, world.listed())) == 2)
     code, text = world.jobs("stop", "good")
@@ -121,8 +126,10 @@ def test_jobs_from_another_process(world: World) -> None:
     code, text = world.jobs("stop", f"{second.pid}-1")
     assert (code, "ended already: LOST" in text) == (3, True), text
 
-    code, text = world.jobs("stop", "good", "--timeout", "60")  # the other one of that name is lost
-    assert (code, "CANCELED" in text) == (0, True), text
+    savepoint = ("--savepoint", str(world.folder / "sp"))  # the other one of that name is lost
+    code, text = world.jobs("stop", "good", "--timeout", "60", *savepoint)
+    assert (code, "FINISHED" in text, "sp/savepoint-insert-into" in text) == (0, True, True), text
+    assert world.jobs("list", savepoint[1], command="savepoint")[1].count("batch ") == 2
     assert many.wait(60) == 3, world.said("many")
     said = world.said("many")
     for line in ("good.sql: stopped", "fails.sql: failed (3)", "away.sql: failed (3)", "wrong.sql: failed (1)"):
@@ -131,6 +138,6 @@ def test_jobs_from_another_process(world: World) -> None:
     assert all(code in said for code in ("FD811", "FD452", "by zero")), said
     code, text = world.jobs("logs", f"{many.pid}-1", "--follow")
     assert code == 0
-    assert all(words in text for words in ("rows/s in", "asked by another process", "ended: CANCELED")), text
+    assert all(words in text for words in ("rows/s in", "asked by another process", "ended: FINISHED")), text
     batches = [{p.name for p in world.folder.glob(f"many/checkpoint/*to_good/**/{w}/[0-9]*")} for w in SENT]
     assert batches[0] == batches[1] != set()

@@ -382,6 +382,8 @@ SETTINGS: dict[str, tuple[tuple[str, str], str, str]] = {
 # What no plan holds, and the test that shows it.
 SHOWN_BY = {
     "execution.checkpointing.dir": "tests/e2e/test_checkpoints.py::test_another_file_system_knows_the_plan",
+    "execution.checkpointing.savepoint-dir": "tests/e2e/test_savepoints.py::test_gone_on_from_elsewhere",
+    "execution.state-recovery.path": "tests/e2e/test_savepoints.py::test_gone_on_from_elsewhere",
     "security.kerberos.krb5-conf.path": "tests/e2e/test_kerberos.py::test_the_documents_block_runs_as_it_stands",
     "fs.hdfs.hadoop.security.authentication": "tests/e2e/test_kerberos.py::test_the_documents_block_runs_as_it_stands",
     "flinkddl.jobs.dir": "tests/cli/test_jobs.py::test_a_folder_that_cannot_be_used_keeps_nobody_from_running",

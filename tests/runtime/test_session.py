@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.runtime.machine.cache import log_file
-from flinkddl.runtime.session.sessions import JOB_SETTINGS, job_session
+from flinkddl.runtime.session.sessions import JOB_SETTINGS, KEPT_SETTINGS, job_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +27,15 @@ def test_every_setting_exists_and_is_set_in_a_job_session(spark: SparkSession) -
     assert {key: job.conf.get(key) for key in JOB_SETTINGS} == dict(JOB_SETTINGS)
     known = {row.key for row in job.sql("SET -v").collect()}
     assert set(JOB_SETTINGS) - known == NOT_LISTED, "a setting that Spark does not know is silently without effect"
+
+
+def test_what_stays_of_a_checkpoint_is_the_callers_to_say(spark: SparkSession) -> None:
+    key, other = KEPT_SETTINGS
+    user = spark.newSession()
+    user.conf.set(key, "7")
+    job = job_session(user, {})
+    assert (job.conf.get(key), job.conf.get(other)) == ("7", KEPT_SETTINGS[other])
+    assert job_session(spark, {}).conf.get(key) == KEPT_SETTINGS[key]
 
 
 def test_a_job_setting_does_not_reach_the_parent_session(spark: SparkSession) -> None:

@@ -29,7 +29,8 @@ class RunOptions:
     ``max_offsets_per_trigger`` bounds a batch of each Kafka source. ``frames`` are the views that hold DataFrames of
     the user's own, by the name that the job reads them under. ``asked`` ends the waiting of a job that is being
     started. ``script_jobs`` are the names of all jobs that belong together: state that lies under one of them is not
-    taken for this job's own.
+    taken for this job's own. ``savepoint``: the folder of one that the job begins with, where it has no state yet.
+    ``script`` is where the job's script was, and the SHA-256 of its text: a savepoint says both.
     """
 
     checkpoint: str | None = None
@@ -43,3 +44,5 @@ class RunOptions:
     frames: Mapping[str, str] = field(default_factory=dict)
     asked: Callable[[], bool] = lambda: False
     script_jobs: Collection[str] = ()
+    savepoint: str | None = None
+    script: tuple[str, str] = ("", "")

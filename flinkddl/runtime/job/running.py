@@ -16,13 +16,15 @@ from flinkddl.runtime.job.supervising.supervisor import POLL_SECONDS, Asked, Sup
 from flinkddl.runtime.job.writers import run_write
 from flinkddl.runtime.kafka.admin import KafkaAdmin, Offsets
 from flinkddl.runtime.kafka.offsets import client_properties, topics_of
-from flinkddl.runtime.session.connect import server_gone
+from flinkddl.runtime.session.connect import is_connect, server_gone
 from flinkddl.runtime.session.errors import java_gone
+from flinkddl.runtime.storage.savepoints import create, savepoint_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from flinkddl.runtime.job.reporting.progress import Progress
+    from flinkddl.runtime.storage.savepoints import Savepoint
     from flinkddl.spark.job import SparkJob
 
 Status = Literal["starting", "running", "finished", "stopped", "failed"]
@@ -133,15 +135,35 @@ class RunningJob:
                 return self.await_termination() and self._queries.have_read(wanted)
         return True
 
-    def stop(self, *, drain: bool = False, timeout: float | None = None) -> None:
-        """End the job after the running batch and wait for it. ``drain`` closes all windows first, as Flink does."""
+    def stop(self, *, drain: bool = False, whole: bool = False, timeout: float | None = None) -> None:
+        """End the job after the running batch and wait for it. ``drain`` closes all windows first, as Flink does.
+
+        ``whole`` leaves no batch half written: a savepoint is to be made.
+        """
         self._asked.drain = self._asked.drain or drain
+        self._asked.whole = self._asked.whole or whole
         self._asked.stop.set()
         if threading.current_thread() is not self._thread:
             self._join(timeout)
 
-    def request_stop(self, *, now: bool = False) -> None:
-        """Ask the job to end after the running batch, or ``now``; returns at once (for signal handlers)."""
+    def savepoint(self, target: str) -> Savepoint:
+        """Make a savepoint in the folder ``target``, of a running job or one that was stopped. Raises FD822, FD859."""
+        kept = self._held.checkpoint
+        if kept is None or kept.temporary:
+            help = "SET 'execution.checkpointing.dir' before the job is started, or run with --checkpoint"
+            raise FlinkDdlError.of("FD859", f"job '{self.job.name}' keeps no checkpoint beyond its run", help=help)
+        if kept.local is None or is_connect(self._held.spark):
+            message = f"job '{self.job.name}' keeps its state where only Spark reads it"
+            help = "stop the job and copy its checkpoint with that file system's own tools"
+            raise FlinkDdlError.of("FD859", message, help=help)
+        return create(kept.local, savepoint_folder(target), live=not self._ended.is_set())
+
+    def request_stop(self, *, now: bool = False, whole: bool = False) -> None:
+        """Ask the job to end after the running batch, or ``now``; returns at once (for signal handlers).
+
+        ``whole`` as for ``stop``.
+        """
+        self._asked.whole = self._asked.whole or whole
         if now:
             self._asked.cut.set()
         self._asked.stop.set()

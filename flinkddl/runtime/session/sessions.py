@@ -47,6 +47,17 @@ JOB_SETTINGS: Mapping[str, str] = {
 }
 """What every job's own session is told; a job's settings come on top. See changelog.md, "What Spark must be told"."""
 
+KEPT_SETTINGS: Mapping[str, str] = {
+    "spark.sql.streaming.minBatchesToRetain": "20",
+    "spark.sql.streaming.stateStore.maintenanceInterval": "30s",
+}
+"""What a job's session is told unless the caller has: how much of a checkpoint stays.
+
+Spark keeps 100 batches, and of state what came since the snapshot before them; one is made once a maintenance
+(60 s). A run goes on from the last batch, and so does a savepoint: the others are of no use. What an older run has kept
+is taken away by the next one.
+"""
+
 START_SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.driver.memory": "2g",
@@ -208,7 +219,8 @@ def job_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSessio
     else:
         child = spark.newSession()
     key = sealing_key(spark)
-    for name, value in {**JOB_SETTINGS, **settings}.items():
+    kept = {name: spark.conf.get(name, None) or value for name, value in KEPT_SETTINGS.items()}
+    for name, value in {**kept, **JOB_SETTINGS, **settings}.items():
         set_setting(child, name, value, key)
     return child
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.storage.file_systems import LOCAL, local_path
+from flinkddl.show.dataflow import flow_of
 from flinkddl.spark import job as J
 from flinkddl.spark.folders import folder_inside, folder_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from flinkddl.runtime.kafka.admin import Offsets
@@ -57,6 +58,12 @@ class Checkpoint:
         """Whether a query of that name has planned a batch here before: then its offsets win over any start mode."""
         return any(name.isdigit() for name in self.storage.names(f"{self.location(write)}/offsets"))
 
+    def whole(self, write: str) -> bool:
+        """Whether each batch that a query has planned is committed."""
+        logs = (self.storage.names(f"{self.location(write)}/{log}") for log in ("offsets", "commits"))
+        planned, committed = (max((int(n) for n in names if n.isdigit()), default=-1) for names in logs)
+        return planned == committed
+
     def remove(self) -> None:
         """Remove a temporary checkpoint; a lasting one stays."""
         if self.temporary:
@@ -70,7 +77,12 @@ def job_folder(root: str, job: J.SparkJob) -> str:
 
 
 def open_checkpoint(
-    job: J.SparkJob, folder: str | None, *, fresh: bool = False, storage: Storage = LOCAL
+    job: J.SparkJob,
+    folder: str | None,
+    *,
+    fresh: bool = False,
+    storage: Storage = LOCAL,
+    script: tuple[str, str] = ("", ""),
 ) -> Checkpoint:
     """Return the checkpoint of a job below ``folder``, or a temporary one.
 
@@ -89,7 +101,7 @@ def open_checkpoint(
         _check(checkpoint, stored, fingerprint(job))
         if job.trigger[0] != "availableNow":
             _check_no_end(checkpoint)
-    _store(checkpoint, job, drained=False)
+    _store(checkpoint, job, script, drained=False)
     return checkpoint
 
 
@@ -117,6 +129,9 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
         return {"drained": stored["drained"], "plan": [(str(name), str(words)) for name, words in stored["plan"]]} | {
             "job": stored.get("job", folder.rpartition("/")[2]),
             "queries": [(str(sink), str(query)) for sink, query in stored.get("queries", ())],
+            "script": [str(text) for text in stored.get("script", ("", ""))],
+            "nodes": [[str(identity), str(words)] for identity, words in stored.get("nodes", ())],
+            "transactional": bool(stored.get("transactional", True)),
         }
     except (ValueError, KeyError, TypeError) as error:
         message = f"'{folder}/{PLAN_FILE}' is no plan of ours: {error}"
@@ -175,11 +190,15 @@ def forget_stops(checkpoint: Checkpoint) -> None:
 def mark_drained(checkpoint: Checkpoint, job: J.SparkJob) -> None:
     """Note that the run ended with a last watermark, after which it cannot go on."""
     if not checkpoint.temporary:
-        _store(checkpoint, job, drained=True)
+        stored = stored_plan(checkpoint.storage, checkpoint.root)
+        _store(checkpoint, job, stored["script"] if stored else ("", ""), drained=True)
 
 
-def _store(checkpoint: Checkpoint, job: J.SparkJob, *, drained: bool) -> None:
+def _store(checkpoint: Checkpoint, job: J.SparkJob, script: Sequence[str], *, drained: bool) -> None:
+    nodes = [(o.identity, f"{o.name}: {o.state}") for o in flow_of(job).operators if o.state]
     what = {"job": job.name, "drained": drained, "plan": fingerprint(job), "queries": job.queries()}
+    what |= {"script": script, "nodes": nodes}
+    what["transactional"] = any("transactional-id" in write.options for write in job.writes)
     checkpoint.storage.write(f"{checkpoint.root}/{PLAN_FILE}", json.dumps(what, indent=1, ensure_ascii=False))
 
 

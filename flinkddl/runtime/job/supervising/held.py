@@ -6,7 +6,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.supervising.queries import Queries, end_now
+from flinkddl.runtime.job.supervising.recovering import recover
 from flinkddl.runtime.session.connect import close_session, is_connect
 from flinkddl.runtime.session.errors import has_java, java_gone
 from flinkddl.runtime.session.sessions import job_session
@@ -90,14 +92,21 @@ def open_held(spark: SparkSession, job: SparkJob, options: RunOptions) -> tuple[
     """Return a streaming job's checkpoint, and this run's hold of it where it is not a temporary one.
 
     Raises FD820 and FD821 (it does not fit), FD822 (Spark cannot use the folder), FD823 (another run holds it), FD825
-    (it would be new, beside state of this very query).
+    (it would be new, beside state of this very query), FD857 to FD859 as ``recover``.
     """
     if options.checkpoint is None:
+        checkpoint = _temporary(spark, job)
         if any(w.format != "flinkddl.collect" for w in job.writes):
-            options.notice("no checkpoint directory is set: this run starts as its tables say and is not resumed")
-        return _temporary(spark, job), None
+            begins = "as its tables say" if options.savepoint is None else "from its savepoint"
+            options.notice(f"no checkpoint directory is set: this run starts {begins} and is not resumed")
+        try:
+            recover(checkpoint.storage, checkpoint.root, job, options)
+        except FlinkDdlError:
+            checkpoint.remove()
+            raise
+        return checkpoint, None
     storage, root = storage_of(spark, options.checkpoint)
-    if not options.fresh:
+    if not options.fresh and options.savepoint is None:
         check_neighbours(storage, root, job, options.script_jobs)
     folder = job_folder(root, job)
     old = options.fresh and bool(storage.names(folder))
@@ -107,7 +116,8 @@ def open_held(spark: SparkSession, job: SparkJob, options: RunOptions) -> tuple[
             set_aside(storage, folder)
             hold.forget()
             hold = take(storage, folder, job.name, options.notice)
-        checkpoint = open_checkpoint(job, root, storage=storage)
+        recover(storage, folder, job, options)
+        checkpoint = open_checkpoint(job, root, storage=storage, script=options.script)
     except BaseException:
         hold.release()
         raise

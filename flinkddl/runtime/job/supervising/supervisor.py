@@ -41,11 +41,15 @@ OUTAGE_SECONDS = 120.0  # a query may notice so late that its cluster was away: 
 
 @dataclass
 class Asked:
-    """The end that is asked for: ``stop`` after the running batch, ``cut`` within it, ``drain`` with windows closed."""
+    """The end that is asked for: ``stop`` after the running batch, ``cut`` within it, ``drain`` with windows closed.
+
+    ``whole``: with nothing half written, as a savepoint wants it.
+    """
 
     stop: threading.Event = field(default_factory=threading.Event)
     cut: threading.Event = field(default_factory=threading.Event)
     drain: bool = False
+    whole: bool = False
 
 
 class Round:
@@ -95,6 +99,8 @@ class Supervisor:
         bounded = self._job.trigger[0] == "availableNow"
         if (bounded and not self._asked.stop.is_set()) or self._asked.drain:
             self._end_input(bounded=bounded)
+        if self._asked.whole:
+            self._finish()
         if self._held.checkpoint is not None and not self._asked.stop.is_set():
             forget_stops(self._held.checkpoint)
 
@@ -222,6 +228,20 @@ class Supervisor:
         self._watch()
         mark_drained(self._held.checkpoint, self._job)
         if stopped:
+            self._asked.stop.set()
+
+    def _finish(self) -> None:
+        """Run to its end the batch that the stop has cut off, if any: an exactly-once sink may have written it."""
+        checkpoint = self._held.checkpoint
+        if checkpoint is None or all(checkpoint.whole(w.name) for w in self._job.writes):
+            return
+        self._options.notice("running the last batch to its end, for the savepoint")
+        self._sources.resumes = True
+        self._asked.stop.clear()
+        try:
+            self._another_round(LAST)
+            self._watch()
+        finally:
             self._asked.stop.set()
 
     def _another_round(self, trigger: Mapping[str, Any] | None = None) -> None:
