@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from flinkddl.runtime.bridge import Bridge
     from flinkddl.runtime.job.reporting.progress import Progress
     from flinkddl.runtime.job.running import RunningJob
+    from flinkddl.runtime.job.topics.flow import Flow
     from flinkddl.runtime.job.writers import Rows
 
 
@@ -98,6 +99,11 @@ class Job:
     def progress(self) -> tuple[Progress, ...]:
         """The last finished batch of each sink."""
         return self._running.progress
+
+    @property
+    def flows(self) -> tuple[Flow, ...]:
+        """What goes through each sink of a real-time job while its batch runs: rates, lag, latency."""
+        return self._running.flows
 
     def stop(self, *, drain: bool = False, whole: bool = False) -> None:
         """End the job after its running batch; ``drain`` first closes every window, as STOP JOB ... WITH DRAIN.

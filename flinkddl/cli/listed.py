@@ -80,6 +80,7 @@ class Listed:
             return show
         return {
             "on_progress": _both(show["on_progress"], self._log.on_progress(self._meter)),
+            "on_flow": _both(show["on_flow"], self._log.on_flow(self._meter)),
             "notice": _both(show["notice"], self._log.notice),
         }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from flinkddl.cli.meter import JobMeter
 from flinkddl.runtime.job.reporting.progress import progress_fields, progress_line, short, together
+from flinkddl.runtime.job.topics.flow import flow_fields, flow_line
 from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from flinkddl.cli.meter import WriteTotals
     from flinkddl.diagnostics import Diagnostic
     from flinkddl.runtime.job.reporting.progress import Progress
+    from flinkddl.runtime.job.topics.flow import Flow
 
 _TRIGGERS = {"processingTime": "micro-batch", "availableNow": "until the end of input", "realTime": "real-time"}
 REFRESH_PER_SECOND = 4
@@ -100,12 +102,13 @@ class Panel:
         sources = kafka_sources(self.meter.job)
         if not sources:
             return []
-        lag, known, held = self.meter.lag(), bool(self.meter.totals()), bool(self.meter.held())
+        lag, held = self.meter.lag(), bool(self.meter.held())
+        none = "?" if self.meter.flows() else "-" if self.meter.totals() else ""
         table = _table("reading", "", "from", ">lag")
         for name, topics, start in sources:
             behind = {t: n for t, n in lag.items() if _reads(topics, t)}
             for topic in behind or {topics: 0}:
-                table.add_row(name, f"topic {topic}", start, _lag(behind.get(topic), known=known, held=held))
+                table.add_row(name, f"topic {topic}", start, _lag(behind.get(topic), none=none, held=held))
         return [table]
 
     def _sinks(self) -> RenderableType:
@@ -114,7 +117,8 @@ class Panel:
         for write in self.meter.job.writes:
             total = totals.get(write.name)
             head = (short(write.table or write.name), target(write).removeprefix("-> "))
-            table.add_row(*head, *(_sink_cells(total, now) if total else [""] * 5))
+            flow = self.meter.flows().get(write.name)
+            table.add_row(*head, *(_flow_cells(flow) if flow else _sink_cells(total, now) if total else [""] * 5))
         return table
 
     def _states(self) -> list[RenderableType]:
@@ -125,7 +129,9 @@ class Panel:
         totals = self.meter.totals()
         for write in self.meter.job.writes:
             total = totals.get(write.name)
-            parts = [self.meter.waiting(write.name).lower(), *(state_parts(total) if total else [])]
+            flow = self.meter.flows().get(write.name)
+            parts = [self.meter.waiting(write.name).lower(), *(flow.words if flow else [])]
+            parts += state_parts(total) if total else []
             text = Text(f"{short(write.table or write.name)}: " if several else "", style="dim")
             text.append(" · ".join(parts))
             lines.append(text)
@@ -140,10 +146,10 @@ class Panel:
         return lines
 
 
-def _lag(records: int | None, *, known: bool, held: bool) -> str:
+def _lag(records: int | None, *, none: str, held: bool) -> str:
     """Return a cell: nobody knows what a topic holds whose cluster does not answer."""
     if records is None:
-        return "-" if known else ""
+        return none
     return "?" if held else f"{records:,}"
 
 
@@ -152,6 +158,11 @@ def _sink_cells(total: WriteTotals, now: float) -> list[str]:
     counted = total.upserts or total.tombstones
     numbers = (f"{total.upserts:,}", f"{total.tombstones:,}") if counted else ("", "")
     return [_rate(rate_in), _rate(rate_out), *numbers, f"{total.rows_in:,}"]
+
+
+def _flow_cells(flow: Flow) -> list[str]:
+    """Return the cells of a real-time job; how many of its records are tombstones nobody counts."""
+    return [_rate(flow.rate_in), _rate(flow.rate_out), "", "", f"{flow.records_in:,}"]
 
 
 def _rate(value: float) -> str:
@@ -216,6 +227,10 @@ class Display:
         """Return RunOptions.on_progress of a job."""
         return meter.update
 
+    def on_flow(self, meter: JobMeter) -> Callable[[Flow], None]:
+        """Return RunOptions.on_flow of a job: what it does is asked for where it is shown."""
+        return lambda flow: None
+
     def notice(self, text: str) -> None:
         """Say something for the user."""
         sys.stderr.write(f"flinkddl: {text}\n")
@@ -249,6 +264,22 @@ class Lines(Display):
 
         return show
 
+    def on_flow(self, meter: JobMeter) -> Callable[[Flow], None]:
+        """Return the function that takes a look at a real-time job's topics: a line in ten seconds, if rows flow."""
+        told: dict[str, tuple[float, int]] = {}
+
+        def show(flow: Flow) -> None:
+            at, out = told.get(flow.write, (-LINE_SECONDS, 0))
+            if meter.clock() - at >= LINE_SECONDS and (flow.records_out != out or flow.rate_in or flow.behind):
+                told[flow.write] = meter.clock(), flow.records_out
+                self.flow(meter, flow)
+
+        return show
+
+    def flow(self, meter: JobMeter, flow: Flow) -> None:
+        """Write a line of a real-time job."""
+        raise NotImplementedError
+
     def batch(self, meter: JobMeter, progress: Progress) -> None:
         """Write a line."""
         raise NotImplementedError
@@ -270,8 +301,15 @@ class PlainDisplay(Lines):
 
     def batch(self, meter: JobMeter, progress: Progress) -> None:
         """Print a line."""
+        self._write(self._name(meter, progress) + progress_line(progress))
+
+    def flow(self, meter: JobMeter, flow: Flow) -> None:
+        """Print a line of a real-time job."""
+        self._write(self._name(meter, flow) + flow_line(flow))
+
+    def _name(self, meter: JobMeter, of: Progress | Flow) -> str:
         several = len(self.meters) > 1 or len(meter.job.writes) > 1
-        self._write((f"{short(progress.table or progress.write)}  " if several else "") + progress_line(progress))
+        return f"{short(of.table or of.write)}  " if several else ""
 
     def _write(self, *lines: str) -> None:
         self.out.write("".join(f"{line}\n" for line in lines))
@@ -301,6 +339,10 @@ class JsonDisplay(Lines):
     def batch(self, meter: JobMeter, progress: Progress) -> None:
         """Log a line."""
         self._write("info", "batch", job=meter.job.name, **progress_fields(progress))
+
+    def flow(self, meter: JobMeter, flow: Flow) -> None:
+        """Log a line of a real-time job."""
+        self._write("info", "flow", job=meter.job.name, **flow_fields(flow))
 
     def notice(self, text: str) -> None:
         """Log something for the user."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from flinkddl.diagnostics import FlinkDdlError
     from flinkddl.runtime.job.reporting.progress import Progress
+    from flinkddl.runtime.job.topics.flow import Flow
     from flinkddl.spark.job import SparkJob
 
 WINDOW_SECONDS = 10.0
@@ -33,6 +34,10 @@ class Watched(Protocol):
     @property
     def progress(self) -> tuple[Progress, ...]:
         """The last batch of each write, with what it waits for."""
+
+    @property
+    def flows(self) -> tuple[Flow, ...]:
+        """What goes through each write of a real-time job."""
 
     @property
     def lost(self) -> dict[str, int]:
@@ -155,7 +160,12 @@ class JobMeter:
         if self._running is None:
             return "starting"
         found = next((p.waiting for p in self._running.progress if p.write == write), "")
-        return found or self.held() or ("waiting for the first batch" if self.status == "running" else self.status)
+        first = "in its first batch" if self.job.trigger[0] == "realTime" else "waiting for the first batch"
+        return found or self.held() or (first if self.status == "running" else self.status)
+
+    def flows(self) -> dict[str, Flow]:
+        """Return what goes through each write of a real-time job, by write."""
+        return {} if self._running is None else {f.write: f for f in self._running.flows}
 
     def lost(self) -> dict[str, int]:
         """Return records deleted before they were read, per topic."""
@@ -174,8 +184,15 @@ class JobMeter:
         return {} if self._running is None else self._running.failures
 
     def lag(self) -> dict[str, int]:
-        """Return records not yet read, per topic; the slowest write counts."""
+        """Return records not yet read, per topic; the slowest write counts.
+
+        Of a real-time job Spark's report is minutes old: what is behind, where that is known of a single topic.
+        """
         out: dict[str, int] = {}
+        if self.job.trigger[0] == "realTime":
+            flows = self.flows().values()
+            found = [(f.topics[0], f.behind) for f in flows if f.behind is not None and len(f.topics) == 1]
+            return {topic: max(n for t, n in found if t == topic) for topic, _ in found}
         for total in self.totals().values():
             for topic, n in total.last.lag.items():
                 out[topic] = max(n, out.get(topic, 0))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from flinkddl.cli.meter import JobMeter, WriteTotals
+    from flinkddl.runtime.job.topics.flow import Flow
 
 Samples = list[tuple[tuple[str, ...], float | None]]
 _STATUSES = ("starting", "running", "finished", "stopped", "failed")
@@ -105,6 +106,33 @@ _OPERATORS: tuple[tuple[str, str, Callable[[WriteTotals, int], float]], ...] = (
 )
 
 
+# of a sink of a real-time job, whose batches take minutes, from the offsets and timestamps of its topics' records
+_FLOWS: tuple[tuple[str, tuple[str, ...], str, Callable[[Flow], Samples]], ...] = (
+    (
+        *("realtime_source_records_total", (), "Records put into what the query of a sink reads, since it began."),
+        lambda f: [((), f.records_in)],
+    ),
+    (
+        *("realtime_sink_records_total", (), "Records put into a sink's topic, by whomever, since its query began."),
+        lambda f: [((), f.records_out)],
+    ),
+    (
+        *("realtime_behind_records", (), "Source records without a sink record; only where each of them gives one."),
+        lambda f: [((), f.behind)],
+    ),
+    (
+        "realtime_latency_seconds",
+        ("percentile",),
+        "Timestamp of the n-th sink record less that of the n-th source record, over the last 30 s.",
+        lambda f: [(("50",), _seconds(f.p50_ms)), (("99",), _seconds(f.p99_ms))],
+    ),
+)
+
+
+def _seconds(ms: float | None) -> float | None:
+    return None if ms is None else ms / 1000
+
+
 class _Figures(Collector):
     """What Prometheus asks for at each scrape."""
 
@@ -122,6 +150,8 @@ class _Figures(Collector):
         )
         for name, labels, help_text, of_sink in _SINKS:
             yield _family(name, ("job", "sink", *labels), help_text, self._of_sinks(of_sink))
+        for name, labels, help_text, of_flow in _FLOWS:
+            yield _family(name, ("job", "sink", *labels), help_text, self._of_flows(of_flow))
         for name, help_text, of_operator in _OPERATORS:
             labels = ("job", "sink", "operator", "position")
             yield _family(name, labels, help_text, self._of_operators(of_operator))
@@ -141,6 +171,14 @@ class _Figures(Collector):
 
     def _of_sinks(self, found: Callable[[WriteTotals], Samples]) -> Samples:
         return [((*sink, *labels), value) for sink, total in self._writes() for labels, value in found(total)]
+
+    def _of_flows(self, found: Callable[[Flow], Samples]) -> Samples:
+        return [
+            ((m.job.name, _sink(m, write), *labels), value)
+            for m in self._meters
+            for write, flow in m.flows().items()
+            for labels, value in found(flow)
+        ]
 
     def _of_operators(self, value: Callable[[WriteTotals, int], float]) -> Samples:
         return [

@@ -139,7 +139,8 @@ class Running(Front):
 
     def _insert(self, action: Start, listed: Listed) -> Job:
         meter = self.shown.add(action.job)
-        show = {"on_progress": self.shown.on_progress(meter), "notice": self.shown.notice}
+        show = {"on_progress": self.shown.on_progress(meter), "on_flow": self.shown.on_flow(meter)}
+        show["notice"] = self.shown.notice
         own = {**listed.watching(show), "asked": lambda: listed.asked or self.ends()}
         job = self.catalog.start(action, **{**self.options, **own})
         meter.attach(job)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from flinkddl.api import Job
     from flinkddl.diagnostics import Diagnostic
     from flinkddl.runtime.job.reporting.progress import Progress
+    from flinkddl.runtime.job.topics.flow import Flow
 
 _FONT = "font-family:ui-monospace,SFMono-Regular,Menlo,monospace;font-size:12px;line-height:1.45"
 _CELL = "padding:2px 10px;border-bottom:1px solid #8884;white-space:pre"
@@ -102,6 +103,9 @@ _SINK_COLUMNS = (
 )
 
 
+_FLOW_COLUMNS = ("writes", "records/s in", "records/s out", "behind", "latency p50 ms", "p99 ms")
+
+
 def job_panel(job: Job) -> str:
     """Return a job's panel: what it reads with its lag, what it writes, and how its last batch went."""
     head = f'<div style="padding:2px 10px"><b>{escape(job.name)}</b> {badge(job.status)}</div>'
@@ -109,12 +113,15 @@ def job_panel(job: Job) -> str:
     progress = job.progress
     if job.lag:
         parts.append(table(("reads topic", "lag"), [(t, f"{n:,}") for t, n in sorted(job.lag.items())], (1,)))
+    if job.flows:
+        parts.append(table(_FLOW_COLUMNS, map(_flow_row, job.flows), range(1, len(_FLOW_COLUMNS))))
+        parts.append(caption(*(f.unknown and f"lag and latency not known: {f.unknown}" for f in job.flows)))
     if progress:
         parts.append(table(_SINK_COLUMNS, map(_sink_row, progress), range(1, len(_SINK_COLUMNS))))
         late = sum(p.late_rows for p in progress)
         waits = {p.waiting for p in progress if p.waiting} if job.status == "running" else set()
         parts.append(caption(*sorted(waits), f"{late:,} late rows dropped" if late else ""))
-    else:
+    elif not job.flows:
         parts.append(caption("no batch has finished yet" if job.status in ("starting", "running") else "", held(job)))
     return block(*parts, restarts(job), lost(job))
 
@@ -137,6 +144,11 @@ def lost(job: Job) -> str:
     text = ", ".join(f"{n:,} records of topic {topic}" for topic, n in sorted(job.lost.items()))
     style = "color:#cf222e;padding:2px 10px"
     return f'<div style="{style}">deleted before they were read: {escape(text)}</div>' if text else ""
+
+
+def _flow_row(f: Flow) -> tuple[str, ...]:
+    known = ("" if n is None else f"{n:,.0f}" for n in (f.behind, f.p50_ms, f.p99_ms))
+    return (f.table or f.write, f"{f.rate_in:,.0f}", f"{f.rate_out:,.0f}", *known)
 
 
 def _sink_row(p: Progress) -> tuple[str, ...]:

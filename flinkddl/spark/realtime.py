@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes.forms import COMPARES
+from flinkddl.plan.nodes.leaves import Scan
 from flinkddl.spark.job import KAFKA, Coalesce, DropDuplicates, GroupBy, Read, Step, UnionAll
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
     from flinkddl.catalog.settings import Settings
     from flinkddl.diagnostics import Span
-    from flinkddl.plan.physical import Physical
-    from flinkddl.spark.job import SparkJob
+    from flinkddl.plan.physical import Physical, PhysicalSink
+    from flinkddl.spark.job import SparkJob, Write
 
 MODE = "flinkddl.execution.mode"
 SINKS = (KAFKA, "console")
@@ -104,6 +105,27 @@ def _runs(name: str, steps: Mapping[str, Step]) -> list[Step]:
     """Return what runs for a step: what two ways lead to runs twice, unlike in ``job.below``."""
     step = steps[name]
     return [step, *(s for r in step.reads for s in _runs(r, steps))]
+
+
+def reads_of(job: SparkJob, write: Write) -> list[Read]:
+    """Return what the query of a write reads."""
+    return [s for s in _runs(write.input, {s.name: s for s in job.steps}) if isinstance(s, Read)]
+
+
+def not_one_to_one(sink: PhysicalSink) -> str:
+    """Return why a sink may get more or fewer records than its sources hold; "" where each of them gives one."""
+    for here in sink.root.walk():
+        node = here.node
+        if not node.one_each:
+            return f"{node.name} may give more or fewer rows than it takes"
+        if isinstance(node, Scan) and (here.form.kind != "append" or _drops(node)):
+            return f"not each record of '{node.table.path.name}' is a row"
+    return ""
+
+
+def _drops(scan: Scan) -> bool:
+    formats = (scan.options.key_format, scan.options.value_format)
+    return any(f is not None and bool(f.options.get("ignore-parse-errors")) for f in formats)
 
 
 def tasks(job: SparkJob, partitions: Callable[[Read], int], shuffles: int) -> int:

@@ -69,8 +69,22 @@ def test_a_session_in_the_shell(tmp_path: Path) -> None:
         assert re.search(r"\| \+I \| +\d\d \| +\d+\.\d\d \|", screen), screen
         t.send(CTRL_C)
         t.expect("Query terminated")
+        _says_how_it_does_until_rows_come(t, tmp_path / "files")
         t.send("QUIT;\r")
         assert t.ends(180) == 0
+
+
+def _says_how_it_does_until_rows_come(t: Terminal, folder: Path) -> None:
+    folder.mkdir()
+    monitored = "'format' = 'json', 'source.monitor-interval' = '1 s'"
+    t.send(f"CREATE TABLE files (a STRING) WITH ('connector' = 'filesystem', 'path' = '{folder}', {monitored});\r")
+    t.send("SELECT a FROM files;\r")
+    t.expect("| op |", "running  ·  waiting for the first batch", seconds=START)
+    (folder / "one.json").write_text('{"a": "there it is"}\n')
+    screen = t.expect("there it is", seconds=START)
+    assert "waiting for the first batch" not in screen
+    t.send(CTRL_C)
+    t.expect("received a total of 1 row")
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from flinkddl.api import Job
     from flinkddl.runtime.broker.server import Broker
+    from flinkddl.runtime.job.topics.flow import Flow
 
 pytestmark = pytest.mark.kafka
 
@@ -52,7 +53,10 @@ def test_too_few_cores_are_refused_with_the_number_needed(
 
 @pytest.mark.slow
 def test_a_count_per_key(spark: SparkSession, broker: Broker, new_topic: Callable[..., str]) -> None:
-    """One partition in, one shuffle partition: two cores do. Every round is seen before the next is written."""
+    """One partition in, one shuffle partition: two cores do. Every round is seen before the next is written.
+
+    Meanwhile no batch ends, and what flows is told.
+    """
     source, sink = new_topic("clicks"), new_topic("counts")
     job = start(spark, broker, source, sink, 1)
     try:
@@ -64,8 +68,25 @@ def test_a_count_per_key(spark: SparkSession, broker: Broker, new_topic: Callabl
                 assert job.status == "running", job.status
                 assert time.monotonic() < end, "the sink does not get there"
                 time.sleep(0.2)
+        assert job.progress == ()  # the batch lasts for five minutes
+        flow = flows(job, 9)
+        assert (flow.topics, flow.records_in, flow.records_out, flow.unknown) == ((source,), 9, 9, "")
+        assert flow.behind == 0
+        assert flow.samples > 0
+        assert flow.p50_ms is not None
+        assert flow.p99_ms is not None
+        assert 0 < flow.p50_ms <= flow.p99_ms < 240_000
     finally:
         job.stop()
+
+
+def flows(job: Job, out: int) -> Flow:
+    """Return the first look at the topics that sees so many records out."""
+    end = time.monotonic() + 30
+    while not job.flows or job.flows[0].records_out < out:
+        assert time.monotonic() < end, job.flows
+        time.sleep(0.2)
+    return job.flows[0]
 
 
 def counts(servers: str, topic: str) -> dict[str, int]:

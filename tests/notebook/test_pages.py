@@ -9,6 +9,7 @@ from typing import Any
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.notebook import pages
 from flinkddl.runtime.job.reporting.progress import OperatorState, Progress
+from flinkddl.runtime.job.topics.flow import Flow
 
 
 def cells(html: str) -> list[list[str]]:
@@ -35,6 +36,7 @@ def job(**changes: Any) -> Any:
         "restarts": 0,
         "last_failure": "",
         "progress": (progress(),),
+        "flows": (),
     }
     return SimpleNamespace(**(values | changes))
 
@@ -51,6 +53,17 @@ def test_panel_of_a_running_job() -> None:
     rows = cells(html)
     assert ["orders", "1,200"] in rows
     assert rows[-1] == ["totals", "3", "1,234", "4", "3", "1", "2024-03-01 09:59:58", "7", "2.0"]
+
+
+def test_panel_of_a_real_time_job_inside_its_first_batch() -> None:
+    flow = Flow("w", "totals", ("orders",), 1000.4, 990.0, 20_000, 19_900, behind=100, p50_ms=31.0, p99_ms=254.0)
+    html = pages.job_panel(job(lag={}, progress=(), flows=(flow,)))
+    assert cells(html)[-1] == ["totals", "1,000", "990", "100", "31", "254"]
+    assert "no batch" not in html
+    unknown = Flow("w", "totals", ("orders",), 9.0, 4.0, 90, 40, unknown="Filter may give more or fewer rows")
+    html = pages.job_panel(job(lag={}, progress=(), flows=(unknown,)))
+    assert cells(html)[-1] == ["totals", "9", "4", "", "", ""]
+    assert "lag and latency not known: Filter may give more or fewer rows" in html
 
 
 def test_panel_before_the_first_batch() -> None:

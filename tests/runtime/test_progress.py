@@ -17,6 +17,7 @@ from flinkddl.cli.meter import JobMeter
 from flinkddl.cli.metrics import health, metrics_text, serve
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.runtime.job.reporting.progress import OperatorState, Progress, in_words, progress_line, read_progress
+from flinkddl.runtime.job.topics.flow import Flow
 from flinkddl.spark import job as J
 
 EVENT: dict[str, Any] = {
@@ -177,6 +178,7 @@ class Watched:
     def __init__(self, *progress: Progress) -> None:
         self.progress = progress
         self.lost: dict[str, int] = {}
+        self.flows: tuple[Flow, ...] = ()
         self.waiting, self.restarts, self.last_failure = "", 0, ""
         self.failures: dict[tuple[str, str], int] = {}
 
@@ -208,6 +210,45 @@ def test_the_panel_says_what_a_job_reads_writes_keeps_and_waits_for() -> None:
     assert "waiting for data to arrive · batch 18 in 0.41 s · watermark 2026-11-21 11:59:58 · state 1,204" in lines[5]
     assert "4 late rows dropped" in lines[6]
     assert "micro-batch  checkpoint /var/cp" in lines[7]
+
+
+def test_a_real_time_job_shows_what_flows_while_its_batch_runs() -> None:
+    meter, watched = JobMeter(replace(JOB, trigger=("realTime", "300000 milliseconds"))), Watched()
+    meter.attach(watched)
+    assert "in its first batch" in drawn(meter)[5]
+    watched.flows = (
+        Flow("w", "per_region", ("orders",), 1000.4, 990.0, 20_000, 19_900, behind=100, p50_ms=31.0, p99_ms=254.0),
+    )
+    lines = drawn(meter)
+    assert [w for w in lines[2].split() if w != "│"] == ["orders", "topic", "orders", "earliest", "100"]
+    assert lines[4].split()[6:] == ["1,000", "990", "20,000", "│"]
+    assert "in its first batch · 100 behind · latency p50 31 ms, p99 254 ms" in lines[5]
+    assert "waiting" not in "\n".join(lines)
+    figures = metrics_text([meter])
+    assert f"flinkddl_realtime_behind_records{SINK} 100.0\n" in figures
+    assert 'flinkddl_realtime_latency_seconds{job="j",percentile="99",sink="per_region"} 0.254\n' in figures
+    watched.flows = (
+        Flow("w", "per_region", ("orders",), 9.0, 4.0, 90, 40, unknown="Filter may give more or fewer rows"),
+    )
+    lines = drawn(meter)
+    assert [w for w in lines[2].split() if w != "│"][-1] == "?"
+    assert "lag and latency not known: Filter may give more or fewer rows" in lines[5]
+    assert "flinkddl_realtime_behind_records{" not in metrics_text([meter])
+
+
+def test_the_log_of_a_real_time_job_has_a_line_in_ten_seconds_while_records_flow() -> None:
+    out, now = io.StringIO(), [0.0]
+    flow = Flow("w", "per_region", ("orders",), 1000.0, 990.0, 20_000, 19_900, behind=100, p50_ms=31.0, p99_ms=254.0)
+    with display(stream=out) as shown:
+        meter = shown.add(JOB)
+        meter.clock = lambda: now[0]
+        show = shown.on_flow(meter)
+        for second, rate in ((0, 1000.0), (3, 1000.0), (9, 1000.0), (12, 1000.0), (30, 0.0)):
+            now[0] = second
+            show(replace(flow, rate_in=rate, records_out=19_900 if second > 3 else 10, behind=0 if rate == 0 else 100))
+    lines = out.getvalue().splitlines()[2:]
+    assert len(lines) == 2
+    assert lines[1].endswith("19,900 out so far · 100 behind · latency p50 31 ms, p99 254 ms")
 
 
 def test_rates_fall_to_zero_when_nothing_comes() -> None:

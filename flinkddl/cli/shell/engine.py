@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from flinkddl.catalog.settings import Settings
     from flinkddl.cli.shell.output import Output
     from flinkddl.cli.shell.warmup import SparkStart
+    from flinkddl.runtime.job.writers import Rows
     from flinkddl.script.compile import Action
 
     Viewer = Callable[["Engine", Start, Columns, str], None]
@@ -164,14 +166,38 @@ class Engine(Front):
     def _tableau(self, action: Start, columns: Columns) -> None:
         began = time.monotonic()
         tableau = Tableau(columns, action.job.streaming, self.out.line, expanded=self.expanded)
+        come, free = threading.Event(), threading.Event()
+
+        def take(rows: Rows) -> None:
+            come.set()
+            free.wait()  # until the line of what is waited for has gone
+            tableau.add(rows.changes)
+
         cancelled = False
         try:
-            job = self.start(action, on_rows=lambda rows: tableau.add(rows.changes), notice=lambda text: None)
+            job = self.start(action, on_rows=take, notice=lambda text: None)
             tableau.begin()
+            self._await_first(job, come, free)
             await_job(job)
         except KeyboardInterrupt:
             cancelled = True
+        finally:
+            free.set()
         tableau.end(cancelled=cancelled, note=self.time_cost(began, tableau.last if tableau.count else None))
+
+    def _await_first(self, job: Job, come: threading.Event, free: threading.Event) -> None:
+        """Say how a query does until its first rows come, or Ctrl-C, which stops it."""
+        from flinkddl.cli.shell.view import job_state
+
+        try:
+            with self.out.waiting(lambda: "  ·  ".join(job_state(job))):
+                while not come.wait(POLL_SECONDS) and job.status in ("starting", "running"):
+                    pass
+            free.set()
+        except KeyboardInterrupt:
+            free.set()
+            job.stop()
+            raise
 
     def time_cost(self, began: float, last: float | None = None) -> str:
         """Return ``(0.35 seconds)`` until the last row came (or now), or nothing where the user does not want it."""

@@ -163,6 +163,9 @@ def job_state(job: Job) -> list[str]:
     latest = job.progress
     if job.waiting:
         return [job.waiting]
+    if job.flows:
+        flow = job.flows[0]
+        return [f"{flow.rate_in:,.0f} records/s in, {flow.rate_out:,.0f} out", *flow.words]
     if not latest:
         return ["running", "waiting for the first batch"]
     now = latest[0]

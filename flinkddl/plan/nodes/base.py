@@ -318,6 +318,11 @@ class Node(Facts):
         """Return why it cannot give out each change at once, as Spark's real-time mode does; "" where it can."""
         return COMPARES
 
+    @property
+    def one_each(self) -> bool:
+        """Whether in real-time mode each row that it reads makes it give one, no more and no fewer."""
+        return False
+
 
 class Stateless:
     """Of nodes that look at one row at a time."""

@@ -49,6 +49,7 @@ class Aggregate(Untimed, Unary):
     forgets = True
     state = always("one row of totals a group")
     updates = always(True)
+    one_each = True
 
     @property
     def detail(self) -> str:

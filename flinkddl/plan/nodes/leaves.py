@@ -43,6 +43,7 @@ class Scan(Node):
 
     sql = "tables"
     title = "a table"
+    one_each = True
     requires_watermark = False
     holds_back = always("")  # what is read is looked at where it is read
 
@@ -150,6 +151,7 @@ class Sink(Keyless, Stateless, Untimed, Unary):
     target: str = ""
 
     keeps_time = False
+    one_each = True
 
     @property
     def detail(self) -> str:

@@ -37,6 +37,7 @@ class Project(Stateless, Untimed, Unary):
     exact = False
     needs_before = None
     carries_before = any_before
+    one_each = True
 
     @property
     def detail(self) -> str:
@@ -169,6 +170,7 @@ class Union(Keyless, Stateless, Untimed, Node):
     sql = "UNION ALL; with an aggregate UNION, INTERSECT, EXCEPT"
     needs_before = None
     carries_before = any_before
+    one_each = True
     detail = ""
 
     @property

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from flinkddl.runtime.job.reporting.progress import Progress
+    from flinkddl.runtime.job.topics.flow import Flow
     from flinkddl.runtime.job.writers import Rows
 
 
@@ -24,13 +25,14 @@ class RunOptions:
 
     ``checkpoint``: folder that outlives the run (a path or URI), None for a temporary one; ``fresh`` sets an old one
     aside. ``from_first``: topics that were created again and are read from their first offset, the state kept.
-    ``on_rows`` takes the changes of ``flinkddl.collect`` writes, ``on_progress`` each finished batch, ``notice`` a line
-    for the user, ``warning`` one that must not be overlooked (by default a notice as well).
-    ``max_offsets_per_trigger`` bounds a batch of each Kafka source. ``frames`` are the views that hold DataFrames of
-    the user's own, by the name that the job reads them under. ``asked`` ends the waiting of a job that is being
-    started. ``script_jobs`` are the names of all jobs that belong together: state that lies under one of them is not
-    taken for this job's own. ``savepoint``: the folder of one that the job begins with, where it has no state yet.
-    ``script`` is where the job's script was, and the SHA-256 of its text: a savepoint says both.
+    ``on_rows`` takes the changes of ``flinkddl.collect`` writes, ``on_progress`` each finished batch, ``on_flow`` each
+    look at the topics of a real-time job, ``notice`` a line for the user, ``warning`` one that must not be overlooked
+    (by default a notice as well). ``max_offsets_per_trigger`` bounds a batch of each Kafka source. ``frames`` are the
+    views that hold DataFrames of the user's own, by the name that the job reads them under. ``asked`` ends the waiting
+    of a job that is being started. ``script_jobs`` are the names of all jobs that belong together: state that lies
+    under one of them is not taken for this job's own. ``savepoint``: the folder of one that the job begins
+    with, where it has no state yet. ``script`` is where the job's script was, and the SHA-256 of its text: a savepoint
+    says both.
     """
 
     checkpoint: str | None = None
@@ -38,6 +40,7 @@ class RunOptions:
     from_first: tuple[str, ...] = ()
     on_rows: Callable[[Rows], None] | None = None
     on_progress: Callable[[Progress], None] | None = None
+    on_flow: Callable[[Flow], None] | None = None
     notice: Callable[[str], None] = to_stderr
     warning: Callable[[str], None] | None = None
     max_offsets_per_trigger: int | None = None

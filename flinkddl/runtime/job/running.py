@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from flinkddl.runtime.job.reporting.progress import Progress
+    from flinkddl.runtime.job.topics.flow import Flow
     from flinkddl.runtime.storage.savepoints import Savepoint
     from flinkddl.spark.job import SparkJob
 
@@ -79,6 +80,11 @@ class RunningJob:
     def lag(self) -> dict[str, int]:
         """Records not yet read per topic, as of the last batch."""
         return {topic: n for p in self._queries.latest.values() for topic, n in p.lag.items()}
+
+    @property
+    def flows(self) -> tuple[Flow, ...]:
+        """What goes through each write of a real-time job, as of the last look at its topics."""
+        return self._supervisor.flow.flows
 
     @property
     def lost(self) -> dict[str, int]:

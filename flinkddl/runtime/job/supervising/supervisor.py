@@ -13,6 +13,7 @@ from flinkddl.runtime.job.reporting.failures import JobFailed, lost_place, with_
 from flinkddl.runtime.job.steps import build_frames
 from flinkddl.runtime.job.supervising.queries import STOP_TIMEOUT, end_between_batches, end_now
 from flinkddl.runtime.job.supervising.restarts import Restarts, strategy_of, with_help
+from flinkddl.runtime.job.topics.flow import FlowWatch
 from flinkddl.runtime.job.topics.gone_topics import with_topic
 from flinkddl.runtime.job.topics.group_commits import GroupCommits
 from flinkddl.runtime.job.topics.idle import IdlePartitions
@@ -84,12 +85,14 @@ class Supervisor:
         self.topics = TopicWatch(sources, known, warning, self._queries.read_so_far)
         self.restarts = Restarts(strategy_of(self._job, self._options.checkpoint))
         self.round = Round(held, sources)
+        self.flow = FlowWatch(self._job, sources, held.checkpoint, self._options.on_flow)
         self._commits = GroupCommits(sources, self._options.notice, lambda: self.topics.answers)
         self._looked_at = time.monotonic()
         self._grown: Aside[dict[str, list[str]]] = Aside()
 
     def start(self) -> None:
         """Start the first round."""
+        self.flow.start()
         self.round.start()
         self.topics.start()
 
@@ -106,6 +109,7 @@ class Supervisor:
 
     def leave(self) -> None:
         """End the watch over topics."""
+        self.flow.stop()
         with suppress(FlinkDdlError):  # the job has ended: what it reads is no matter any more
             self.topics.stop()
 
@@ -137,6 +141,7 @@ class Supervisor:
         for write, record, event in self._queries.collect():
             self.round.idle.batch(write.name, event)
             self.topics.batch(write.name, event, can_name(self._job.steps, [write]))
+            self.flow.batch(write.name, event)
             if self._options.on_progress is not None:
                 self._options.on_progress(record)
 
