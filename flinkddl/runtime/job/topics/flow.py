@@ -303,7 +303,8 @@ class FlowWatch:
             begun = source.ends(), sink.ends()
             first = None if late else self._first(write, begun[0])
             matched = None if first is None else (first, begun[1])
-            self._writes[write.name] = _Write(write, source, sink, not_one_to_one(planned), begun, matched)
+            self._writes[write.name] = known = _Write(write, source, sink, not_one_to_one(planned), begun, matched)
+            known.looked = int(time.time() * 1000)
 
     def _first(self, write: Write, places: Places) -> Places | None:
         """Return where reading begins; None where it is at the end of a topic, which moves until Spark looks."""
