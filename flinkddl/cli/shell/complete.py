@@ -80,7 +80,7 @@ def _words(text: str, after: str, tokens: list[Token], fragment: str, quote: str
         return matching(fragment, _qualified(tokens, scope, catalog), quote=quote)
     if keys[-1] in words.BEFORE_TABLE or (keys[-1] == "," and _lists_tables(keys)):
         found = [Candidate(quoted_name(name), kind) for name, kind in scope.names(catalog)]
-        extra = [Candidate(w, "") for w in words.AFTER.get(keys[-1], ())]
+        extra = [Candidate(w, "") for w in words.after(keys[-1])]
         return matching(fragment, found, quote=quote) + matching(fragment, extra, case=fragment)
     phrase = words.phrase(keys)
     if phrase is not None:
@@ -92,9 +92,9 @@ def _words(text: str, after: str, tokens: list[Token], fragment: str, quote: str
     if keys[-2:] == ["DESCRIPTOR", "("] or quote:
         return found
     if not fragment:
-        return found + [Candidate(w, "") for w in words.AFTER.get(keys[-1], ())]
+        return found + [Candidate(w, "") for w in words.after(keys[-1])]
     found += matching(fragment, [Candidate(name, "alias") for name in scope.aliases])
-    following = words.AFTER.get(keys[-1], ())
+    following = words.after(keys[-1])
     found = matching(fragment, [Candidate(w, "") for w in (*following, *words.MAIN)], case=fragment) + found
     found += matching(fragment, words.functions(), case=fragment)
     found += matching(fragment, [Candidate(w, "") for w in words.KEYWORDS], case=fragment)

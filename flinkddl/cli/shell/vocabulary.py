@@ -26,19 +26,19 @@ MAIN = (
 """What a query is mostly made of: offered before columns and functions."""
 
 KEYWORDS = (
-    *("ALL", "ARRAY[", "ASC", "BETWEEN", "BY", "CASE", "CAST(", "COMMENT", "CONSTRAINT", "CUBE", "CUMULATE("),
+    *("ALL", "ARRAY[", "ASC", "BETWEEN", "BY", "CASE", "CAST(", "COMMENT", "CONSTRAINT", "CUBE"),
     *("CURRENT ROW", "DAY", "DESC", "DESCRIPTOR(", "DISTINCT", "ELSE", "END", "ENFORCED", "ESCAPE", "EXCEPT"),
     *("EXCLUDING", "EXISTS", "EXTRACT(", "FALSE", "FETCH FIRST", "FILTER (WHERE", "FOLLOWING"),
-    *("FOR SYSTEM_TIME AS OF", "GROUPING SETS", "HOP(", "HOUR", "IF EXISTS", "IF NOT EXISTS", "IN", "INCLUDING"),
+    *("FOR SYSTEM_TIME AS OF", "GROUPING SETS", "HOUR", "IF EXISTS", "IF NOT EXISTS", "IN", "INCLUDING"),
     *("INTERSECT", "INTERVAL", "INTO", "IS NOT NULL", "IS NULL", "LATERAL TABLE(", "LIKE", "MAP[", "METADATA"),
     *("METADATA FROM", "MINUTE", "MONTH", "NOT ENFORCED", "NULL", "NULLS FIRST", "NULLS LAST", "OFFSET"),
     *("OVER (", "OVERWRITE", "PARTITION BY", "PARTITIONED BY", "PRECEDING", "PRIMARY KEY", "RANGE BETWEEN"),
-    *("ROLLUP", "ROW(", "ROWS BETWEEN", "SECOND", "SESSION(", "SIMILAR TO", "SYMMETRIC", "TABLE", "TABLE("),
-    *("TEMPORARY", "THEN", "TRUE", "TRY_CAST(", "TUMBLE(", "UNBOUNDED PRECEDING", "UNION", "UNKNOWN", "UNNEST("),
+    *("ROLLUP", "ROW(", "ROWS BETWEEN", "SECOND", "SIMILAR TO", "SYMMETRIC", "TABLE", "TABLE("),
+    *("TEMPORARY", "THEN", "TRUE", "TRY_CAST(", "UNBOUNDED PRECEDING", "UNION", "UNKNOWN", "UNNEST("),
     *("USING", "VALUES", "VIEW", "VIRTUAL", "WATERMARK FOR", "WHEN", "WINDOW", "WITHIN", "YEAR"),
 )
 
-AFTER: Mapping[str, tuple[str, ...]] = {
+_AFTER: Mapping[str, tuple[str, ...]] = {
     "GROUP": ("BY",),
     "ORDER": ("BY",),
     "PARTITION": ("BY",),
@@ -55,12 +55,9 @@ AFTER: Mapping[str, tuple[str, ...]] = {
     "UNION": ("ALL",),
     "METADATA": ("FROM", "VIRTUAL"),
     "NOT": ("NULL", "ENFORCED", "IN", "EXISTS"),
-    "FROM": ("TABLE(TUMBLE(TABLE", "TABLE(HOP(TABLE", "TABLE(CUMULATE(TABLE", "TABLE(SESSION(TABLE"),
     "DESCRIBE": ("CATALOG", "DATABASE", "FUNCTION", "JOB"),
     "DESC": ("CATALOG", "DATABASE", "FUNCTION", "JOB"),
 }
-"""What most often follows a word, beside names."""
-
 _PHRASES: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("SHOW",): (
         *("TABLES", "VIEWS", "JOBS", "CATALOGS", "DATABASES", "FUNCTIONS", "USER FUNCTIONS", "COLUMNS FROM"),
@@ -94,6 +91,19 @@ def phrase(keys: Sequence[str]) -> tuple[str, ...] | None:
     return _PHRASES.get(tuple(keys)) if len(keys) <= 2 else None
 
 
+def after(word: str) -> tuple[str, ...]:
+    """Return what most often follows a word, beside names."""
+    return tuple(f"TABLE({name}(TABLE" for name in _table_functions()) if word == "FROM" else _AFTER.get(word, ())
+
+
+@cache
+def _table_functions() -> tuple[str, ...]:
+    from flinkddl.plan.builder import planner  # noqa: F401 - it has every rule
+    from flinkddl.plan.builder.base import FUNCTIONS
+
+    return tuple(FUNCTIONS)
+
+
 @cache
 def functions() -> tuple[Candidate, ...]:
     """Return every function that can be called by name."""
@@ -101,6 +111,7 @@ def functions() -> tuple[Candidate, ...]:
 
     rows = {**FUNCTIONS, **AGGREGATES}.values()
     names = [(f.name, f.signature) for f in rows if not f.reason and f.name.replace("_", "").isalnum()]
+    names += [(name, "TABLE t, ...") for name in _table_functions()]
     return tuple(Candidate(f"{name}(", _meta(signature)) for name, signature in sorted(names))
 
 

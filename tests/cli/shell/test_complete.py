@@ -48,6 +48,8 @@ CASES = [
     ("SELECT user_region, COUNT(*) FROM pageviews GROUP |", "BY", ""),
     ("SELECT user_region, COUNT(*) FROM pageviews GROUP BY |", "user_region", ""),
     ("SELECT * FROM pageviews WHERE user_id IS |", "NULL", ""),
+    ("SELECT * FROM |", "TABLE(HOP(TABLE", "HOP("),
+    ("SELECT * FROM TABLE(CUMU|", "CUMULATE(", ""),
     ("SELECT * FROM TABLE(TUMBLE(TABLE page|", "pageviews", "page_id"),
     ("SELECT * FROM TABLE(TUMBLE(TABLE pageviews, DESCRIPTOR(|", "viewtime", "COUNT("),
     (f"SELECT window_| FROM TABLE({TUMBLE})", "window_start", ""),
