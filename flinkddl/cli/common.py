@@ -133,7 +133,8 @@ def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fresh", action="store_true", help="set an old checkpoint aside and start anew")
     parser.add_argument(
         "--from-first-offset", action="append", default=[], metavar="TOPIC",
-        help="where this topic was deleted and created again: read it from its first offset, keep the state",
+        help="where this topic was deleted and created again: read it from its first offset, or write on into it, with"
+        " the state kept",
     )  # fmt: skip
     parser.add_argument("--master", help="where Spark runs, such as local[4] or spark://host:7077")
     parser.add_argument("--remote", metavar="URL", help="a Spark Connect server, such as sc://host:15002")

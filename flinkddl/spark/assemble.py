@@ -10,7 +10,7 @@ from flinkddl.plan.physical import physical_plan
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import user_functions
-from flinkddl.spark.fingerprint import fingerprint, queries
+from flinkddl.spark.fingerprint import essence, fingerprint, queries
 from flinkddl.spark.finished import as_streams
 from flinkddl.spark.job import SparkJob
 from flinkddl.spark.operators import paths
@@ -75,6 +75,7 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, b
         restart=restart_strategy(config, sinks[0].span, bag, streaming=streaming),
         identity=partial(fingerprint, sinks, tuple(ctx.steps)),
         queries=partial(queries, sinks),
+        essence=partial(essence, sinks, tuple(ctx.steps)),
         owners={step: places[node] for step, node in ctx.owners.items() if node in places},
     )
     if physical[0].how.realtime:

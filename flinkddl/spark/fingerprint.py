@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
 from flinkddl.plan.identity import digest
-from flinkddl.plan.nodes import LookupJoin, Node, Scan, Sink
-from flinkddl.spark.job import DropDuplicates, GroupBy, JoinStep, WithWatermark
+from flinkddl.plan.nodes import Filter, LookupJoin, Node, Scan, Sink, scans
+from flinkddl.plan.nodes.base import Stateless
+from flinkddl.spark.job import DropDuplicates, GroupBy, JoinStep, Read, WithWatermark
 from flinkddl.sqltypes import DataType
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 # Options that change where or how fast is read and written, but not what the state means.
 _FREE = ("properties.", "scan.startup.", "scan.topic-partition-discovery", "scan.parallelism", "sink.")
+_OF_COLUMNS = ("fields", "metadata", "computed")
 _CHILDREN = ("span", "options", "input", "left", "right", "parts", "inputs", "ttl")
 
 
@@ -34,27 +36,68 @@ def fingerprint(sinks: Iterable[Sink], steps: Iterable[Step] = ()) -> tuple[tupl
 
 
 @deep
+def essence(sinks: Iterable[Sink], steps: Iterable[Step]) -> tuple[tuple[tuple[str, str], ...], tuple[list[str], ...]]:
+    """Return what must be the same for state to fit although columns came or went, and the columns of each scan.
+
+    Without state only the tables count: what is asked of them may change, and their columns. With state the whole plan
+    counts but for columns behind those that it reads. Rows of a table that is kept by its key are state themselves.
+    """
+    sinks, steps = tuple(sinks), tuple(steps)
+    reads = [scan for sink in sinks for scan in scans(sink)]
+    if _keeps_nothing(sinks, steps):
+        tables = (t for t in (*(s.table for s in sinks), *(s.table for s in reads)) if t is not None)
+        return tuple(("Table", _table(t, columns=False)) for t in tables), ()
+    plan = (entry for n, sink in enumerate(sinks) for entry in _walk(sink, f"{n}", open=True))
+    state = (("state", text) for step in steps if (text := _state(step)))
+    return (*plan, *state), tuple(_columns(s) for s in reads if _open(s))
+
+
+def _keeps_nothing(sinks: tuple[Sink, ...], steps: tuple[Step, ...]) -> bool:
+    """Whether a job's checkpoint is offsets of topics alone: what it asks of their records may change."""
+    topics = all(step.of_topics for step in steps if isinstance(step, Read))
+    return topics and not any(map(_state, steps)) and all(_passes(sink.input) for sink in sinks)
+
+
+def _passes(node: Node) -> bool:
+    return isinstance(node, Scan) or (
+        isinstance(node, Stateless) and node.inputs != () and all(map(_passes, node.inputs))
+    )
+
+
+def _open(scan: Scan) -> bool:
+    return scan.carries == "append"
+
+
+def _columns(scan: Scan) -> list[str]:
+    """Return a line a column of a table: a name, what it is, and how a computed or metadata column comes about."""
+    made = dict(scan.metadata) | dict(scan.computed)
+    return [f"{c.name} {c.kind} {c.type} {_text(made.get(i))}" for i, c in enumerate(scan.table.columns)]
+
+
+@deep
 def queries(sinks: Iterable[Sink]) -> tuple[tuple[str, str], ...]:
     """Return (sink's table, digest of what is written into it) pairs: the same under any name of job and sink."""
     return tuple((str(s.table.path), digest(repr(list(_walk(s.input, ""))))) for s in sinks if s.table is not None)
 
 
-def _walk(node: Node, path: str) -> Iterator[tuple[str, str]]:
-    yield node.name, f"{node.detail} #{digest(path + _describe(node))}"
+def _walk(node: Node, path: str, open: bool = False) -> Iterator[tuple[str, str]]:
+    yield node.name, f"{node.detail} #{digest(path + _describe(node, open))}"
     for i, child in enumerate(node.inputs):
-        yield from _walk(child, f"{path}.{i}")
+        yield from _walk(child, f"{path}.{i}", open)
 
 
-def _describe(node: Node) -> str:
+def _describe(node: Node, open: bool = False) -> str:
+    """Return all that tells a node from others; ``open``: without the columns of a scan that may get more of them."""
+    open = open and (isinstance(node, Filter) or (isinstance(node, Scan) and _open(node)))
     parts = []
     for f in fields(node):
         value = getattr(node, f.name)
-        if f.name in _CHILDREN:
+        if f.name in _CHILDREN or (open and f.name in _OF_COLUMNS):
             continue
         if isinstance(node, LookupJoin) and f.name == "table":
             value = _describe(value)  # it holds the scan of its table
         elif f.name == "table":
-            value = _table(value) if value is not None else None
+            value = _table(value, columns=not open) if value is not None else None
         elif f.name == "fields" and not isinstance(node, (Scan, Sink)):
             value = [(x.name, str(x.type)) for x in value]
         parts.append(f"{f.name}={_text(value)}")
@@ -71,10 +114,10 @@ def _text(value: object) -> str:
     return str(value) if isinstance(value, DataType) else repr(value)
 
 
-def _table(table: Table) -> str:
+def _table(table: Table, columns: bool = True) -> str:
     options = {k: o.value for k, o in sorted(table.options.items()) if not k.startswith(_FREE)}
-    columns = [(c.name, c.kind, str(c.type)) for c in table.columns]
-    return f"{table.path} {columns} {options}"
+    listed = [(c.name, c.kind, str(c.type)) for c in table.columns] if columns else ""
+    return f"{table.path} {listed} {options}"
 
 
 def _state(step: Step) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -327,6 +327,7 @@ class SparkJob:
     Spark's trigger as keyword and value (``("processingTime", "0 seconds")``, ``("availableNow", "true")``,
     ``("realTime", "10 seconds")``). ``identity`` makes ``fingerprint`` when that is asked for: only a checkpoint does.
     ``queries`` makes one (sink table, digest of sources and query) pair a sink, by which a job is known under any name.
+    ``essence`` makes what of it must be the same for columns to come and go over the checkpoint.
     ``restart`` is what follows a failed query; None: as Flink decides, by whether the run has a checkpoint folder.
     ``plan`` is the physical plan, a tree a sink.
     ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
@@ -343,6 +344,7 @@ class SparkJob:
     identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
     queries: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
+    essence: Callable[[], tuple[Any, Any]] = field(default=lambda: ((), ()), compare=False)
     plan: tuple[PhysicalSink, ...] = field(default=(), compare=False, repr=False)
 
     @cached_property

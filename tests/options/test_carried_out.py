@@ -178,7 +178,7 @@ FORMATTED: dict[str, Options] = {
 def shape(value: Any) -> Any:
     """All that a job is, as plain values: without its notes, and what only describes it."""
     if is_dataclass(value) and not isinstance(value, type):
-        left_out = {"note", "identity", "owners", "queries", "table", "plan"}
+        left_out = {"note", "identity", "owners", "queries", "essence", "table", "plan"}
         parts = {f.name: shape(getattr(value, f.name)) for f in fields(value) if f.name not in left_out}
         return type(value).__name__, parts
     if isinstance(value, Mapping):

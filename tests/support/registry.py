@@ -19,12 +19,16 @@ _VERSIONS = re.compile(r"/subjects/([^/]+)/versions")
 
 
 class Registry:
-    """Listens on a free port while used as a context. Ids count from 1 in order of first arrival of a schema."""
+    """Listens on a free port while used as a context. Ids count from 1 in order of first arrival of a schema.
+
+    ``refuses``: what is new is incompatible, as a registry finds by its rules.
+    """
 
     def __init__(self, user: str | None = None, token: str | None = None, tls: ssl.SSLContext | None = None) -> None:
         self.schemas: list[str] = []
         self.registered: list[tuple[str, str]] = []
         self.asked: list[str] = []
+        self.refuses = False
         self._expected = None
         if user is not None:
             self._expected = "Basic " + base64.b64encode(user.encode()).decode()
@@ -84,6 +88,8 @@ class Registry:
             return 404, {"error_code": 40403, "message": "Schema not found"}
         if (found := _VERSIONS.match(request.path)) and request.command == "POST":
             schema = body["schema"]
+            if self.refuses and schema not in self.schemas:
+                return 409, {"error_code": 409, "message": "Schema being registered is incompatible"}
             if schema not in self.schemas:
                 self.schemas.append(schema)
             self.registered.append((found.group(1), schema))

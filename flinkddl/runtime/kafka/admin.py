@@ -134,6 +134,11 @@ class KafkaAdmin:
         """
         return {name: str(topic.get("topic_id") or NO_ID) for name, topic in self._described(topics).items()}
 
+    def topic_id(self, topic: str) -> str | None:
+        """Return the id of a topic, None where it is not there; asking makes none."""
+        found = self._ask(lambda: self._client.describe_topics([topic]))[0]
+        return None if found["error_code"] == _UNKNOWN_TOPIC else str(found.get("topic_id") or NO_ID)
+
     def _described(self, topics: Iterable[str]) -> dict[str, Any]:
         wanted = list(topics)
         found = {t["name"]: t for t in self._ask(lambda: self._client.describe_topics(wanted))}

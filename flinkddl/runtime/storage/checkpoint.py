@@ -6,7 +6,7 @@ import json
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -31,11 +31,15 @@ Fingerprint = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The checkpoint of one job: its folder, whether it goes when the run ends, and the file system it lies in."""
+    """The checkpoint of one job: its folder, whether it goes when the run ends, and the file system it lies in.
+
+    ``changed`` says which operator is another one than when it was written, where that does not touch what it holds.
+    """
 
     root: str
     temporary: bool
     storage: Storage = LOCAL
+    changed: str = ""
 
     @property
     def local(self) -> Path | None:
@@ -98,7 +102,7 @@ def open_checkpoint(
         set_aside(storage, checkpoint.root)
     stored = stored_plan(storage, checkpoint.root)
     if stored is not None:
-        _check(checkpoint, stored, fingerprint(job))
+        checkpoint = replace(checkpoint, changed=_check(checkpoint, stored, job))
         if job.trigger[0] != "availableNow":
             _check_no_end(checkpoint)
     _store(checkpoint, job, script, drained=False)
@@ -132,6 +136,7 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
             "script": [str(text) for text in stored.get("script", ("", ""))],
             "nodes": [[str(identity), str(words)] for identity, words in stored.get("nodes", ())],
             "transactional": bool(stored.get("transactional", True)),
+            "essence": stored.get("essence"),
         }
     except (ValueError, KeyError, TypeError) as error:
         message = f"'{folder}/{PLAN_FILE}' is no plan of ours: {error}"
@@ -199,21 +204,34 @@ def _store(checkpoint: Checkpoint, job: J.SparkJob, script: Sequence[str], *, dr
     what = {"job": job.name, "drained": drained, "plan": fingerprint(job), "queries": job.queries()}
     what |= {"script": script, "nodes": nodes}
     what["transactional"] = any("transactional-id" in write.options for write in job.writes)
+    what["essence"] = job.essence()
     checkpoint.storage.write(f"{checkpoint.root}/{PLAN_FILE}", json.dumps(what, indent=1, ensure_ascii=False))
 
 
-def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], now: Fingerprint) -> None:
+def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], job: J.SparkJob) -> str:
+    """Return what has changed that may change, "" for nothing. Raises FD820, FD821."""
     again = "start anew with --fresh (the old checkpoint is set aside, not deleted)"
     if stored["drained"]:
         message = f"the run of checkpoint '{checkpoint.root}' was drained: all its windows were closed, it cannot go on"
         raise FlinkDdlError.of("FD821", message, help=again)
     before: Fingerprint = tuple(stored["plan"])
-    if before != now:
+    now = fingerprint(job)
+    if before == now:
+        return ""
+    if not _fits(stored["essence"], json.loads(json.dumps(job.essence()))):
         raise FlinkDdlError.of(
             "FD820",
             f"the checkpoint '{checkpoint.root}' belongs to another plan: {first_difference(before, now)}",
             help=f"go back to the old query, or {again}",
         )
+    return first_difference(before, now)
+
+
+def _fits(before: Any, now: Any) -> bool:
+    """Whether two essences are one: the same plan over tables of which one has the other's columns, and more behind."""
+    if not before or not before[0] or before[0] != now[0] or len(before[1]) != len(now[1]):
+        return False
+    return all(old[: len(new)] == new[: len(old)] for old, new in zip(before[1], now[1], strict=True))
 
 
 def _check_no_end(checkpoint: Checkpoint) -> None:
@@ -225,7 +243,7 @@ def _check_no_end(checkpoint: Checkpoint) -> None:
         raise FlinkDdlError.of("FD821", message, help=help)
 
 
-_COLUMNS = frozenset({"Project", "Sink", "state"})
+_COLUMNS = frozenset({"Project", "Sink", "Union", "state"})
 
 
 def first_difference(before: Fingerprint, now: Fingerprint) -> str:

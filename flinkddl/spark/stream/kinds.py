@@ -85,10 +85,10 @@ def to_delta(rel: Rel, ctx: Lowering) -> Rel:
 
 
 def normalise(rel: Rel, ctx: Lowering) -> Rel:
-    """Bring an ``upsert`` relation to ``images``."""
+    """Bring an ``upsert`` relation to ``images``: a row of a later batch is newer, whatever its version."""
     told = ("normalise", "ChangelogNormalize: newest row per key")
-    step = newest(rel, keyed(rel, rel.key), (DELETED, f"named_struct('a', {VERSION})"), ctx, told)
-    return unpack(step, rel.fields, ctx, rel.key, f"{IMAGES}.s.a" if rel.sequence else None)
+    step = newest(rel, keyed(rel, rel.key), (DELETED, f"named_struct('arrived', {VERSION})"), ctx, told)
+    return unpack(step, rel.fields, ctx, rel.key, f"{IMAGES}.s.arrived" if rel.sequence else None)
 
 
 def keyed(rel: Rel, key: tuple[int, ...]) -> list[Named]:
@@ -168,7 +168,7 @@ def last_changes(rel: Rel, key: tuple[int, ...], ctx: Lowering) -> Rel:
     Flink without SinkUpsertMaterializer: a row that leaves a key deletes it, even where another row has it too.
     """
     rel = weighted(to_delta(rel, ctx), ctx)
-    change = (f"{WEIGHT} < 0", f"named_struct('a0', {arrival(rel)}, 'a1', {weight(rel)})")
+    change = (f"{WEIGHT} < 0", f"named_struct('arrived', {arrival(rel)}, 'a1', {weight(rel)})")
     told = ("last_change", "sink without materializer: last change per key")
     return unpack(newest(rel, keyed(rel, key), change, ctx, told), rel.fields, ctx, key)
 
@@ -180,7 +180,7 @@ def first_rows(rel: Rel, key: tuple[int, ...], ctx: Lowering, *, unequal_fails: 
     """
     keys, note = keyed(rel, key), f"sink: ON CONFLICT DO {'ERROR' if unequal_fails else 'NOTHING'}"
     if not unequal_fails:
-        change = ("false", f"named_struct('d0', {arrival(rel)})")
+        change = ("false", f"named_struct('darrived', {arrival(rel)})")
         return unpack(newest(rel, keys, change, ctx, ("first", note)), rel.fields, ctx, key)
     rows = f"named_struct('darray:0', named_struct('v', {struct(map(quote, rel.columns))}))"
     call = StateCall("retract", "aggregate", ("1L", arrival(rel), rows))

@@ -154,10 +154,11 @@ def _latest(rel: Rel, node: Deduplicate, ctx: Lowering, sequence: bool) -> Rel:
     """Append rows: only the best row so far is kept; on equal time the later wins keep-last."""
     letter = "a" if node.keep_last else "d"
     time = [] if node.proctime else [f"'{letter}0', {key_text(rel, node.order)}"]
-    version = ", ".join([*time, f"'{letter}1', {arrival(rel)}"])
+    came = f"{letter}1" if time else "arrived" if node.keep_last else "darrived"
+    version = ", ".join([*time, f"'{came}', {arrival(rel)}"])
     told = ("latest", f"Deduplicate: {'last' if node.keep_last else 'first'} row per key")
     step = newest(rel, key_columns(rel, node.keys), ("false", f"named_struct({version})"), ctx, told)
-    return unpack(step, rel.fields, ctx, (), f"{IMAGES}.s.`{letter}1`" if sequence else None)
+    return unpack(step, rel.fields, ctx, (), f"{IMAGES}.s.{came}" if sequence else None)
 
 
 @lowers(Sort)

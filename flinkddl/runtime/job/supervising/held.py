@@ -122,6 +122,8 @@ def open_held(spark: SparkSession, job: SparkJob, options: RunOptions) -> tuple[
         hold.release()
         raise
     _tell_where(spark, checkpoint, options)
+    if checkpoint.changed:
+        options.notice(f"the script has changed, and its checkpoint goes on: {checkpoint.changed}")
     return checkpoint, hold
 
 

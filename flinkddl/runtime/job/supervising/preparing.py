@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.topics.sources import Sources, other_partitions
 from flinkddl.runtime.job.topics.topic_ids import check_topics
+from flinkddl.runtime.job.topics.written_topics import check_written
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import await_stops, client_properties, partitions_of
 from flinkddl.runtime.session.classes import check_classes
@@ -45,6 +46,7 @@ def prepare(held: Held, asked: Callable[[], bool]) -> tuple[Sources, KnownTopics
     sources.preflight()
     check_cores(spark, job)
     known = check_topics(sources, held.checkpoint, options.from_first, options.notice)
+    check_written(sources, known, options.from_first, options.notice)
     sources.raised = known.raised
     sources.split()
     sources.fix_stops()

@@ -97,7 +97,7 @@ class Supervisor:
         self.topics.start()
 
     def supervise(self) -> None:
-        """Follow the queries to their end. Raises JobFailed, FD823, FD817, FD865."""
+        """Follow the queries to their end. Raises JobFailed, FD823, FD817, FD865, FD891."""
         self._watch()
         bounded = self._job.trigger[0] == "availableNow"
         if (bounded and not self._asked.stop.is_set()) or self._asked.drain:

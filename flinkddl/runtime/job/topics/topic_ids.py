@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -33,7 +33,7 @@ _SOURCE = re.compile(r"^([^{]*)(\{.*\})$", re.DOTALL)  # a line of Spark's offse
 
 @dataclass
 class KnownTopics:
-    """What a checkpoint knows of its topics: ``ids`` by read and topic.
+    """What a checkpoint knows of its topics: ``ids`` by read and topic, ``written`` by write and topic.
 
     ``raised`` is added to a topic's offsets where they order changes of a key: the records of a topic that was created
     again come after those of the one before.
@@ -41,6 +41,7 @@ class KnownTopics:
 
     ids: dict[str, dict[str, str]] = field(default_factory=dict)
     raised: dict[str, int] = field(default_factory=dict)
+    written: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @staticmethod
     def read(checkpoint: Checkpoint | None) -> KnownTopics:
@@ -53,7 +54,7 @@ class KnownTopics:
     def write(self, checkpoint: Checkpoint | None) -> None:
         """Put it beside the checkpoint."""
         if checkpoint is not None and not checkpoint.temporary:
-            text = json.dumps({"ids": self.ids, "raised": self.raised}, indent=1)
+            text = json.dumps(asdict(self), indent=1)
             checkpoint.storage.write(f"{checkpoint.root}/{FILE}", text)
 
 

@@ -22,15 +22,16 @@ from typing import TYPE_CHECKING, Any
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.reporting.progress import offsets_in
 from flinkddl.runtime.job.topics.topic_ids import KnownTopics, created_again, same
+from flinkddl.runtime.job.topics.written_topics import WrittenTopics
 from flinkddl.runtime.kafka.admin import KafkaAdmin
-from flinkddl.runtime.kafka.offsets import topics_of
+from flinkddl.runtime.kafka.offsets import client_properties, topics_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from flinkddl.runtime.job.topics.sources import Sources
     from flinkddl.runtime.kafka.admin import Offsets
-    from flinkddl.spark.job import Read
+    from flinkddl.spark.job import Read, Write
 
 LOOK_SECONDS = 1.0
 AWAY_SECONDS = 8.0
@@ -74,6 +75,7 @@ class _Cluster:
 
     properties: Mapping[str, str]
     reads: list[Read] = field(default_factory=list)
+    writes: list[Write] = field(default_factory=list)
     asked: float | None = None
     looked: float = 0.0
     admin: KafkaAdmin | None = None
@@ -92,7 +94,7 @@ class TopicWatch:
     """Follows the topics of one job from ``start`` to ``stop``.
 
     ``lost`` are records deleted unread, by topic; ``first`` the first offsets of the last look; ``error`` is FD865 once
-    a topic has been created again.
+    a topic has been created again, FD891 of one that is written.
     """
 
     def __init__(
@@ -105,6 +107,9 @@ class TopicWatch:
         for properties, read in sources.clients():
             cluster = self._clusters.setdefault(frozenset(properties.items()), _Cluster(properties))
             cluster.reads += [read] if read is not None else []
+        for write in sources.kafka_writes:
+            self._clusters[frozenset(client_properties(write.options).items())].writes.append(write)
+        self._written = WrittenTopics(sources, known)
         self.first: dict[Place, int] = {}
         self._batches: list[_Batch] = []  # not looked at yet
         self._away: dict[str, float] = {}  # what has been said of addresses: away since then
@@ -153,7 +158,7 @@ class TopicWatch:
         self.tell()
 
     def tell(self) -> None:
-        """Say what was found since. Raises FD865."""
+        """Say what was found since. Raises FD865, FD891."""
         with self._lock:
             gaps, self._gaps = self._gaps, []
         for gap in gaps:
@@ -221,6 +226,8 @@ class TopicWatch:
                 cluster.admin = KafkaAdmin(cluster.properties)
             if not cluster.reads:
                 cluster.admin.cluster_id()
+            for write in cluster.writes:
+                self.error = self.error or self._written.look(write, cluster.admin)
             for read in cluster.reads:
                 self._look_at(read, cluster.reads, cluster.admin)
         except FlinkDdlError as error:

@@ -11,17 +11,22 @@ import org.apache.spark.sql.types.StructType;
  * {@code retract_latest(deleted BOOLEAN, STRUCT<o: STRUCT<version...>, r: STRUCT<row...>>)} gives
  * {@code STRUCT<o: row, n: row, s: version>}: the newest row before and after this batch, NULL where the key is deleted
  * or was never there; NULL as a whole when they are equal. Flink's ChangelogNormalize and keep-last deduplication;
- * with a descending version, keep-first.
+ * with a descending version, keep-first. The versions {@code arrived} and {@code darrived} order the rows of one batch
+ * alone: those of a later one came later, whatever their offsets in another partition are.
  */
 final class RetractLatest extends Retract<RetractLatest.Newest> {
     private final RetractOrder order;
     private final int orders;
     private final int fields;
+    private final boolean arrived, first;
 
     RetractLatest(StructType inputs) {
         super("retract_latest", inputs);
-        order = new RetractOrder((StructType) struct(1).apply(0).dataType());
-        orders = ((StructType) struct(1).apply(0).dataType()).length();
+        StructType version = (StructType) struct(1).apply(0).dataType();
+        order = new RetractOrder(version);
+        arrived = version.apply(0).name().equals("arrived");
+        first = version.apply(0).name().equals("darrived");
+        orders = version.length();
         fields = ((StructType) struct(1).apply(1).dataType()).length();
     }
 
@@ -81,7 +86,7 @@ final class RetractLatest extends Retract<RetractLatest.Newest> {
             offer(a, b.pending, b.pendingDeleted);
         }
         // a late change must not win over what was given out: it is dropped here, before the state is written
-        if (a.pending != null && a.base != null && order.compare(version(a.pending), version(a.base)) < 0) {
+        if (a.pending != null && a.base != null && (first || !arrived && order.compare(version(a.pending), version(a.base)) < 0)) {
             a.pending = null;
         }
         return a;

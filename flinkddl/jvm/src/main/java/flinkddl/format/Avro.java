@@ -35,6 +35,7 @@ final class Avro extends Codec {
     private final GenericDatumWriter<GenericRecord> writer;
     private final ByteArrayOutputStream out = new ByteArrayOutputStream();
     private BinaryEncoder encoder;
+    private int writerId = -1;
 
     Avro(Spec spec) {
         cdc = spec.format == Format.DEBEZIUM_AVRO_CONFLUENT ? new Cdc(spec) : null;
@@ -63,11 +64,13 @@ final class Avro extends Codec {
             }
         } catch (IOException | RuntimeException e) {
             throw new IOException(
-                cdc == null ? "Failed to deserialize Avro record." : "Can't deserialize Debezium Avro message.", e);
+                (cdc == null ? "Failed to deserialize Avro record." : "Can't deserialize Debezium Avro message.")
+                    + (writerId < 0 ? "" : " Its writer's schema has the id " + writerId + " in the registry."), e);
         }
     }
 
     private GenericRecord read(byte[] message) throws IOException {
+        writerId = -1;
         if (registry == null) {
             String text = json ? new String(message, StandardCharsets.UTF_8) : null;
             return read(reader,
@@ -82,11 +85,11 @@ final class Avro extends Codec {
         if (message.length < 5) {
             throw new EOFException();
         }
-        int id = ByteBuffer.wrap(message, 1, 4).getInt();
-        GenericDatumReader<GenericRecord> r = byWriter.get(id);
+        writerId = ByteBuffer.wrap(message, 1, 4).getInt();
+        GenericDatumReader<GenericRecord> r = byWriter.get(writerId);
         if (r == null) {
-            r = new GenericDatumReader<>(registry.byId(id), schema);
-            byWriter.put(id, r);
+            r = new GenericDatumReader<>(registry.byId(writerId), schema);
+            byWriter.put(writerId, r);
         }
         return read(r, () -> new AvroInput(message, 5));
     }

@@ -117,7 +117,7 @@ final class Registry {
             try {
                 known = call(path, body).path("id").asInt();
             } catch (IOException e) {
-                throw new IOException("Could not register schema in registry", e);
+                throw new IOException("Could not register schema in registry under subject '" + subject + "'", e);
             }
             ids.put(schema, known);
         }
