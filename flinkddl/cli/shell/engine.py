@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from flinkddl.cli.shell.help import HELP
+from flinkddl.cli.shell.results import job_state
 from flinkddl.cli.shell.split import CLIENT_WORDS
 from flinkddl.cli.tables import Columns, Tableau, answer_lines
 from flinkddl.diagnostics import FlinkDdlError, SourceText
@@ -187,8 +188,6 @@ class Engine(Front):
 
     def _await_first(self, job: Job, come: threading.Event, free: threading.Event) -> None:
         """Say how a query does until its first rows come, or Ctrl-C, which stops it."""
-        from flinkddl.cli.shell.view import job_state
-
         try:
             with self.out.waiting(lambda: "  ·  ".join(job_state(job))):
                 while not come.wait(POLL_SECONDS) and job.status in ("starting", "running"):

@@ -20,8 +20,9 @@ from prompt_toolkit.styles import Style
 from flinkddl.cli.shell.complete import complete
 from flinkddl.cli.shell.engine import Engine, Quit
 from flinkddl.cli.shell.highlight import FlinkSqlLexer
+from flinkddl.cli.shell.results import job_state
 from flinkddl.cli.shell.split import CLIENT_WORDS, is_client_word, is_complete, split
-from flinkddl.cli.shell.view import job_state, show_query
+from flinkddl.cli.shell.view import show_query
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

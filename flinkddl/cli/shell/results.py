@@ -13,6 +13,7 @@ from flinkddl.cli.tables import paired
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from flinkddl.api import Job
     from flinkddl.cli.tables import Columns
     from flinkddl.runtime.job.reporting.changes import Change, Values
 
@@ -142,3 +143,28 @@ class TableResult(Result):
                 self._places[name] = left
         self._next += 1
         return self._next
+
+
+def job_state(job: Job) -> list[str]:
+    """Return how a query does, in a few words a part."""
+    if job.status != "running":
+        return [job.status]
+    latest = job.progress
+    if job.waiting:
+        return [job.waiting]
+    if job.flows:
+        flow = job.flows[0]
+        return [f"{flow.rate_in:,.0f} records/s in, {flow.rate_out:,.0f} out", *flow.words]
+    if not latest:
+        return ["running", "waiting for the first batch"]
+    now = latest[0]
+    parts = [f"batch {now.batch}", f"{now.rate:,.0f} rows/s in"]
+    if now.lag:
+        parts.append("lag " + ", ".join(f"{topic} {n:,}" for topic, n in now.lag.items()))
+    if now.watermark:
+        parts.append(f"watermark {now.watermark[11:19]}")
+    if job.lost:
+        parts.append(f"{sum(job.lost.values()):,} records deleted unread")
+    if now.waiting:
+        parts.append(now.waiting.lower())
+    return parts

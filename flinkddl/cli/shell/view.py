@@ -12,7 +12,7 @@ from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
 
 from flinkddl.cli.cells import cut, data_widths, line, rule
 from flinkddl.cli.common import count
-from flinkddl.cli.shell.results import ChangelogResult, Result, TableResult
+from flinkddl.cli.shell.results import ChangelogResult, Result, TableResult, job_state
 from flinkddl.cli.tables import frame, in_set, record
 
 if TYPE_CHECKING:
@@ -156,31 +156,6 @@ def _leave(event: KeyPressEvent) -> None:
     event.app.exit()
 
 
-def job_state(job: Job) -> list[str]:
-    """Return how a query does, in a few words a part."""
-    if job.status != "running":
-        return [job.status]
-    latest = job.progress
-    if job.waiting:
-        return [job.waiting]
-    if job.flows:
-        flow = job.flows[0]
-        return [f"{flow.rate_in:,.0f} records/s in, {flow.rate_out:,.0f} out", *flow.words]
-    if not latest:
-        return ["running", "waiting for the first batch"]
-    now = latest[0]
-    parts = [f"batch {now.batch}", f"{now.rate:,.0f} rows/s in"]
-    if now.lag:
-        parts.append("lag " + ", ".join(f"{topic} {n:,}" for topic, n in now.lag.items()))
-    if now.watermark:
-        parts.append(f"watermark {now.watermark[11:19]}")
-    if job.lost:
-        parts.append(f"{sum(job.lost.values()):,} records deleted unread")
-    if now.waiting:
-        parts.append(now.waiting.lower())
-    return parts
-
-
 def show_query(engine: Engine, action: Start, columns: Columns, mode: str) -> None:
     """Run a query and show it until the reader leaves; the last rows seen stay in the scrollback."""
     began = time.monotonic()
@@ -213,6 +188,3 @@ def _leave_behind(engine: Engine, result: Result, cost: str, *, cancelled: bool)
     engine.out.line(f"{in_set(size)}{shown} {cost}".rstrip())
     if cancelled:
         engine.out.info("Result retrieval cancelled.")
-
-
-__all__ = ["View", "job_state", "show_query"]
