@@ -44,6 +44,8 @@ def test_commands_exist(line: str) -> None:
         case ["flinkddl", command, *rest]:
             assert command in COMMANDS
             assert all((ROOT / w).exists() for w in rest if w.startswith("samples/"))
+        case [script, "client" | "cluster", _, *_] if script.endswith("/submit.sh"):
+            assert (ROOT / "flinkddl/deploy/templates/submit.sh").exists()
         case ["python", "-m", module, *_]:
             assert (ROOT / module.replace(".", "/")).exists()
         case _:

@@ -98,7 +98,8 @@ def _modules(text: str) -> tuple[str, ...]:
     return names
 
 
-def _py_files(text: str) -> tuple[str, ...]:
+def py_files(text: str) -> tuple[str, ...]:
+    """Take FILE[,..] apart, as the type of ``--py-files``."""
     from flinkddl.runtime.session.sessions import ENDINGS
 
     files = tuple(name.strip() for name in text.split(","))
@@ -140,7 +141,7 @@ def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--remote", metavar="URL", help="a Spark Connect server, such as sc://host:15002")
     parser.add_argument("--jars", metavar="DIR", help="folder with the jars, instead of downloading them")
     parser.add_argument(
-        "--py-files", action="append", default=[], metavar="FILE[,..]", type=_py_files,
+        "--py-files", action="append", default=[], metavar="FILE[,..]", type=py_files,
         help="Python modules that the workers get: .py, .zip or .egg",
     )  # fmt: skip
     parser.add_argument(

@@ -19,14 +19,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the program."""
-    from flinkddl.script.compile import Start
     from flinkddl.script.views import print_views, views_of_jobs
     from flinkddl.show.print_json import print_json
     from flinkddl.show.printer import print_pyspark
 
     compiled = compiled_script(args)
     print_diagnostics(compiled.diagnostics)
-    jobs = [a.job for a in compiled.actions if isinstance(a, Start)]
+    jobs = compiled.jobs
     if args.views:
         print(print_views(compiled.catalog), end="")
     else:

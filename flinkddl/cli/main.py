@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compile": ("flinkddl.cli.compile", "print what run does as a PySpark program or JSON"),
     "run": ("flinkddl.cli.run", "run scripts, each as a job of its own"),
     "jobs": ("flinkddl.cli.jobs", "list, show, stop the jobs of other processes; their logs"),
+    "package": ("flinkddl.cli.package", "write what a cluster needs to run a script into a folder"),
     "assess": ("flinkddl.cli.assess", "say which scripts of a folder run, which do not, and why"),
     "shell": ("flinkddl.cli.shell.command", "type statements and see their results change"),
     "verify": ("flinkddl.cli.verify", "compare two topics or tables, while both are written"),

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 _VARIABLE = r"\$\{\s*(?P<name>[A-Za-z_][\w.-]*?)\s*(?::-(?P<default>[^}]*))?\}"
 _TEMPLATE = re.compile(r"\{\{\s*[A-Za-z_][\w.:/-]*\s*\}\}")
 _PIECE = re.compile(rf"--[^\n]*|//[^\n]*|/\*(?!\+)[\s\S]*?\*/|{_VARIABLE}|'(?:[^'])*'|`[^`]*`")
-_INNER = re.compile(_VARIABLE)
+VARIABLE = re.compile(_VARIABLE)
+"""One reference: its ``name``, and its ``default`` where it has one."""
 
 
 def lex_script(text: str, variables: Mapping[str, str] | None = None) -> Lexed:
@@ -44,7 +45,7 @@ def lex_script(text: str, variables: Mapping[str, str] | None = None) -> Lexed:
             places.append((origin, size, inserted))
             length += len(piece)
 
-    for found in _variables(text):
+    for found in variables_of(text):
         put(text[at : found.start()], at, found.start() - at, 0)
         put(_value(found, known, faults, variables or {}), found.start(), found.end() - found.start(), 1)
         at = found.end()
@@ -65,12 +66,13 @@ def templates(lexed: Lexed) -> Iterator[tuple[Token, str]]:
             yield token, "{{"
 
 
-def _variables(text: str) -> list[re.Match[str]]:
+def variables_of(text: str) -> list[re.Match[str]]:
+    """Return the references of a script outside its comments, in their order."""
     out: list[re.Match[str]] = []
     for found in _PIECE.finditer(text):
         first = found.group()[0]
         if first in "'`":
-            out.extend(_INNER.finditer(text, found.start(), found.end()))
+            out.extend(VARIABLE.finditer(text, found.start(), found.end()))
         elif first == "$":
             out.append(found)
     return out

@@ -102,6 +102,11 @@ class Compiled:
         """Whether any finding is an error."""
         return any(d.severity == "error" for d in self.diagnostics)
 
+    @property
+    def jobs(self) -> list[SparkJob]:
+        """The jobs that the script starts."""
+        return [action.job for action in self.actions if isinstance(action, Start)]
+
 
 @deep
 def compile_script(

@@ -20,6 +20,7 @@ from flinkddl.formats.registry import SECRET_SETTING
 from flinkddl.runtime.machine.cache import new_log
 from flinkddl.runtime.machine.jars import spark_jars
 from flinkddl.runtime.machine.java import find_java
+from flinkddl.runtime.session.classes import has_class
 from flinkddl.runtime.session.connect import KAFKA_JARS, add_jars, await_server, is_connect, new_session
 from flinkddl.runtime.session.errors import quiet_py4j
 from flinkddl.spark.sealing import KEY, seal
@@ -68,6 +69,17 @@ START_SETTINGS: Mapping[str, str] = {
 }
 """What a session built here starts with, unless the caller says otherwise."""
 
+SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Of the environment: the Java process that started this one is Spark's driver (``PythonRunner`` of spark-submit)."""
+
+OF_SUBMIT = ("spark.ui.enabled", "spark.driver.memory", "spark.ui.showConsoleProgress")
+"""Start settings that are spark-submit's own business."""
+
+_CLASSES = {
+    "flinkddl.Functions": "flinkddl's jar",
+    "org.apache.spark.sql.kafka010.KafkaSourceProvider": "Spark's Kafka connector",
+}
+
 _JARS = "spark.flinkddl.jars"  # of a Connect session: the jars of this machine that its jobs' sessions get
 
 _PY_FILES = "spark.flinkddl.pyFiles"  # ... and the Python modules
@@ -104,8 +116,11 @@ class SparkOptions:
 def build_session(options: SparkOptions = SparkOptions()) -> SparkSession:
     """Start (or connect to) Spark and return its session.
 
-    Raises FD801 (no Java), FD802/FD803 (jars), FD810 (Spark does not start, with the log file's name).
+    Raises FD801 (no Java), FD802/FD803 (jars), FD810 (Spark does not start, with the log file's name), FD873 (a Spark
+    that spark-submit started lacks our jars).
     """
+    if SUBMITTED in os.environ and options.remote is None:
+        return _submitted(options)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if options.remote is not None:
@@ -130,6 +145,37 @@ def build_session(options: SparkOptions = SparkOptions()) -> SparkSession:
     return session
 
 
+def _submitted(options: SparkOptions) -> SparkSession:
+    """Return the session of a program that spark-submit started: master, jars and memory are what it was told."""
+    from pyspark.sql import SparkSession
+
+    quiet_py4j()
+    logging.getLogger("SQLQueryContextLogger").disabled = True
+    builder = SparkSession.builder.master(options.master) if options.master else SparkSession.builder
+    start = {key: value for key, value in START_SETTINGS.items() if key not in OF_SUBMIT}
+    for key, value in {**start, **JOB_SETTINGS, KEY: os.urandom(32).hex(), **_given(options)}.items():
+        builder = builder.config(key, value)
+    try:
+        session = builder.getOrCreate()
+        ship(session, options.py_files)
+    except Exception as error:
+        raise FlinkDdlError.of("FD810", f"Spark did not start: {_first_line(error)}") from error
+    if options.jars:
+        adopt_session(session, options.jars)
+    if missing := [name for name in _CLASSES if not has_class(session, name)]:
+        message = f"spark-submit was started without {' and '.join(_CLASSES[name] for name in missing)}"
+        raise FlinkDdlError.of("FD873", message, help="give the jars of the package with --jars, as submit.sh does")
+    return session
+
+
+def _given(options: SparkOptions) -> dict[str, str]:
+    """Return the caller's settings; what they redact stands beside what we do."""
+    conf = dict(options.conf)
+    if REDACTION in conf:
+        conf[REDACTION] = f"(?:{conf[REDACTION]})|(?:{SPARK_REGEX})"
+    return conf
+
+
 def _start_conf(options: SparkOptions, log: Path) -> dict[str, str]:
     jars = [str(path) for path in spark_jars(options.jars)]
     log4j = log.with_suffix(".properties")
@@ -138,9 +184,7 @@ def _start_conf(options: SparkOptions, log: Path) -> dict[str, str]:
     conf["spark.driver.extraClassPath"] = os.pathsep.join(jars)
     if (options.master or "local").startswith("local"):
         conf["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
-    conf |= options.conf
-    if REDACTION in options.conf:  # theirs beside ours
-        conf[REDACTION] = f"(?:{options.conf[REDACTION]})|(?:{SPARK_REGEX})"
+    conf |= _given(options)
     java = [f"-Dlog4j2.configurationFile={log4j.as_uri()}", conf.get("spark.driver.extraJavaOptions", "")]
     conf["spark.driver.extraJavaOptions"] = " ".join(java).strip()
     for key in ("spark.jars", "spark.driver.extraClassPath"):

@@ -1,0 +1,1 @@
+"""What a job needs on a cluster, in one folder: ``flinkddl package``."""
