@@ -46,7 +46,7 @@ def essence(sinks: Iterable[Sink], steps: Iterable[Step]) -> tuple[tuple[tuple[s
     reads = [scan for sink in sinks for scan in scans(sink)]
     if _keeps_nothing(sinks, steps):
         tables = (t for t in (*(s.table for s in sinks), *(s.table for s in reads)) if t is not None)
-        return tuple(("Table", _table(t, columns=False)) for t in tables), ()
+        return tuple((f"Table {t.path}", digest(_table(t, columns=False))) for t in tables), ()
     plan = (entry for n, sink in enumerate(sinks) for entry in _walk(sink, f"{n}", open=True))
     state = (("state", text) for step in steps if (text := _state(step)))
     return (*plan, *state), tuple(_columns(s) for s in reads if _open(s))
