@@ -14,7 +14,7 @@ import io
 import re
 import tarfile
 import zipfile
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,15 +46,20 @@ def _add(name: str, extras: tuple[str, ...], found: dict[str, Distribution]) -> 
     key = str(canonicalize_name(name))
     if key in OF_SPARK or (key in found and not extras):
         return
-    try:
-        found[key] = distribution(name)
-    except PackageNotFoundError as error:
-        raise FlinkDdlError.of(
-            "FD872", f"'{name}' is not installed here, and the job needs it", help=f"pip install {name}"
-        ) from error
+    found[key] = installed(name)
     for wanted in map(Requirement, found[key].requires or ()):
         if wanted.marker is None or any(wanted.marker.evaluate({"extra": extra}) for extra in ("", *extras)):
             _add(wanted.name, tuple(wanted.extras), found)
+
+
+def installed(name: str) -> Distribution:
+    """Return a distribution; one that pip installed before the ``.egg-info`` that a build leaves in a source tree."""
+    there = sorted(distributions(name=name), key=lambda d: d.read_text("WHEEL") is None)
+    if not there:
+        raise FlinkDdlError.of(
+            "FD872", f"'{name}' is not installed here, and the job needs it", help=f"pip install {name}"
+        )
+    return there[0]
 
 
 def requirements(found: Mapping[str, Distribution]) -> str:

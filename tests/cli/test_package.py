@@ -109,7 +109,7 @@ def test_the_wheel_installs_and_is_packaged_again(package: Path, tmp_path: Path)
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", str(site), str(wheel)]
     subprocess.run(pip, check=True, capture_output=True)
     code = "from pathlib import Path; from flinkddl.deploy import distributions as d;"
-    code += "print(d.write_wheel(d.distribution('flinkddl'), Path('.')))"
+    code += "print(d.write_wheel(d.installed('flinkddl'), Path('.')))"
     again = subprocess.run(
         [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(site)}, cwd=tmp_path, text=True,
         capture_output=True, check=True,
@@ -216,9 +216,6 @@ def test_a_folder_that_holds_something_is_left(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> object:
-        raise distributions.PackageNotFoundError(name)
-
-    monkeypatch.setattr(distributions, "distribution", missing)
+    monkeypatch.setattr(distributions, "distributions", lambda name: [])
     with pytest.raises(FlinkDdlError, match="FD872"):
         distributions.needed()

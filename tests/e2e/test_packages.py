@@ -125,5 +125,7 @@ def test_sigterm_lets_the_running_batch_end(bare: dict[str, str], tmp_path: Path
     job.terminate()
     assert job.wait(60) == 0, (tmp_path / "log").read_text()
     offsets, commits = ({p.name for p in state.glob(f"**/{kind}/[0-9]*")} for kind in ("offsets", "commits"))
-    assert offsets == commits != set()
+    # a next batch may be planned in the moment between: it is done by the next run; none before it is left
+    assert offsets >= commits != set()
+    assert len(offsets - commits) <= 1
     assert not [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(out).encode() in p.read_bytes()]
