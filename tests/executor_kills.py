@@ -67,14 +67,14 @@ def executors(master: str) -> list[int]:
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[str]:
+def cluster(folder: Path, workers: int = WORKERS) -> Iterator[str]:
     """Yield the URL of a standalone cluster of small workers on this machine."""
     [port] = free_ports(1)
     with ExitStack() as stack:
         master = ["master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]
         stack.enter_context(_daemon(master, folder / "master.log", "I have been elected leader"))
         url = f"spark://127.0.0.1:{port}"
-        for n in range(WORKERS):
+        for n in range(workers):
             work = str(folder / f"worker{n}")
             worker = ["worker.Worker", "--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--work-dir", work]
             worker += ["--webui-port", "0", url]

@@ -16,6 +16,7 @@ BENCHMARKS = {
     "first-row": "tests.bench.first_row",
     "check": "tests.bench.check",
     "views": "tests.bench.views",
+    "sizing": "tests.bench.sizing",
 }
 
 
