@@ -23,7 +23,7 @@ from typing import Any
 USERS, PAGES, REST = 20_000, 200, 10  # keys; seconds without load in each minute
 VIEWED, PROFILES, TOTALS, READERS = "views", "users", "totals", "readers"
 JOB = """
-SET 'execution.checkpointing.interval' = '1 s'; SET 'parallelism.default' = '2';
+SET 'execution.checkpointing.interval' = '5 s'; SET 'parallelism.default' = '2';
 CREATE TABLE views (user_id INT, page INT, ms INT) WITH ('connector' = 'kafka', 'topic' = 'views', {servers},
   'format' = 'json', 'scan.startup.mode' = 'earliest-offset');
 CREATE TABLE users (user_id INT NOT NULL, tier STRING, PRIMARY KEY (user_id) NOT ENFORCED) WITH ({upsert}, {servers},
