@@ -123,14 +123,21 @@ class Looked:
 
 def children(pid: int) -> list[int]:
     """Return a process's children, theirs included."""
-    own = [int(c) for f in Path(f"/proc/{pid}/task").glob("*/children") for c in f.read_text().split()]
+    own = [int(c) for f in Path(f"/proc/{pid}/task").glob("*/children") for c in _text(f).split()]
     return own + [c for child in own for c in children(child)]
 
 
 def resident(pid: int) -> float:
     """Return the megabytes that a process holds in memory."""
-    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    found = re.search(r"VmRSS:\s+(\d+) kB", _text(Path(f"/proc/{pid}/status")))
     return int(found[1]) * 1024 / 1e6 if found else 0.0
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:  # it has ended meanwhile: Spark starts small processes for its files
+        return ""
 
 
 def verified(servers: str, table: str) -> str:
