@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -84,3 +86,32 @@ def test_a_users_own_session_is_given_the_jars_and_keeps_its_settings() -> None:
     columns, functions, totals, sensitive = done.stdout.splitlines()
     assert columns == "['key', 'value', 'topic', 'partition', 'offset', 'timestamp', 'timestampType']"
     assert (functions, totals, sensitive) == ("True", "[20, 25]", "false")
+
+
+@pytest.mark.parametrize(
+    ("memory", "said"),
+    [
+        ("600m", "FD873: spark-submit was started without flinkddl's jar and Spark's Kafka connector"),
+        pytest.param(
+            "400m", "[INVALID_DRIVER_MEMORY.SYSTEM_MEMORY] Insufficient driver memory", marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_what_spark_submit_was_not_given_is_said(tmp_path: Path, memory: str, said: str) -> None:
+    (tmp_path / "main.py").write_text(
+        "import sys\nfrom flinkddl.cli.main import main\nsys.exit(main(['run', sys.argv[1]]))\n"
+    )
+    (tmp_path / "job.sql").write_text(
+        "CREATE TABLE a (k INT) WITH ('connector' = 'datagen', 'number-of-rows' = '1');\n"
+        "CREATE TABLE b (k INT) WITH ('connector' = 'print');\nINSERT INTO b SELECT k FROM a;\n"
+    )
+    submit = [str(Path(sys.executable).with_name("spark-submit")), "--master", "local[1]", "--driver-memory", memory]
+    done = subprocess.run(
+        [*submit, str(tmp_path / "main.py"), str(tmp_path / "job.sql")],
+        env=os.environ | {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert said in done.stderr + done.stdout

@@ -356,4 +356,6 @@ def _stderr_to(log: Path) -> Iterator[None]:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    """Return the line that says why: py4j's first one names only the call, the Java exception follows it."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return next((line[2:] for line in lines[:2] if line.startswith(": ")), lines[0])
