@@ -10,6 +10,7 @@ from flinkddl.spark.context import Rel, unique_names
 from flinkddl.spark.expressions import to_spark
 from flinkddl.spark.job import GroupBy, Select, Where
 from flinkddl.spark.rowtime import is_rowtime
+from flinkddl.spark.stages import staged
 from flinkddl.spark.ttl import timed
 from flinkddl.sqltypes import DataType, Root, quote, spark_type
 
@@ -88,8 +89,8 @@ def generate(
 
 
 def group(step: str, keys: Sequence[Named], aggs: Sequence[Agg], ctx: Lowering, prefix: str, note: str = "") -> str:
-    """Add a GroupBy, with the state TTL of the session; returns the step's name."""
-    calls = timed(aggs, keys, ctx)
+    """Add a GroupBy, with the state TTL and the form of state of the session; returns the step's name."""
+    calls = staged(timed(aggs, keys, ctx), keys, ctx)
     return ctx.add(GroupBy(name=ctx.fresh(prefix), input=step, keys=tuple(keys), aggs=calls, note=note)).name
 
 

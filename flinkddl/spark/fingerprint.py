@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from flinkddl.catalog.model import Table
-    from flinkddl.spark.job import Step
+    from flinkddl.spark.job import StateCall, Step
 
 # Options that change where or how fast is read and written, but not what the state means.
 _FREE = ("properties.", "scan.startup.", "scan.topic-partition-discovery", "scan.parallelism", "sink.")
 _OF_COLUMNS = ("fields", "metadata", "computed")
+BY_KEY = ", state by key"
+"""What the description of an operator ends with that keeps its state by key."""
 _CHILDREN = ("span", "options", "input", "left", "right", "parts", "inputs", "ttl")
 
 
@@ -124,8 +126,10 @@ def _state(step: Step) -> str:
     """Return what the state of a Spark operator holds; "" for one without state."""
     match step:
         case GroupBy():
-            calls = tuple((n, a if isinstance(a, str) else replace(a, ttl=()).sql) for n, a in step.aggs)
+            calls = tuple((n, a if isinstance(a, str) else _bare(a).sql) for n, a in step.aggs)
             what = f"{step.keys} {calls}"
+            if any(call.form == "keyed" for call in step.state_calls):
+                return f"{step.note or step.name} #{digest(what)}{BY_KEY}"
         case JoinStep():
             what = f"{step.on} {step.how}"
         case DropDuplicates():
@@ -136,3 +140,8 @@ def _state(step: Step) -> str:
         case _:
             return ""
     return f"{step.note or step.name} #{digest(what)}"
+
+
+def _bare(call: StateCall) -> StateCall:
+    """Return a call by what it keeps alone."""
+    return replace(call, ttl=(), form="aggregate")

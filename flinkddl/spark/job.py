@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 OutputMode = Literal["append", "update", "complete"]
 Family = Literal["retract", "final"]
+StateForm = Literal["aggregate", "uncovered", "keyed"]
 Named = tuple[str, str]  # (column name, Spark SQL expression)
 
 KAFKA = "kafka"
@@ -181,16 +182,23 @@ class StateCall:
     ``family``: retract gives the changes of each batch, final a group once, when the watermark passes its window.
     ``kind`` is what it keeps: the kind of a join, or "latest" for the class RetractLatest. ``ttl``: after how many ms
     without a change state is taken for empty, one a side of a join, 0 is never; () where nobody has said.
+
+    ``form``: "keyed" keeps it by key in Spark's TransformWithState, as number ``node`` of the plan
+    (``spark/stages.py``); "uncovered" is an aggregate, although keyed state is asked for.
     """
 
     family: Family
     kind: str
     args: tuple[str, ...]
     ttl: tuple[int, ...] = ()
+    form: StateForm = "aggregate"
+    node: int = 0
 
     @property
     def function(self) -> str:
-        """The function's name, which holds its TTL (Functions.java)."""
+        """The function's name, which holds its TTL or its number (Functions.java)."""
+        if self.form == "keyed":
+            return f"flinkddl.stage_{self.kind}_{self.node}"
         return f"flinkddl.{self.family}_{self.kind}{(self.ttl and '_ttl_' + '_'.join(map(str, self.ttl))) or ''}"
 
     @property

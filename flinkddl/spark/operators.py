@@ -27,13 +27,13 @@ from flinkddl.spark.job import (
 from flinkddl.spark.ttl import forgets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from flinkddl.plan.identity import Identity
     from flinkddl.plan.nodes import Node
     from flinkddl.plan.nodes.base import Mode
     from flinkddl.plan.physical import Physical
-    from flinkddl.spark.job import SparkJob
+    from flinkddl.spark.job import SparkJob, StateCall
 
 
 @dataclass(frozen=True)
@@ -124,13 +124,22 @@ def spark_operator(step: Step) -> str:
         case Read():
             return f"readStream {step.format}" if step.streaming else f"read {step.format}"
         case GroupBy():
-            ours = [call.function for call in step.state_calls]
-            return f"groupBy.agg {', '.join(ours)}" if ours else "groupBy.agg, Spark's own functions"
+            return _grouping(step.state_calls)
         case JoinStep():
             return f"join {step.how}"
         case Coalesce():
             return f"coalesce {step.tasks}"
     return _WORDS.get(type(step), type(step).__name__)
+
+
+def _grouping(calls: Sequence[StateCall]) -> str:
+    """Return the words for a GROUP BY: which of our functions, and in which form they keep their state."""
+    if not calls:
+        return "groupBy.agg, Spark's own functions"
+    if all(call.form == "keyed" for call in calls):
+        return f"transformWithState {', '.join(call.function for call in calls)}"
+    ours = (f"{call.function}{', which has no keyed form' * (call.form == 'uncovered')}" for call in calls)
+    return f"groupBy.agg {', '.join(ours)}"
 
 
 def lines(found: Iterable[OnSpark]) -> list[str]:

@@ -17,6 +17,7 @@ BENCHMARKS = {
     "check": "tests.bench.check",
     "views": "tests.bench.views",
     "sizing": "tests.bench.sizing",
+    "state-forms": "tests.bench.state_forms",
 }
 
 

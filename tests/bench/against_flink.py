@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ORACLE = Path(os.environ.get("FLINKDDL_ORACLE", Path(__file__).parents[3] / "shared" / "oracle" / "flink"))
 PARTITIONS = 4
+UPSERTS = ("latest", "newest")
 _BOUNDED = "'properties.bootstrap.servers' = '{servers}', 'scan.bounded.mode' = 'latest-offset'"
 VIEWS = (
     "CREATE TABLE {name} (id BIGINT, k BIGINT, user_id BIGINT, region STRING, amount BIGINT, note STRING) WITH ("
@@ -133,7 +134,7 @@ class Bench:
         value = f"to_json({RECORD.format(keys=keys, users=users)})"
         for topic in topics:
             columns = [f"CAST({value} AS BINARY) AS value", f"CAST(id % {PARTITIONS} AS INT) AS partition"]
-            if topic == "latest":
+            if topic in UPSERTS:
                 # every key comes four times on average; its partition is that of its key
                 k = f"id * 7919 % {max(1, self.records // 4)}"
                 row = f"named_struct('k', {k}, 'region', concat('region ', {k} % 50), 'amount', id * 31 % 100)"

@@ -8,6 +8,7 @@ of Flink: there the right answer is asked for (``corrected``), and the runner co
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from contextlib import ExitStack
 from pathlib import Path
@@ -27,6 +28,8 @@ GOLDENS = Path(__file__).parents[1] / "data" / "goldens" / "queries"
 # observed.md: Flink 2 refuses what Flink 1 accepted unless this is off; ours is the other way round
 STRICT = "SET 'flinkddl.strict' = 'true'"  # refuse whatever Flink 2.3 refuses
 MODES = {"queries": ("SET 'execution.runtime-mode' = 'streaming'",), "queries-batch": ()}
+# FLINKDDL_STATE=keyed asks for state by key
+STATE = tuple(f"SET 'flinkddl.execution.state' = '{s}'" for s in (os.environ.get("FLINKDDL_STATE"),) if s)
 # the most records a batch that still make three micro-batches of every case with three records
 PACE = "SET 'flinkddl.execution.max-offsets-per-trigger' = '{0}'"
 
@@ -97,7 +100,7 @@ class Case:
 
     def _session(self) -> Any:
         catalog = self.product.catalog()
-        for sql in (STRICT, *MODES[self.area], *self._pace(), *self.case["setup"]):
+        for sql in (STRICT, *MODES[self.area], *STATE, *self._pace(), *self.case["setup"]):
             self.product.execute(catalog, self._text(sql))
         return catalog
 

@@ -24,11 +24,14 @@ def main() -> int:
     parser.add_argument("--group", type=int, default=25, help="queries that run over one stream")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--store", choices=("memory", "rocksdb"), help="default: RocksDB for every fourth group")
+    parser.add_argument("--state", choices=("aggregate", "keyed"), default="aggregate")
     args = parser.parse_args()
+    if args.state == "keyed" and args.store == "memory":
+        parser.error("state by key needs RocksDB")
     started = time.monotonic()
     total = Summary(args.seed)
     groups = [
-        (args.seed * 1_000_000 + n, min(args.group, args.cases - first), args.store or STORES[n % len(STORES)])
+        (args.seed * 1_000_000 + n, min(args.group, args.cases - first), store(args, n), args.state)
         for n, first in enumerate(range(0, args.cases, args.group))
     ]
     with ProcessPoolExecutor(args.processes, get_context("spawn")) as workers:
@@ -40,6 +43,10 @@ def main() -> int:
             print(f"{total.cases}/{args.cases} cases, {time.monotonic() - started:.0f} s, {total.line()}", flush=True)
     print(f"{total.line()} in {time.monotonic() - started:.0f} s")
     return 1 if total.divergences else 0
+
+
+def store(args: argparse.Namespace, group: int) -> str:
+    return args.store or ("rocksdb" if args.state == "keyed" else STORES[group % len(STORES)])
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.catalog.apply import apply
+from flinkddl.catalog.settings import Settings
 from flinkddl.catalog.state import Catalog
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
@@ -195,8 +196,9 @@ class Interrupted(Exception):
 class Group:
     """Cases that run as one streaming query over one checkpoint."""
 
-    def __init__(self, spark: Any, cases: Iterable[Case], mode: str = "update") -> None:
+    def __init__(self, spark: Any, cases: Iterable[Case], mode: str = "update", state: str = "aggregate") -> None:
         self.spark, self.cases, self.mode = spark, list(cases), mode
+        self.config = Settings.of({"flinkddl.execution.state": state})
         self.checkpoint = tempfile.mkdtemp(prefix="fuzz")
         self.crash = False
         self._done: set[int] = set()
@@ -220,7 +222,7 @@ class Group:
     @cached_property
     def _united(self) -> Any:
         child = self.spark.newSession()
-        ctx = Lowering(streaming=True)
+        ctx = Lowering(streaming=True, config=self.config)
         united = J.UnionAll(name="all_cases", parts=tuple(self._part(n, c, ctx) for n, c in enumerate(self.cases)))
         assert ctx.output_mode == self.mode, ctx.output_mode
         for name, value in (JOB | ctx.settings | SETTINGS).items():
@@ -233,7 +235,7 @@ class Group:
         return frames[united.name].coalesce(1)  # one task a batch at the end: each reads the plan of all cases
 
     def _part(self, number: int, case: Case, ctx: Lowering) -> str:
-        rel = lower_for(fed(case.node, case.accepts, case.key), ctx)
+        rel = lower_for(fed(case.node, case.accepts, case.key, config=ctx.config), ctx)
         case.kind = rel.kind
         texts = ", ".join(f"CAST({rel.sql(i)} AS STRING)" for i in range(len(rel.fields)))
         weight = f"CAST({WEIGHT} AS BIGINT)" if rel.kind == "delta" else "1L"

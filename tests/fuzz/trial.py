@@ -61,23 +61,24 @@ class Drawn:
     case: Case
 
 
-def run_group(seed: int, size: int, store: str) -> Summary:
+def run_group(seed: int, size: int, store: str, state: str = "aggregate") -> Summary:
     """Draw ``size`` queries over one world and run them together. Never raises for what a query does."""
     folder = Path(tempfile.mkdtemp(prefix="fuzz-world"))
     try:
-        return _run(fuzz_session(), World(seed, folder), seed, size, store)
+        return _run(fuzz_session(), World(seed, folder), seed, size, (store, state))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run(spark: Any, world: World, seed: int, size: int, store: str) -> Summary:
+def _run(spark: Any, world: World, seed: int, size: int, kept: tuple[str, str]) -> Summary:
     out = Summary(seed, cases=size)
+    store, state = kept
     drawn = draw(world, seed, size, out)
     r = random.Random(seed + 7)
     SETTINGS.pop("spark.sql.streaming.stateStore.providerClass", None)
     if store == "memory":
         SETTINGS["spark.sql.streaming.stateStore.providerClass"] = MEMORY
-    group = Group(spark, [d.case for d in drawn])
+    group = Group(spark, [d.case for d in drawn], state=state)
     bad: set[int] = set()
     try:
         for step in range(3):

@@ -377,6 +377,9 @@ SETTINGS: dict[str, tuple[tuple[str, str], str, str]] = {
     "flinkddl.join.strategy": (
         ("MULTISET", "BILINEAR"), "", "SELECT u.k, w.n FROM u JOIN w ON u.v = w.n;"
     ),
+    "flinkddl.execution.state": (
+        ("AGGREGATE", "KEYED"), "", "INSERT INTO w SELECT v, COUNT(*) FROM u GROUP BY k, v;"
+    ),
 }  # fmt: skip
 
 # What no plan holds, and the test that shows it.

@@ -13,6 +13,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.storage.file_systems import LOCAL, local_path
 from flinkddl.show.dataflow import flow_of
 from flinkddl.spark import job as J
+from flinkddl.spark.fingerprint import BY_KEY
 from flinkddl.spark.folders import folder_inside, folder_name
 
 if TYPE_CHECKING:
@@ -90,8 +91,9 @@ def open_checkpoint(
 ) -> Checkpoint:
     """Return the checkpoint of a job below ``folder``, or a temporary one.
 
-    Raises FD820 when it was written by another plan, FD821 when that run was drained to its end and FD822 when its file
-    system refuses; ``fresh`` sets an old one aside (``NAME.old-<time>``) instead.
+    Raises FD820 when it was written by another plan, FD821 when that run was drained to its end, FD887 when it has its
+    state in another form and FD822 when its file system refuses; ``fresh`` sets an old one aside
+    (``NAME.old-<time>``) instead.
     """
     if folder is None:
         return Checkpoint(temporary_folder(job), temporary=True)
@@ -209,7 +211,7 @@ def _store(checkpoint: Checkpoint, job: J.SparkJob, script: Sequence[str], *, dr
 
 
 def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], job: J.SparkJob) -> str:
-    """Return what has changed that may change, "" for nothing. Raises FD820, FD821."""
+    """Return what has changed that may change, "" for nothing. Raises FD820, FD821, FD887."""
     again = "start anew with --fresh (the old checkpoint is set aside, not deleted)"
     if stored["drained"]:
         message = f"the run of checkpoint '{checkpoint.root}' was drained: all its windows were closed, it cannot go on"
@@ -218,6 +220,8 @@ def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], job: J.SparkJob) -
     now = fingerprint(job)
     if before == now:
         return ""
+    if _formless(before) == _formless(now):
+        raise _other_form(checkpoint, before, now, again)
     if not _fits(stored["essence"], json.loads(json.dumps(job.essence()))):
         raise FlinkDdlError.of(
             "FD820",
@@ -225,6 +229,19 @@ def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], job: J.SparkJob) -
             help=f"go back to the old query, or {again}",
         )
     return first_difference(before, now)
+
+
+def _formless(plan: Fingerprint) -> Fingerprint:
+    return tuple((name, words.removesuffix(BY_KEY)) for name, words in plan)
+
+
+def _other_form(checkpoint: Checkpoint, before: Fingerprint, now: Fingerprint, again: str) -> FlinkDdlError:
+    """Return FD887: the plan is the same, and an operator would look for its state where it is not."""
+    old = next(a for (_, a), (_, b) in zip(before, now, strict=True) if a != b)
+    was, told = ("by key", "keyed") if old.endswith(BY_KEY) else ("as an aggregate", "aggregate")
+    what = old.removesuffix(BY_KEY).rpartition(" #")[0]
+    message = f"the checkpoint '{checkpoint.root}' has the state of '{what}' {was}, which this run would keep otherwise"
+    return FlinkDdlError.of("FD887", message, help=f"SET 'flinkddl.execution.state' = '{told}', or {again}")
 
 
 def _fits(before: Any, now: Any) -> bool:

@@ -14,6 +14,7 @@ from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import await_stops, client_properties, partitions_of
 from flinkddl.runtime.session.classes import check_classes
 from flinkddl.runtime.session.connect import check_kafka, is_connect
+from flinkddl.runtime.session.stages import tell_missing
 from flinkddl.runtime.storage.checkpoint import changed_partitions, kept_stops
 from flinkddl.runtime.udf import register
 from flinkddl.spark.realtime import tasks
@@ -43,6 +44,7 @@ def prepare(held: Held, asked: Callable[[], bool]) -> tuple[Sources, KnownTopics
     if is_connect(spark) and sources.uses_kafka:
         check_kafka(spark)
     check_classes(spark, job)
+    tell_missing(spark, job, options.notice)
     sources.preflight()
     check_cores(spark, job)
     known = check_topics(sources, held.checkpoint, options.from_first, options.notice)

@@ -6,6 +6,9 @@ import flinkddl.scalar.ScalarJson;
 import flinkddl.scalar.ScalarMath;
 import flinkddl.scalar.ScalarText;
 import flinkddl.scalar.ScalarTimes;
+import flinkddl.state.Install;
+import flinkddl.state.Packed;
+import flinkddl.state.Stage;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -18,14 +21,15 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
  * The catalog {@code flinkddl}: every kernel of ours under its SQL name. A family is one class with a {@code register};
- * an aggregate that keeps state is found by the name of its class.
+ * an aggregate that keeps state is found by the name of its class, one that keeps it by key by its kind (state/Kinds).
  */
 public final class Functions implements FunctionCatalog {
     /** One line a family; on a merge conflict keep the lines of both sides. */
     private static final List<Consumer<Map<String, UnboundFunction>>> FAMILIES = List.of(
         Formats::register,
         ScalarMath::register, ScalarText::register, ScalarCast::register, ScalarTimes::register, ScalarJson::register,
-        ScalarWatermark::register
+        ScalarWatermark::register,
+        Packed::register
     );
 
     private static final Map<String, UnboundFunction> TABLE = new TreeMap<>();
@@ -36,7 +40,10 @@ public final class Functions implements FunctionCatalog {
 
     private String name;
 
-    @Override public void initialize(String catalog, CaseInsensitiveStringMap options) { name = catalog; }
+    @Override public void initialize(String catalog, CaseInsensitiveStringMap options) {
+        name = catalog;
+        Install.install();
+    }
 
     @Override public String name() { return name; }
 
@@ -47,6 +54,7 @@ public final class Functions implements FunctionCatalog {
     @Override public UnboundFunction loadFunction(Identifier id) {
         String key = id.name().toLowerCase(Locale.ROOT);
         UnboundFunction found = TABLE.containsKey(key) ? TABLE.get(key) : Retract.find(key);
+        found = found == null ? Stage.find(key, Retract::find) : found;
         if (found == null) {
             throw new IllegalArgumentException("no function " + id.name() + " in catalog " + name);
         }

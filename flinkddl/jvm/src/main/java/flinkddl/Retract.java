@@ -34,7 +34,7 @@ import org.apache.spark.sql.types.StructType;
  * <p>Spark writes a state with Java's serialization and reads it with the class loader of the application, which does
  * not know a jar that was added later (ADD JAR, Spark Connect). So a state is written as plain bytes.
  */
-abstract class Retract<S extends Retract.State> implements AggregateFunction<Serializable, Object> {
+public abstract class Retract<S extends Retract.State> implements AggregateFunction<Serializable, Object> {
     private static final String BATCH_ID = "streaming.sql.batchId"; // Spark sets it on every task of a micro-batch
 
     private static final long WHOLE = -2; // a stamp of no batch
@@ -224,27 +224,27 @@ abstract class Retract<S extends Retract.State> implements AggregateFunction<Ser
         return new StructType(fields);
     }
 
-    static InternalRow row(Object... values) { return new GenericInternalRow(values); }
+    public static InternalRow row(Object... values) { return new GenericInternalRow(values); }
 
     /** The struct argument's bytes, which are its identity; null for a null struct. */
     static byte[] bytes(InternalRow row, int argument, int fields) {
         return row.isNullAt(argument) ? null : ((UnsafeRow) row.getStruct(argument, fields)).getBytes();
     }
 
-    static UnsafeRow view(byte[] bytes, int fields) {
+    public static UnsafeRow view(byte[] bytes, int fields) {
         UnsafeRow row = new UnsafeRow(fields);
         row.pointTo(bytes, bytes.length);
         return row;
     }
 
-    static void writeBytes(DataOutput out, byte[] b) throws IOException {
+    public static void writeBytes(DataOutput out, byte[] b) throws IOException {
         writeLong(out, b == null ? -1 : b.length);
         if (b != null) {
             out.write(b);
         }
     }
 
-    static byte[] readBytes(DataInput in) throws IOException {
+    public static byte[] readBytes(DataInput in) throws IOException {
         int n = (int) readLong(in);
         if (n < 0) {
             return null;
@@ -255,7 +255,7 @@ abstract class Retract<S extends Retract.State> implements AggregateFunction<Ser
     }
 
     /** Zigzag and seven bits a byte: small numbers of either sign take one byte. */
-    static void writeLong(DataOutput out, long value) throws IOException {
+    public static void writeLong(DataOutput out, long value) throws IOException {
         long v = (value << 1) ^ (value >> 63);
         while ((v & ~0x7FL) != 0) {
             out.write((int) (v & 0x7F) | 0x80);
@@ -264,7 +264,7 @@ abstract class Retract<S extends Retract.State> implements AggregateFunction<Ser
         out.write((int) v);
     }
 
-    static long readLong(DataInput in) throws IOException {
+    public static long readLong(DataInput in) throws IOException {
         long v = 0;
         for (int shift = 0; ; shift += 7) {
             int b = in.readUnsignedByte();

@@ -14,16 +14,19 @@ import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.LongType;
 
 /** One accumulator of a group: what earlier batches brought and what this one brings. A NULL argument counts nothing. */
-abstract class RetractAcc {
-    abstract void add(InternalRow args, int i, long weight, long sequence);
+public abstract class RetractAcc {
+    public abstract void add(InternalRow args, int i, long weight, long sequence);
 
     abstract void merge(RetractAcc other);
 
-    abstract void fold();
+    public abstract void fold();
 
-    abstract void write(DataOutput out) throws IOException;
+    /** Whether nothing is kept, apart from what this batch brings. */
+    public abstract boolean isEmpty();
 
-    abstract void read(DataInput in) throws IOException;
+    public abstract void write(DataOutput out) throws IOException;
+
+    public abstract void read(DataInput in) throws IOException;
 
     /** An empty accumulator for {@code kind} (see {@link RetractAggregate}) over values of a type. */
     static RetractAcc create(String kind, DataType type) {
@@ -67,7 +70,7 @@ abstract class RetractAcc {
 
         Longs(boolean sum) { this.sum = sum; }
 
-        @Override void add(InternalRow args, int i, long weight, long sequence) {
+        @Override public void add(InternalRow args, int i, long weight, long sequence) {
             if (!args.isNullAt(i)) {
                 pendingCount += weight;
                 pending += sum ? weight * args.getLong(i) : 0;
@@ -82,25 +85,27 @@ abstract class RetractAcc {
             pendingCount += o.pendingCount;
         }
 
-        @Override void fold() {
+        @Override public void fold() {
             base += pending;
             baseCount += pendingCount;
             pending = 0;
             pendingCount = 0;
         }
 
-        @Override void write(DataOutput out) throws IOException {
+        @Override public void write(DataOutput out) throws IOException {
             for (long v : new long[] {base, pending, baseCount, pendingCount}) {
                 Retract.writeLong(out, v);
             }
         }
 
-        @Override void read(DataInput in) throws IOException {
+        @Override public void read(DataInput in) throws IOException {
             base = Retract.readLong(in);
             pending = Retract.readLong(in);
             baseCount = Retract.readLong(in);
             pendingCount = Retract.readLong(in);
         }
+
+        @Override public boolean isEmpty() { return baseCount == 0 && base == 0; }
 
         Object result(boolean old) {
             long count = old ? baseCount : baseCount + pendingCount;
@@ -115,7 +120,7 @@ abstract class RetractAcc {
         private long baseCount;
         private long pendingCount;
 
-        @Override void add(InternalRow args, int i, long weight, long sequence) {
+        @Override public void add(InternalRow args, int i, long weight, long sequence) {
             if (!args.isNullAt(i)) {
                 pendingCount += weight;
                 pending += weight * args.getDouble(i);
@@ -130,7 +135,7 @@ abstract class RetractAcc {
             pendingCount += o.pendingCount;
         }
 
-        @Override void fold() {
+        @Override public void fold() {
             base += pending;
             baseCount += pendingCount;
             base = baseCount == 0 ? 0 : base; // nothing left: no rounding residue either
@@ -138,19 +143,21 @@ abstract class RetractAcc {
             pendingCount = 0;
         }
 
-        @Override void write(DataOutput out) throws IOException {
+        @Override public void write(DataOutput out) throws IOException {
             out.writeDouble(base);
             out.writeDouble(pending);
             Retract.writeLong(out, baseCount);
             Retract.writeLong(out, pendingCount);
         }
 
-        @Override void read(DataInput in) throws IOException {
+        @Override public void read(DataInput in) throws IOException {
             base = in.readDouble();
             pending = in.readDouble();
             baseCount = Retract.readLong(in);
             pendingCount = Retract.readLong(in);
         }
+
+        @Override public boolean isEmpty() { return baseCount == 0; }
 
         Object result(boolean old) {
             long count = old ? baseCount : baseCount + pendingCount;
@@ -166,7 +173,7 @@ abstract class RetractAcc {
         private long baseCount;
         private long pendingCount;
 
-        @Override void add(InternalRow args, int i, long weight, long sequence) {
+        @Override public void add(InternalRow args, int i, long weight, long sequence) {
             if (!args.isNullAt(i)) {
                 pendingCount += weight;
                 Decimal d = args.getDecimal(i, type.precision(), type.scale());
@@ -182,14 +189,14 @@ abstract class RetractAcc {
             pendingCount += o.pendingCount;
         }
 
-        @Override void fold() {
+        @Override public void fold() {
             base = base.add(pending);
             baseCount += pendingCount;
             pending = BigDecimal.ZERO;
             pendingCount = 0;
         }
 
-        @Override void write(DataOutput out) throws IOException {
+        @Override public void write(DataOutput out) throws IOException {
             for (BigDecimal d : new BigDecimal[] {base, pending}) {
                 Retract.writeBytes(out, d.unscaledValue().toByteArray());
                 Retract.writeLong(out, d.scale());
@@ -198,12 +205,14 @@ abstract class RetractAcc {
             Retract.writeLong(out, pendingCount);
         }
 
-        @Override void read(DataInput in) throws IOException {
+        @Override public void read(DataInput in) throws IOException {
             base = new BigDecimal(new BigInteger(Retract.readBytes(in)), (int) Retract.readLong(in));
             pending = new BigDecimal(new BigInteger(Retract.readBytes(in)), (int) Retract.readLong(in));
             baseCount = Retract.readLong(in);
             pendingCount = Retract.readLong(in);
         }
+
+        @Override public boolean isEmpty() { return baseCount == 0 && base.signum() == 0; }
 
         Object result(boolean old, int scale) {
             if ((old ? baseCount : baseCount + pendingCount) == 0) {
@@ -220,19 +229,21 @@ abstract class RetractAcc {
 
         Values(boolean ordered) { set = new RetractMultiset(ordered); }
 
-        @Override void add(InternalRow args, int i, long weight, long sequence) {
+        @Override public void add(InternalRow args, int i, long weight, long sequence) {
             if (!args.isNullAt(i)) {
                 // the number of fields does not matter for the bytes
                 set.add(((UnsafeRow) args.getStruct(i, 1)).getBytes(), weight, sequence);
             }
         }
 
+        @Override public boolean isEmpty() { return set.entries.isEmpty(); }
+
         @Override void merge(RetractAcc other) { set.merge(((Values) other).set); }
 
-        @Override void fold() { set.fold(); }
+        @Override public void fold() { set.fold(); }
 
-        @Override void write(DataOutput out) throws IOException { set.write(out); }
+        @Override public void write(DataOutput out) throws IOException { set.write(out); }
 
-        @Override void read(DataInput in) throws IOException { set.read(in); }
+        @Override public void read(DataInput in) throws IOException { set.read(in); }
     }
 }

@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.StructType;
  * dcollect, array, darray, listagg, dlistagg over a value wrapped in a struct, where a NULL struct is no value (so
  * arrays can hold NULLs); listagg's struct is (text, separator).
  */
-final class RetractAggregate extends Retract<RetractAggregate.Group> {
+public final class RetractAggregate extends Retract<RetractAggregate.Group> {
     private final RetractFinish[] finish;
     private transient UnsafeProjection projection;
 
@@ -28,7 +28,7 @@ final class RetractAggregate extends Retract<RetractAggregate.Group> {
         finish = finishers(struct(2));
     }
 
-    static RetractFinish[] finishers(StructType calls) {
+    public static RetractFinish[] finishers(StructType calls) {
         RetractFinish[] finish = new RetractFinish[calls.length()];
         for (int i = 0; i < finish.length; i++) {
             finish[i] = new RetractFinish(calls.apply(i).name(), calls.apply(i).dataType());
@@ -37,7 +37,7 @@ final class RetractAggregate extends Retract<RetractAggregate.Group> {
     }
 
     /** The result struct: one field a call, named as the call. */
-    static StructType results(StructType calls, RetractFinish[] finish) {
+    public static StructType results(StructType calls, RetractFinish[] finish) {
         Object[] fields = new Object[2 * finish.length];
         for (int i = 0; i < finish.length; i++) {
             fields[2 * i] = calls.apply(i).name();

@@ -20,15 +20,15 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** What one accumulator's result is: its type, and its value from the accumulator before and after the batch. */
-final class RetractFinish implements Serializable {
+public final class RetractFinish implements Serializable {
     private static final Set<String> ORDERED = Set.of("first", "last", "listagg", "dlistagg", "array", "darray");
 
-    final String kind;
-    final DataType argument;
+    public final String kind;
+    public final DataType argument;
     private final RetractOrder order;
 
     /** {@code name} is {@code kind:number}. */
-    RetractFinish(String name, DataType argument) {
+    public RetractFinish(String name, DataType argument) {
         this.kind = name.substring(0, name.indexOf(':'));
         this.argument = argument;
         this.order = kind.equals("min") || kind.equals("max") ? new RetractOrder((StructType) argument) : null;
@@ -36,11 +36,11 @@ final class RetractFinish implements Serializable {
 
     static boolean ordered(String kind) { return ORDERED.contains(kind); }
 
-    RetractAcc create() { return RetractAcc.create(kind, argument); }
+    public RetractAcc create() { return RetractAcc.create(kind, argument); }
 
     private DataType value() { return ((StructType) argument).apply(0).dataType(); }
 
-    DataType type() {
+    public DataType type() {
         return switch (kind) {
             case "count", "dcount" -> DataTypes.LongType;
             case "sum" -> argument instanceof DecimalType d ? new DecimalType(38, d.scale()) : argument;
@@ -53,7 +53,7 @@ final class RetractFinish implements Serializable {
         };
     }
 
-    Object result(RetractAcc acc, boolean old) {
+    public Object result(RetractAcc acc, boolean old) {
         if (acc instanceof RetractAcc.Longs l) {
             return l.result(old);
         }

@@ -17,13 +17,13 @@ import org.apache.spark.unsafe.types.ByteArray;
  * Compares structs field by field. A field's name says how: it begins with {@code d} for descending and ends with
  * {@code l} for NULLs last; every other name is ascending, NULLs first.
  */
-final class RetractOrder implements Comparator<InternalRow>, Serializable {
+public final class RetractOrder implements Comparator<InternalRow>, Serializable {
     private final DataType[] types;
     private final boolean[] descending;
     private final boolean[] nullsLast;
     private final boolean[] longs; // held as a long, which need not be boxed to be compared
 
-    RetractOrder(StructType type) {
+    public RetractOrder(StructType type) {
         int n = type.length();
         types = new DataType[n];
         descending = new boolean[n];

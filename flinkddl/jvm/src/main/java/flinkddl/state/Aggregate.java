@@ -1,0 +1,98 @@
+package flinkddl.state;
+
+import flinkddl.Retract;
+import flinkddl.RetractAggregate;
+import flinkddl.RetractFinish;
+import java.util.Iterator;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * The aggregates of a group ({@code retract_aggregate}): the head holds the number of rows, the newest sequence and what
+ * each {@link Call} keeps; values of which one may have to come forward lie in a {@link Tree}, whose pages are in map 0.
+ */
+final class Aggregate extends Kind {
+    private final StructType calls;
+    private final RetractFinish[] finish;
+    private transient UnsafeProjection projection;
+    private transient Call[] state;
+
+    /** {@code arguments}: weight BIGINT, sequence BIGINT, a struct with an argument a call. */
+    Aggregate(StructType arguments) {
+        calls = (StructType) arguments.apply(2).dataType();
+        finish = RetractAggregate.finishers(calls);
+    }
+
+    @Override void open() {
+        projection = UnsafeProjection.create(RetractAggregate.results(calls, finish));
+        state = new Call[finish.length];
+        for (int i = 0; i < state.length; i++) {
+            state[i] = Call.of(finish[i], 2 * i);
+        }
+    }
+
+    @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {
+        long[] rest = {0, Long.MIN_VALUE}; // number of rows, newest sequence
+        read(group, rest);
+        UnsafeRow before = rest[0] > 0 ? results() : null;
+        while (rows.hasNext()) {
+            UnsafeRow row = rows.next();
+            long weight = row.getLong(0);
+            long sequence = row.isNullAt(1) ? 0 : row.getLong(1);
+            rest[0] += weight;
+            rest[1] = Math.max(rest[1], sequence);
+            InternalRow args = row.getStruct(2, state.length);
+            for (int i = 0; i < state.length; i++) {
+                state[i].add(args, i, weight, sequence);
+            }
+        }
+        boolean empty = rest[0] == 0;
+        for (Call call : state) {
+            call.fold();
+            empty &= call.isEmpty();
+        }
+        UnsafeRow after = rest[0] > 0 ? results() : null;
+        keep(group, rest, empty);
+        boolean same = before == null || after == null ? before == after : before.equals(after);
+        return same ? nothing() : one(Retract.row(before, after, rest[1]));
+    }
+
+    private void read(Store group, long[] rest) {
+        byte[] head = group.head();
+        if (head == null) {
+            for (Call call : state) {
+                call.reset(group.map(0));
+            }
+            return;
+        }
+        Head.read(head, Store.BODY, in -> {
+            rest[0] = Retract.readLong(in);
+            rest[1] = Retract.readLong(in);
+            for (Call call : state) {
+                call.read(in, group.map(0));
+            }
+        });
+    }
+
+    private void keep(Store group, long[] rest, boolean empty) {
+        byte[] head = Head.written(out -> {
+            out.writeLong(0); // the store's own word
+            Retract.writeLong(out, rest[0]);
+            Retract.writeLong(out, rest[1]);
+            for (Call call : state) {
+                call.write(out);
+            }
+        });
+        group.keep(empty ? null : head);
+    }
+
+    private UnsafeRow results() {
+        Object[] values = new Object[state.length];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = state[i].result();
+        }
+        return projection.apply(Retract.row(values)).copy();
+    }
+}

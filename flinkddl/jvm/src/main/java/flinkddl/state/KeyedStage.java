@@ -1,0 +1,92 @@
+package flinkddl.state;
+
+import java.io.Serializable;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.streaming.ExpiredTimerInfo;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.StatefulProcessor;
+import org.apache.spark.sql.streaming.TimeMode;
+import org.apache.spark.sql.streaming.TimerValues;
+import scala.collection.AbstractIterator;
+import scala.collection.Iterator;
+
+/** The operator: a group's key says which node it is of; state is alike for all nodes and parted by their numbers. */
+public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedStage.Out> {
+    private final Node[] spec;
+    private transient Node[] nodes;
+    private transient Store store;
+
+    KeyedStage(Node... spec) { this.spec = spec; }
+
+    /** A node of the plan: its number, what it does, the types of its key and of its arguments. */
+    record Node(int number, Kind kind, Rows key, Rows arguments) implements Serializable { }
+
+    /** A result on its way out, and the key of its group. */
+    public static final class Out {
+        final Node node;
+        final byte[] key;
+        final Object result;
+
+        Out(Node node, byte[] key, Object result) {
+            this.node = node;
+            this.key = key;
+            this.result = result;
+        }
+    }
+
+    // called from generated code, which wants these very return types
+
+    public static InternalRow row(Out out) { return (InternalRow) out.result; }
+
+    public static ArrayData array(Out out) { return (ArrayData) out.result; }
+
+    public static InternalRow group(Out out) { return out.node.key.group(out.key); }
+
+    @Override public void init(OutputMode outputMode, TimeMode timeMode) {
+        store = new Store(getHandle());
+        int most = 0;
+        for (Node node : spec) {
+            most = Math.max(most, node.number);
+        }
+        nodes = new Node[most + 1];
+        for (Node node : spec) {
+            nodes[node.number] = node;
+            node.kind.open();
+        }
+    }
+
+    @Override public Iterator<Out> handleInputRows(byte[] key, Iterator<byte[]> rows, TimerValues times) {
+        Node node = turn(key);
+        UnsafeRow view = new UnsafeRow(node.arguments.type.length());
+        return outs(node, key, node.kind.change(store, new java.util.Iterator<>() {
+            @Override public boolean hasNext() { return rows.hasNext(); }
+
+            @Override public UnsafeRow next() {
+                byte[] bytes = rows.next();
+                view.pointTo(bytes, bytes.length);
+                return view;
+            }
+        }));
+    }
+
+    @Override public Iterator<Out> handleExpiredTimer(byte[] key, TimerValues times, ExpiredTimerInfo info) {
+        Node node = turn(key);
+        return outs(node, key, node.kind.fire(store, info.getExpiryTimeInMs()));
+    }
+
+    private Node turn(byte[] key) {
+        Node node = nodes[Rows.node(key)];
+        store.turn(node.kind.layout());
+        return node;
+    }
+
+    private static Iterator<Out> outs(Node node, byte[] key, java.util.Iterator<Object> results) {
+        return new AbstractIterator<>() {
+            @Override public boolean hasNext() { return results.hasNext(); }
+
+            @Override public Out next() { return new Out(node, key, results.next()); }
+        };
+    }
+}

@@ -1,0 +1,31 @@
+package flinkddl.state;
+
+import java.io.Serializable;
+import java.util.Collections;
+import java.util.Iterator;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+
+/**
+ * What a node does with the rows of one group. One object serves all groups of a task, one after the other: what it
+ * keeps of a group belongs into the {@link Store}, all else into transient fields.
+ */
+abstract class Kind implements Serializable {
+    /** Once a task, before any group. */
+    void open() { }
+
+    /** The version of what {@link Store#keep} is given; state of another version is refused (see {@link Store}). */
+    int layout() { return 1; }
+
+    /**
+     * Rows of a group that came together (a micro-batch; in real-time mode one), in any order; each is good until the
+     * next. Gives results of the type of the SQL function, which are read before the next group's turn.
+     */
+    abstract Iterator<Object> change(Store group, Iterator<UnsafeRow> rows);
+
+    /** What a timer of the group gives. */
+    Iterator<Object> fire(Store group, long time) { return Collections.emptyIterator(); }
+
+    static Iterator<Object> nothing() { return Collections.emptyIterator(); }
+
+    static Iterator<Object> one(Object result) { return Collections.singleton(result).iterator(); }
+}

@@ -1,0 +1,27 @@
+package flinkddl.state;
+
+import java.util.Map;
+import java.util.function.Function;
+import org.apache.spark.sql.types.StructType;
+
+/** The kinds of nodes that a stage knows, a line a kind: how one is made of the types of its arguments. */
+final class Kinds {
+    private static final Map<String, Function<StructType, Kind>> TABLE = Map.of(
+        "aggregate", Aggregate::new,
+        "anti", in -> new Join("anti", in),
+        "full", in -> new Join("full", in),
+        "inner", in -> new Join("inner", in),
+        "latest", Latest::new,
+        "left", in -> new Join("left", in),
+        "semi", in -> new Join("semi", in),
+        "top", Top::new
+    );
+
+    private Kinds() { }
+
+    /** Null for a kind that stays an aggregate. */
+    static Kind of(String name, StructType arguments) {
+        Function<StructType, Kind> maker = TABLE.get(name);
+        return maker == null ? null : maker.apply(arguments);
+    }
+}

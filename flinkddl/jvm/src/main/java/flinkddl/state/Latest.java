@@ -1,0 +1,79 @@
+package flinkddl.state;
+
+import flinkddl.Retract;
+import flinkddl.RetractOrder;
+import java.util.Arrays;
+import java.util.Iterator;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
+
+/**
+ * The newest row of a key ({@code retract_latest}): the head is its version and row, then a byte that says whether it is
+ * a deletion. Of rows with one version the one with the larger bytes counts, in whatever order they come.
+ */
+final class Latest extends Kind {
+    private final RetractOrder order;
+    private final int versions;
+    private final int fields;
+    private final boolean arrived;
+    private final boolean first;
+
+    /** {@code arguments}: deleted BOOLEAN, STRUCT of the version and the row. */
+    Latest(StructType arguments) {
+        StructType change = (StructType) arguments.apply(1).dataType();
+        StructType version = (StructType) change.apply(0).dataType();
+        order = new RetractOrder(version);
+        versions = version.length();
+        fields = ((StructType) change.apply(1).dataType()).length();
+        arrived = version.apply(0).name().equals("arrived");
+        first = version.apply(0).name().equals("darrived");
+    }
+
+    @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {
+        byte[] best = null;
+        while (rows.hasNext()) {
+            UnsafeRow row = rows.next();
+            UnsafeRow change = row.getStruct(1, 2);
+            if (best == null || order.compare(change.getStruct(0, versions), version(best)) >= 0) {
+                best = later(best, kept(change, !row.isNullAt(0) && row.getBoolean(0)));
+            }
+        }
+        byte[] old = group.head();
+        if (best == null || old != null && !replaces(best, old)) {
+            return nothing();
+        }
+        // what comes later is newer: nobody asks for the version of a deletion again
+        group.keep(arrived && deleted(best) ? null : best);
+        InternalRow before = payload(old);
+        InternalRow after = payload(best);
+        boolean same = before == null || after == null ? before == after : before.equals(after);
+        return same ? nothing() : one(Retract.row(before, after, version(best)));
+    }
+
+    private static byte[] kept(UnsafeRow change, boolean deleted) {
+        int size = change.getSizeInBytes();
+        byte[] bytes = new byte[Store.BODY + size + 1];
+        change.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET + Store.BODY);
+        bytes[Store.BODY + size] = (byte) (deleted ? 1 : 0);
+        return bytes;
+    }
+
+    private byte[] later(byte[] a, byte[] b) { return a != null && compare(a, b) > 0 ? a : b; }
+
+    private int compare(byte[] a, byte[] b) {
+        int c = order.compare(version(a), version(b));
+        return c != 0 ? c : Arrays.compareUnsigned(a, Store.BODY, a.length, b, Store.BODY, b.length);
+    }
+
+    private boolean replaces(byte[] best, byte[] old) { return !first && (arrived || compare(best, old) > 0); }
+
+    private UnsafeRow change(byte[] head) { return Rows.view(head, Store.BODY, head.length - 1 - Store.BODY, 2); }
+
+    private UnsafeRow version(byte[] head) { return change(head).getStruct(0, versions); }
+
+    private static boolean deleted(byte[] head) { return head[head.length - 1] == 1; }
+
+    private InternalRow payload(byte[] head) { return head == null || deleted(head) ? null : change(head).getStruct(1, fields); }
+}

@@ -1,0 +1,77 @@
+package flinkddl.state;
+
+import java.io.Serializable;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.expressions.XXH64;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
+
+/**
+ * Rows of one type as bytes and back. Both ends of an edge are made of the same object, or of the same type: bytes
+ * themselves say nothing of what they hold.
+ */
+public final class Rows implements Serializable {
+    /** Of a group's key: 8 bytes of hash, which sorts fast and spreads, 2 of the node's number, then the key struct's. */
+    static final int NODE = 8;
+    static final int KEY = 10;
+
+    final StructType type;
+    private transient UnsafeProjection projection;
+
+    Rows(StructType type) { this.type = type; }
+
+    /** The type of a struct of these expressions, each of which may be NULL. */
+    static StructType typeOf(List<? extends Expression> values) {
+        StructField[] fields = new StructField[values.size()];
+        for (int i = 0; i < fields.length; i++) {
+            fields[i] = DataTypes.createStructField("c" + i, values.get(i).dataType(), true);
+        }
+        return new StructType(fields);
+    }
+
+    private UnsafeRow unsafe(InternalRow row) {
+        if (row instanceof UnsafeRow done) {
+            return done;
+        }
+        projection = projection == null ? UnsafeProjection.create(type) : projection;
+        return projection.apply(row);
+    }
+
+    /** The bytes of a row; null of null. */
+    public byte[] pack(InternalRow row) { return row == null ? null : unsafe(row).getBytes(); }
+
+    /** A row over bytes of {@link #pack}; null of null. */
+    public UnsafeRow unpack(byte[] bytes) { return bytes == null ? null : view(bytes, 0, bytes.length, type.length()); }
+
+    /** The key of a group: hash, node, bytes. */
+    public byte[] key(int node, InternalRow struct) {
+        UnsafeRow row = unsafe(struct);
+        int size = row.getSizeInBytes();
+        byte[] key = new byte[KEY + size];
+        long hash = XXH64.hashUnsafeWords(row.getBaseObject(), row.getBaseOffset(), size, node);
+        Platform.putLong(key, Platform.BYTE_ARRAY_OFFSET, hash);
+        key[NODE] = (byte) (node >> 8);
+        key[NODE + 1] = (byte) node;
+        Platform.copyMemory(row.getBaseObject(), row.getBaseOffset(), key, Platform.BYTE_ARRAY_OFFSET + KEY, size);
+        return key;
+    }
+
+    /** The number of the node that a key is of. */
+    static int node(byte[] key) { return (key[NODE] & 0xFF) << 8 | key[NODE + 1] & 0xFF; }
+
+    /** The key struct of a group. */
+    UnsafeRow group(byte[] key) { return view(key, KEY, key.length - KEY, type.length()); }
+
+    /** A row over a part of an array; the number of fields counts for reading them by place. */
+    static UnsafeRow view(byte[] bytes, int from, int size, int fields) {
+        UnsafeRow row = new UnsafeRow(fields);
+        row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + from, size);
+        return row;
+    }
+}

@@ -1,0 +1,62 @@
+package flinkddl.state;
+
+import flinkddl.scalar.Scalar;
+import java.io.Serializable;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * {@code stage_<kind>_<node>(arguments)}: node number {@code node} of a plan, which keeps its state by key. In a streaming
+ * plan {@link StageRule} puts Spark's TransformWithState in the place of its GROUP BY; where that cannot be, it is the
+ * aggregate {@code retract_<kind>}, with the same arguments and result.
+ */
+public final class Stage implements AggregateFunction<Serializable, Object> {
+    private static final Pattern NAME = Pattern.compile("stage_([a-z]+)_([0-9]+)");
+
+    final String kind;
+    final int node;
+    final StructType arguments;
+    private final AggregateFunction<Serializable, Object> aggregate;
+
+    private Stage(String kind, int node, StructType arguments, AggregateFunction<Serializable, Object> aggregate) {
+        this.kind = kind;
+        this.node = node;
+        this.arguments = arguments;
+        this.aggregate = aggregate;
+    }
+
+    /** The function of that name, null for another; {@code aggregates} finds those that stand in for it. */
+    public static UnboundFunction find(String name, Function<String, UnboundFunction> aggregates) {
+        Matcher found = NAME.matcher(name);
+        UnboundFunction plain = found.matches() ? aggregates.apply("retract_" + found.group(1)) : null;
+        return plain == null ? null : Scalar.unbound(name, in -> bound(found, in, plain));
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Stage bound(Matcher name, StructType arguments, UnboundFunction plain) {
+        int node = Integer.parseInt(name.group(2));
+        return new Stage(name.group(1), node, arguments, (AggregateFunction<Serializable, Object>) plain.bind(arguments));
+    }
+
+    @Override public DataType[] inputTypes() { return aggregate.inputTypes(); }
+
+    @Override public DataType resultType() { return aggregate.resultType(); }
+
+    @Override public String name() { return "stage_" + kind + "_" + node; }
+
+    @Override public String canonicalName() { return "flinkddl." + name() + arguments.catalogString(); }
+
+    @Override public Serializable newAggregationState() { return aggregate.newAggregationState(); }
+
+    @Override public Serializable update(Serializable state, InternalRow input) { return aggregate.update(state, input); }
+
+    @Override public Serializable merge(Serializable a, Serializable b) { return aggregate.merge(a, b); }
+
+    @Override public Object produceResult(Serializable state) { return aggregate.produceResult(state); }
+}

@@ -1,0 +1,172 @@
+package flinkddl.state;
+
+import flinkddl.Retract;
+import flinkddl.RetractOrder;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * The first places of a partition ({@code retract_top}): a tree of places, in order of the rows, of when they came and of
+ * their bytes; where rows can be taken back, one of rows too, which says when their copies came. Pages are in map 0.
+ */
+final class Top extends Kind {
+    private final RetractOrder order;
+    private final int orders;
+    private final int fields;
+    private transient Tree places;
+    private transient Tree rows;
+    private transient long count; // places that are kept
+    private transient long first;
+    private transient long last;
+    private transient boolean ranked;
+    private transient boolean grows;
+
+    /** {@code arguments}: weight, sequence, first, last, ranked, grows, STRUCT of the order and the row. */
+    Top(StructType arguments) {
+        StructType entry = (StructType) arguments.apply(6).dataType();
+        order = new RetractOrder((StructType) entry.apply(0).dataType());
+        orders = ((StructType) entry.apply(0).dataType()).length();
+        fields = ((StructType) entry.apply(1).dataType()).length();
+    }
+
+    @Override void open() {
+        places = new Tree(0, this::compare);
+        rows = new Tree(1, Tree.BYTES);
+    }
+
+    /** Places are eight bytes of the sequence, then the order and the row. */
+    private int compare(byte[] a, byte[] b) {
+        int c = order.compare(entry(a).getStruct(0, orders), entry(b).getStruct(0, orders));
+        return c != 0 ? c : Tree.BYTES.compare(a, b);
+    }
+
+    private static UnsafeRow entry(byte[] place) { return Rows.view(place, Long.BYTES, place.length - Long.BYTES, 2); }
+
+    private UnsafeRow row(byte[] place) { return place == null ? null : entry(place).getStruct(1, fields); }
+
+    private static byte[] place(byte[] entry, long sequence) {
+        return ByteBuffer.allocate(Long.BYTES + entry.length).putLong(sequence ^ Long.MIN_VALUE).put(entry).array();
+    }
+
+    @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> in) {
+        TreeMap<byte[], Copies> changes = new TreeMap<>(Tree.BYTES);
+        while (in.hasNext()) {
+            UnsafeRow row = in.next();
+            first = row.getLong(2);
+            last = row.getLong(3);
+            ranked = row.getBoolean(4);
+            grows = row.getBoolean(5);
+            byte[] entry = row.getStruct(6, 2).getBytes();
+            changes.computeIfAbsent(entry, k -> new Copies()).add(row.getLong(0), row.isNullAt(1) ? 0 : row.getLong(1));
+        }
+        read(group);
+        List<byte[]> before = best();
+        changes.forEach(grows ? (entry, change) -> came(entry, new Copies().and(change)) : this::changed);
+        if (grows) {
+            trim();
+        }
+        List<byte[]> after = best();
+        byte[] head = Head.written(out -> {
+            out.writeLong(0);
+            Retract.writeLong(out, count);
+            places.write(out);
+            rows.write(out);
+        });
+        group.keep(places.isEmpty() && rows.isEmpty() ? null : head);
+        List<Object> changed = ranked ? byPlace(before, after) : byRow(before, after);
+        return changed.isEmpty() ? nothing() : one(new GenericArrayData(changed.toArray()));
+    }
+
+    private void read(Store group) {
+        byte[] head = group.head();
+        count = 0;
+        places.reset(group.map(0));
+        rows.reset(group.map(0));
+        if (head != null) {
+            Head.read(head, Store.BODY, in -> {
+                count = Retract.readLong(in);
+                places.read(in, group.map(0));
+                rows.read(in, group.map(0));
+            });
+        }
+    }
+
+    private void changed(byte[] entry, Copies change) {
+        Copies old = Copies.read(rows.get(entry));
+        Copies now = old.and(change);
+        rows.put(entry, now.weight == 0 ? null : now.bytes());
+        for (long sequence : old.sequences) {
+            put(place(entry, sequence), -1);
+        }
+        came(entry, now);
+    }
+
+    private void came(byte[] entry, Copies copies) {
+        for (long sequence : copies.sequences) {
+            put(place(entry, sequence), 1);
+        }
+    }
+
+    private void put(byte[] place, long more) {
+        long now = Copies.weight(places.get(place)) + more;
+        places.put(place, now == 0 ? null : Copies.of(now));
+        count += more;
+    }
+
+    /** Nothing is taken back: what is behind the last place never comes forward. */
+    private void trim() {
+        while (count > last) {
+            put(places.scan(true).next().getKey(), -1);
+        }
+    }
+
+    /** The rows at places 1..last, best first, as their places. */
+    private List<byte[]> best() {
+        List<byte[]> best = new ArrayList<>();
+        for (Iterator<Map.Entry<byte[], byte[]>> all = places.scan(false); best.size() < last && all.hasNext();) {
+            Map.Entry<byte[], byte[]> e = all.next();
+            for (long n = Copies.weight(e.getValue()); n > 0 && best.size() < last; n--) {
+                best.add(e.getKey());
+            }
+        }
+        return best;
+    }
+
+    private List<Object> byPlace(List<byte[]> before, List<byte[]> after) {
+        List<Object> out = new ArrayList<>();
+        for (int i = (int) Math.max(0, first - 1); i < Math.max(before.size(), after.size()); i++) {
+            UnsafeRow old = row(i < before.size() ? before.get(i) : null);
+            UnsafeRow now = row(i < after.size() ? after.get(i) : null);
+            if (old == null || now == null || !old.equals(now)) {
+                out.add(Retract.row(i + 1L, old, now));
+            }
+        }
+        return out;
+    }
+
+    /** Rows that went beside rows that came, whatever their places. */
+    private List<Object> byRow(List<byte[]> before, List<byte[]> after) {
+        TreeMap<byte[], Integer> change = new TreeMap<>(Tree.BYTES);
+        before.stream().skip(Math.max(0, first - 1)).forEach(p -> change.merge(row(p).getBytes(), -1, Integer::sum));
+        after.stream().skip(Math.max(0, first - 1)).forEach(p -> change.merge(row(p).getBytes(), 1, Integer::sum));
+        List<UnsafeRow> gone = new ArrayList<>();
+        List<UnsafeRow> come = new ArrayList<>();
+        change.forEach((row, n) -> {
+            for (int i = 0; i < Math.abs(n); i++) {
+                (n < 0 ? gone : come).add(Retract.view(row, fields));
+            }
+        });
+        List<Object> out = new ArrayList<>();
+        for (int i = 0; i < Math.max(gone.size(), come.size()); i++) {
+            out.add(Retract.row(null, i < gone.size() ? gone.get(i) : null, i < come.size() ? come.get(i) : null));
+        }
+        return out;
+    }
+}

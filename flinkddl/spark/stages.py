@@ -1,0 +1,59 @@
+"""Which operators keep their state by key: ``SET 'flinkddl.execution.state' = 'keyed'``.
+
+A keyed operator is a GROUP BY over one ``flinkddl.stage_<kind>_<node>``, which a rule of the jar (flinkddl/jvm, package
+``flinkddl.state``) turns into Spark's TransformWithState: an entry of state a row, touched by the changes of that row,
+where the aggregate ``flinkddl.retract_<kind>`` reads and writes its whole group. Both take the same arguments and give
+the same results. A kind that has no keyed form yet stays an aggregate, and EXPLAIN says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from flinkddl.spark.context import WINDOW
+from flinkddl.spark.job import GroupBy, StateCall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from flinkddl.spark.context import Lowering
+    from flinkddl.spark.job import Agg, Named, Step
+
+
+def _all(_: StateCall) -> bool:
+    return True
+
+
+KINDS: Mapping[str, Callable[[StateCall], bool]] = {
+    "aggregate": _all,
+    "latest": _all,
+}
+"""The kinds that have a keyed form (Kinds.java), and which calls of them it takes."""
+
+
+def staged(aggs: Sequence[Agg], keys: Sequence[Named], ctx: Lowering) -> tuple[Agg, ...]:
+    """Return the calls of a GROUP BY in the form that the session asks for.
+
+    Keyed state is for changes that come out with each batch, and it does not forget: what fires with a window, and what
+    has a TTL, stays an aggregate. A node's number is its place among the job's operators with state of our own,
+    whatever their form.
+    """
+    if ctx.config.flinkddl_execution_state != "KEYED" or not any(isinstance(a, StateCall) for _, a in aggs):
+        return tuple(aggs)
+    node = 1 + sum(isinstance(s, GroupBy) and bool(s.state_calls) for s in ctx.steps)
+    fits = len(aggs) == 1 and ctx.output_mode == "update" and all(name != WINDOW for name, _ in keys)
+    return tuple((name, _formed(agg, node, fits)) for name, agg in aggs)
+
+
+def _formed(agg: str | StateCall, node: int, fits: bool) -> str | StateCall:
+    if not isinstance(agg, StateCall):
+        return agg
+    takes = KINDS.get(agg.kind)
+    keyed = fits and agg.family == "retract" and not any(agg.ttl) and takes is not None and takes(agg)
+    return replace(agg, form="keyed", node=node, ttl=()) if keyed else replace(agg, form="uncovered")
+
+
+def keyed(steps: Iterable[Step]) -> bool:
+    """Whether any of the steps keeps its state by key."""
+    return any(call.form == "keyed" for s in steps if isinstance(s, GroupBy) for call in s.state_calls)

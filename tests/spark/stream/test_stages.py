@@ -1,0 +1,268 @@
+"""State by key: the same table whatever the order of delivery and the batches; a batch run again gives the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from flinkddl import sqltypes as T
+from flinkddl.diagnostics import FlinkDdlError, SourceText
+from flinkddl.plan import nodes as N
+from flinkddl.plan.rex import AggCall
+from flinkddl.runtime.session.stages import stages_missing, tell_missing
+from flinkddl.runtime.storage.checkpoint import open_checkpoint
+from flinkddl.script.compile import Start, compile_script
+from flinkddl.spark.operators import operators
+from flinkddl.spark.stages import KINDS
+from tests.spark.stream.harness import JOB
+from tests.spark.stream.stages import FIELDS, Row, expected, forget_commit, run, source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from flinkddl.spark.job import SparkJob
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query over tables of these kinds whose operators with state are all of one kind, and its model."""
+
+    kind: str
+    inputs: tuple[str, ...]
+    build: Callable[..., N.Node]
+    model: Callable[..., list[Row]]
+    operators: int = 1
+
+
+def same(node: N.Node) -> N.Node:
+    return node
+
+
+def rows_as_they_are(rows: list[Row]) -> list[Row]:
+    return rows
+
+
+def dedup(keep_last: bool, by_time: bool = False) -> Callable[[N.Node], N.Node]:
+    def build(input: N.Node) -> N.Node:
+        order = 3 if by_time else 1
+        return N.Deduplicate(
+            fields=FIELDS, input=input, keys=(0, 2), order=order, keep_last=keep_last, proctime=not by_time
+        )
+
+    return build
+
+
+def groups(rows: list[Row], at: int = 1) -> dict[Any, list[Row]]:
+    out: dict[Any, list[Row]] = {}
+    for row in rows:
+        out.setdefault(row[at], []).append(row)
+    return out
+
+
+def dedup_model(keep_last: bool, by_time: bool = False) -> Callable[[list[Row]], list[Row]]:
+    def time(row: Row) -> int:
+        if not by_time:
+            return 0
+        return (-1 if keep_last else 9) if row[2] is None else row[2]  # a row without a time never wins
+
+    def model(rows: list[Row]) -> list[Row]:
+        # of equal times the row that came last, or first
+        ordered = [sorted(g, key=time) for g in groups(rows).values()]
+        return [g[-1] if keep_last else g[0] for g in ordered]
+
+    return model
+
+
+NAMES = ("n", "s", "a", "mi", "ma", "d", "ds", "l", "f", "la", "c", "ar")
+
+
+def aggregates(input: N.Node) -> N.Node:
+    calls = (
+        AggCall("COUNT", (), T.BIGINT),
+        AggCall("SUM", (3,), T.INT),
+        AggCall("AVG", (3,), T.INT),
+        AggCall("MIN", (3,), T.INT),
+        AggCall("MAX", (1,), T.INT),
+        AggCall("COUNT", (3,), T.BIGINT, distinct=True),
+        AggCall("SUM", (3,), T.INT, distinct=True),
+        AggCall("LISTAGG", (2,), T.STRING),
+        AggCall("FIRST_VALUE", (1,), T.INT),  # of equal values the oldest copy is taken back
+        AggCall("LAST_VALUE", (1,), T.INT),
+        AggCall("COUNT", (1,), T.BIGINT, distinct=True),
+        AggCall("ARRAY_AGG", (1,), T.ARRAY(T.INT)),
+    )
+    fields = (FIELDS[0], FIELDS[2], *(N.Field(n, c.type) for n, c in zip(NAMES, calls, strict=True)))
+    return N.Aggregate(fields=fields, input=input, keys=(0, 2), aggs=calls)
+
+
+def aggregates_model(rows: list[Row]) -> list[Row]:
+    out = []
+    for k, members in groups(rows).items():
+        ids = [r[0] for r in members]
+        v = [r[2] for r in members if r[2] is not None]
+        total, avg = (sum(v), sum(v) // len(v)) if v else (None, None)
+        numbers = (len(members), total, avg, min(v, default=None), max(ids), len(set(v)), sum(set(v)) if v else None)
+        listed = None if k is None else ",".join(k for _ in members)
+        out.append((k, *numbers, listed, ids[0], ids[-1], len(ids), tuple(ids)))
+    return out
+
+
+def sizes(input: N.Node) -> N.Node:
+    """Over a GROUP BY: a size is taken back and another one given in the same batch."""
+    counts = N.Aggregate(
+        fields=(FIELDS[0], FIELDS[2], FIELDS[3], N.Field("n", T.BIGINT)),
+        input=input,
+        keys=(0, 2, 3),
+        aggs=(AggCall("COUNT", (1,), T.BIGINT),),
+    )
+    fields = (FIELDS[0], N.Field("n", T.BIGINT), N.Field("m", T.BIGINT))
+    calls = (AggCall("COUNT", (3,), T.BIGINT), AggCall("MAX", (3,), T.BIGINT))
+    return N.Aggregate(fields=fields, input=counts, keys=(0,), aggs=calls)
+
+
+def sizes_model(rows: list[Row]) -> list[Row]:
+    found = Counter((r[1], r[2]) for r in rows).values()
+    return [(len(found), max(found))]
+
+
+QUERIES: dict[str, Query] = {
+    "normalise": Query("latest", ("upsert",), same, rows_as_they_are),
+    "keep-last": Query("latest", ("append",), dedup(True), dedup_model(True)),
+    "keep-last-by-time": Query("latest", ("append",), dedup(True, True), dedup_model(True, True)),
+    "keep-first-by-time": Query("latest", ("append",), dedup(False, True), dedup_model(False, True)),
+    "aggregates-append": Query("aggregate", ("append",), aggregates, aggregates_model),
+    "aggregates-upsert": Query("aggregate", ("upsert",), aggregates, aggregates_model, 2),
+    "aggregates-delta": Query("aggregate", ("delta",), aggregates, aggregates_model),
+    "aggregates-nested": Query("aggregate", ("delta",), sizes, sizes_model, 2),
+}
+
+
+def test_every_kind_has_a_query() -> None:
+    assert {q.kind for q in QUERIES.values()} == set(KINDS)
+
+
+def made(query: Query, folder: Path) -> tuple[N.Node, list[Row]]:
+    tables = [source(folder / f"t{n}", kind, seed=n + 1) for n, kind in enumerate(query.inputs)]
+    return query.build(*(node for node, _ in tables)), query.model(*(rows for _, rows in tables))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", QUERIES)
+def test_order_of_delivery_and_batches_change_nothing(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    """Eight trials at once; then the last batch runs again over the same state, and leaves the same."""
+    query = QUERIES[name]
+    node, rows = made(query, tmp_path)
+    running = run(spark, node)
+    assert running.forms
+    assert set(running.forms) == {"keyed"}
+    assert running.table == expected(rows)
+    assert not running.wrong
+    last, state = max(running.given), running.state(query.operators)
+    assert state
+    forget_commit(running.checkpoint, last)
+    running.go()
+    assert [len(running.given[n]) for n in sorted(running.given)][last] == 2
+    assert running.given[last][0] == running.given[last][1]
+    assert running.state(query.operators) == state
+    running.close()
+
+
+# ---- the setting ---------------------------------------------------------------------------------------------------
+
+TABLES = """
+CREATE TABLE o (id INT, k STRING, v INT) WITH ('connector' = 'kafka', 'topic' = 'o', 'format' = 'json',
+  'properties.bootstrap.servers' = 'b:9092', 'scan.startup.mode' = 'earliest-offset');
+CREATE TABLE s (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'upsert-kafka', 'topic' = 's',
+  'properties.bootstrap.servers' = 'b:9092', 'key.format' = 'json', 'value.format' = 'json');
+"""
+NEWEST = """INSERT INTO s SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY p DESC) AS r
+  FROM (SELECT *, PROCTIME() AS p FROM o)) WHERE r = 1;"""
+TOP = """INSERT INTO s SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS r FROM o)
+  WHERE r <= {};"""
+SET = "SET 'flinkddl.execution.state' = '{}';"
+
+
+def job(sql: str, state: str) -> SparkJob:
+    out = compile_script(SourceText("<t>", TABLES + SET.format(state) + sql))
+    assert not out.has_errors, out.diagnostics
+    return next(a.job for a in out.actions if isinstance(a, Start))
+
+
+def spark_words(sql: str, state: str) -> set[str]:
+    return {word for o in operators(job(sql, state)) for word in o.operators if "flinkddl." in word}
+
+
+def test_explain_says_which_form_runs() -> None:
+    assert spark_words(NEWEST, "aggregate") == {"groupBy.agg flinkddl.retract_latest"}
+    assert spark_words(NEWEST, "keyed") == {"transformWithState flinkddl.stage_latest_1"}
+    ttl = "SET 'table.exec.state.ttl' = '1 h';"
+    uncovered = "groupBy.agg flinkddl.retract_latest_ttl_3600000, which has no keyed form"
+    assert spark_words(ttl + NEWEST, "keyed") == {uncovered}
+
+
+def test_a_checkpoint_keeps_to_its_form(tmp_path: Path) -> None:
+    open_checkpoint(job(NEWEST, "aggregate"), str(tmp_path))
+    open_checkpoint(job(NEWEST, "aggregate"), str(tmp_path))
+    with pytest.raises(FlinkDdlError, match=r"FD887.*'Deduplicate: last row per key' as an aggregate"):
+        open_checkpoint(job(NEWEST, "keyed"), str(tmp_path))
+    open_checkpoint(job(NEWEST, "keyed"), str(tmp_path), fresh=True)
+    with pytest.raises(FlinkDdlError, match=r"FD887.*'Deduplicate: last row per key' by key"):
+        open_checkpoint(job(NEWEST, "aggregate"), str(tmp_path))
+    with pytest.raises(FlinkDdlError, match="FD820"):
+        open_checkpoint(job(TOP.format(3), "keyed"), str(tmp_path))
+
+
+# ---- where it cannot be ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spark
+def test_another_spark_keeps_the_aggregates(spark: SparkSession, tmp_path: Path) -> None:
+    """A version that was not tested: the job says so and runs as before, to the same table."""
+    child = spark.newSession()
+    for key, value in JOB.items():
+        child.conf.set(key, value)
+    assert stages_missing(child) == ""
+    other = spark.newSession()
+    for key, value in (JOB | {"spark.flinkddl.stages.spark": "9.9."}).items():
+        other.conf.set(key, value)
+    told: list[str] = []
+    for state in ("keyed", "aggregate"):
+        tell_missing(other, job(NEWEST, state), told.append)
+    assert len(told) == 1
+    assert told[0].startswith("FD888: state is kept by aggregates: the operators by key were tested with Spark 9.9.x")
+    node, rows = made(QUERIES["normalise"], tmp_path)
+    running = run(Fixed(other), node)
+    assert running.table == expected(rows)
+    plan = open_plan(running)
+    assert "stateStoreSave" in plan
+    assert "transformWithState" not in plan
+    running.close()
+
+
+class Fixed:
+    """A session whose children have its setting."""
+
+    def __init__(self, session: Any) -> None:
+        self.session = session
+
+    def newSession(self) -> Any:
+        child = self.session.newSession()
+        child.conf.set("spark.flinkddl.stages.spark", "9.9.")
+        return child
+
+
+def open_plan(running: Any) -> str:
+    """Return what the checkpoint says of its operators."""
+    from pathlib import Path
+
+    return "".join(
+        p.read_bytes().decode(errors="ignore")
+        for p in (Path(running.checkpoint) / "state").glob("*/_metadata/**/*")
+        if p.is_file()
+    )
