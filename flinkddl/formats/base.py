@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flinkddl.diagnostics import Bag, FlinkDdlError
 from flinkddl.formats import columns, registry
-from flinkddl.formats.spec import WEIGHT, DecodeSpec, EncodeSpec, kernel, spec_text, struct_type
+from flinkddl.formats.spec import WEIGHT, DecodeSpec, EncodeSpec, built, kernel, spec_text, struct_type
 from flinkddl.sqltypes import ARRAY, INT, MAP, STRING, TIMESTAMP_LTZ, DataType, quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from flinkddl.diagnostics import Span
-    from flinkddl.formats.spec import Changes, Fields
+    from flinkddl.formats.spec import Changes, Fields, Parts
     from flinkddl.options.registry import Role
     from flinkddl.options.resolved import FormatOptions
 
@@ -89,12 +89,13 @@ def decoder(
     owner: str,
     metadata: Sequence[str] = (),
     message: Message = MESSAGE,
+    parts: Parts | None = None,
     where: Span | None = None,
 ) -> DecodeSpec:
     """Return how messages become rows of ``fields`` and format metadata.
 
-    ``owner`` names the reader in errors (``value of table 't'``). Raises FlinkDdlError with every column the format can
-    not read.
+    ``owner`` names the reader in errors (``value of table 't'``). Of ``fields`` only ``parts`` are built, by default
+    all; the others are checked all the same, and NULL. Raises FlinkDdlError with every column the format can not read.
     """
     fields = tuple(fields)
     changes = _checked(format, fields, "source", where)
@@ -102,9 +103,10 @@ def decoder(
     values, secrets = _values(format)
     whole = fields + tuple((f"value.{key}", known[key]) for key in metadata)
     row = struct_type(whole, weighted=changes == "delta")
-    spec = spec_text(format, fields, owner, metadata, values)
+    parts = None if _as_given(format) else parts
+    spec = spec_text(format, fields, owner, metadata, values, parts)
     call = f"{kernel(format, 'decode')}({message.column}, CAST(NULL AS {row}), {spec}, {', '.join(message[1:])})"
-    return DecodeSpec(call, whole, changes, secrets)
+    return DecodeSpec(call, whole, changes, secrets, built(fields, parts))
 
 
 def encoder(
@@ -132,6 +134,11 @@ def encoder(
         parts.append(f"CAST({WEIGHT} AS INT) AS {WEIGHT}")
     call = f"{kernel(format, 'encode')}(struct({', '.join(parts)}), {spec_text(format, fields, owner, (), options)})"
     return EncodeSpec(call, changes, secrets)
+
+
+def _as_given(format: FormatOptions) -> bool:
+    """Whether records are read by a schema, or in an encoding, that leaves no field out."""
+    return bool(format.options.get("schema")) or format.options.get("encoding") == "json"
 
 
 def _checked(format: FormatOptions, fields: Fields, role: Role, where: Span | None) -> Changes:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.sqltypes import DataType, Root, quote, spark_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from flinkddl.options.resolved import FormatOptions
 
@@ -29,12 +30,14 @@ class DecodeSpec:
     with ``inline``. ``fields`` are the struct's: the columns, then the metadata asked for (named ``value.<key>``);
     with ``changelog`` "delta" one more follows, ``__w`` INT, +1 for an added row and -1 for one taken away, an update
     giving both in that message order. ``secrets`` are settings the session needs: the expression only names them.
+    ``note`` says which fields are built, where others are only checked.
     """
 
     expression: str
     fields: Fields
     changelog: Changes
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    note: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,8 +62,15 @@ def string_literal(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def type_tree(t: DataType) -> Any:
-    """Return a type as the kernels read it (FType.java). Raises KeyError for a type no format knows."""
+Parts = Mapping[str, "Parts | None"]
+"""Fields by name with what is read of each: None is all of it."""
+
+
+def type_tree(t: DataType, parts: Parts | None = None) -> Any:
+    """Return a type as the kernels read it (FType.java); of a ROW ``parts`` are built, by default all.
+
+    Raises KeyError for a type no format knows.
+    """
     mark = t.root.name + ("" if t.nullable else "!")
     match t.root:
         case root if root in _PLAIN:
@@ -74,9 +84,31 @@ def type_tree(t: DataType) -> Any:
         case Root.ARRAY | Root.MULTISET | Root.MAP:
             return [mark, *(type_tree(c) for c in t.children)]
         case Root.ROW:
-            return [mark, *([f.name, type_tree(f.type)] for f in t.fields)]
+            return [mark, *field_trees(((f.name, f.type) for f in t.fields), parts)]
         case _:
             raise KeyError(t.root)
+
+
+def field_trees(fields: Iterable[tuple[str, DataType]], parts: Parts | None = None) -> list[Any]:
+    """Return named fields as the kernels read them: one that is only checked ends in 0."""
+    read = ((name, t, {name: None} if parts is None else parts) for name, t in fields)
+    return [[name, type_tree(t, of[name])] if name in of else [name, type_tree(t), 0] for name, t, of in read]
+
+
+def built(fields: Fields, parts: Parts | None) -> str:
+    """Return which fields are built, in words: "" where all are."""
+    if parts is None or field_trees(fields, parts) == field_trees(fields):
+        return ""
+    return f"decodes: {', '.join(_paths(fields, parts)) or 'nothing'} of {len(fields)}"
+
+
+def _paths(fields: Iterable[tuple[str, DataType]], parts: Parts) -> Iterator[str]:
+    for name, t in (f for f in fields if f[0] in parts):
+        inside = parts[name]
+        if inside is None:
+            yield name
+        else:
+            yield from (f"{name}.{path}" for path in _paths(((f.name, f.type) for f in t.fields), inside))
 
 
 def kernel(format: FormatOptions, direction: Literal["decode", "encode"]) -> str:
@@ -90,12 +122,16 @@ def spec_text(
     owner: str,
     metadata: Sequence[str],
     values: Mapping[str, Any],
+    parts: Parts | None = None,
 ) -> str:
-    """Return the spec as a SQL literal. ``values`` are the options to pass on, already text, booleans or None."""
+    """Return the spec as a SQL literal. ``values`` are the options to pass on, already text, booleans or None.
+
+    ``parts`` are the fields that are built; by default all.
+    """
     spec = {
         "format": format.name,
         "owner": owner,
-        "type": ["ROW!", *([name, type_tree(t)] for name, t in fields)],
+        "type": ["ROW!", *field_trees(fields, parts)],
         "meta": list(metadata),
         "options": {k: _option(v) for k, v in values.items() if v is not None},
     }

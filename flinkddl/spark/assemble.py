@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from flinkddl.plan.decoded import decoded
 from flinkddl.plan.physical import physical_plan
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
@@ -55,7 +56,14 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, b
     physical = physical_plan(sinks, config)
     streaming = physical[0].how.streaming
     bounded = streaming and all(p.bounded for p in physical)
-    ctx = Lowering(streaming=streaming, zone=zone, config=config, bounded=bounded, timed=timed_tables(sinks))
+    ctx = Lowering(
+        streaming=streaming,
+        zone=zone,
+        config=config,
+        bounded=bounded,
+        timed=timed_tables(sinks),
+        decoded=decoded((p.query for p in physical), streaming=streaming),
+    )
     writes = [lower_sink(p.sink, _input(p, ctx), ctx) for p in physical]
     if streaming:
         ctx.steps[:] = as_streams(ctx.steps, (w.input for w in writes))

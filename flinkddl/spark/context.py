@@ -13,7 +13,9 @@ from flinkddl.sqltypes import quote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from flinkddl.plan.nodes import Field
+    from flinkddl.connectors.base import PayloadField
+    from flinkddl.plan.decoded import Parts
+    from flinkddl.plan.nodes import Field, Node
     from flinkddl.plan.physical import Physical, PhysicalSink
     from flinkddl.spark.job import Step
 
@@ -96,6 +98,7 @@ class Lowering:
     ``zone`` is ``table.local-time-zone``; ``streaming`` the execution mode; ``config`` what the session has SET;
     ``row_kinds`` asks a scan of CDC records for ``__kind``;
     ``bounded`` says of a streaming run that its sources end; ``timed`` are the tables below operators on event time;
+    ``decoded`` says what is read of each scan (its identity, ``plan/decoded.py``);
     ``owners`` notes the plan node (its identity) that each step was made for;
     ``output_mode`` is Spark's, of the query that is lowered; ``sink`` is the physical plan of the INSERT.
     """
@@ -110,6 +113,7 @@ class Lowering:
     bounded: bool = False
     row_kinds: bool = False
     timed: frozenset[str] = frozenset()
+    decoded: Mapping[int, Parts] = field(default_factory=dict, repr=False)
     owners: dict[str, int] = field(default_factory=dict)
     sink: PhysicalSink | None = None
     _names: set[str] = field(default_factory=set)
@@ -124,6 +128,11 @@ class Lowering:
         self._names.add(name)
         self._last[prefix] = n
         return name
+
+    def parts(self, node: Node, fields: Iterable[PayloadField]) -> Parts | None:
+        """Return what a format is to build of a scan's fields, by their names in the message; None is everything."""
+        read = self.decoded.get(id(node))
+        return None if read is None else {f.name: read[f.column] for f in fields if f.column in read}
 
     def obeyed(self, here: Physical, rel: Rel) -> Rel:
         """Return a node's relation under the key that is planned. Raises FD900 where it is carried in another way."""

@@ -15,6 +15,7 @@ from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
 from flinkddl.plan.builder.hooks import context_of
 from flinkddl.plan.builder.planner import plan_query
+from flinkddl.plan.decoded import decoded
 from flinkddl.plan.nodes import Filter, Project, Scan, Sink, scans
 from flinkddl.plan.nodes.forms import PLAIN
 from flinkddl.plan.physical import decide, how_of
@@ -103,7 +104,9 @@ def frame_of_query(
 
     zone = str(context_of(catalog).session.zone)
     ctx = Lowering(streaming=streaming, zone=zone, config=catalog.settings, row_kinds=_row_by_row(node))
-    rel = lower_stream(*decide(node, PLAIN, how_of(ctx.config)), ctx) if streaming else lower_batch(node, ctx)
+    tree, how = decide(node, PLAIN, how_of(ctx.config, streaming=streaming))
+    ctx.decoded = decoded([tree], streaming=streaming)
+    rel = lower_stream(tree, how, ctx) if streaming else lower_batch(node, ctx)
     if rel.kind == "upsert":
         ctx.output_mode = "update"
         rel = normalise(rel, ctx)

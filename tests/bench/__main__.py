@@ -9,6 +9,7 @@ from importlib import import_module
 BENCHMARKS = {
     "pageviews": "tests.bench.pageviews",
     "json-kernels": "tests.bench.json_kernels",
+    "decode": "tests.bench.decode",
     "guarantees": "tests.bench.guarantees",
     "against-flink": "tests.bench.against_flink",
     "latency": "tests.bench.latency",

@@ -84,13 +84,12 @@ def mutated(good: bytes, rng: random.Random) -> bytes:
 
 
 @cache
-def compiled() -> str:
-    """Return the folder of BadInput.java's classes: Spark stops at the first bad record, the kernel itself goes on."""
+def compiled(name: str) -> str:
+    """Return the class path of a program here: Spark stops at the first bad record, the kernel itself goes on."""
     folder = tempfile.mkdtemp(prefix="flinkddl-bad-input-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    source = str(Path(__file__).with_name("BadInput.java"))
-    subprocess.run(["javac", "-cp", class_path(), "-d", folder, source], check=True)
-    return folder
+    subprocess.run(["javac", "-cp", class_path(), "-d", folder, str(Path(__file__).with_name(name))], check=True)
+    return f"{folder}{os.pathsep}{class_path()}"
 
 
 def class_path() -> str:
@@ -106,7 +105,7 @@ def answers(name: str, columns: str, options: dict[str, Any], values: list[bytes
     row = struct_type(read.fields, read.changelog == "delta")
     told = "\n".join([spec, row, *(v.hex() for v in values)]) + "\n"
     opens = [f"--add-opens=java.base/{p}=ALL-UNNAMED" for p in ("java.lang", "java.nio", "java.util", "sun.nio.ch")]
-    command = ["java", "-Xmx300m", *opens, "-cp", f"{compiled()}{os.pathsep}{class_path()}", "flinkddl.format.BadInput"]
+    command = ["java", "-Xmx300m", *opens, "-cp", compiled("BadInput.java"), "flinkddl.format.BadInput"]
     done = subprocess.run(command, input=told.encode(), capture_output=True, check=False, timeout=600)
     out = done.stdout.decode().split("\n")[:-1]
     assert done.returncode == 0, done.stderr.decode()[-2000:]

@@ -156,14 +156,18 @@ class Flink:
         session._ask(sql)
 
     def _ask(self, sql: str, reset: bool = False) -> None:
+        answer = self.ask(sql, reset)
+        if not answer.get("ok"):
+            raise RuntimeError(f"{sql}: {answer}")
+
+    def ask(self, sql: str, reset: bool = False) -> Any:
+        """Return the oracle's answer to a statement."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         request = {"id": 0, "sql": sql, "reset": reset, "timeout_ms": 60000}
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
-        if not answer.get("ok"):
-            raise RuntimeError(f"{sql}: {answer}")
+        return json.loads(self._process.stdout.readline())
 
     def close(self) -> None:
         assert self._process.stdin is not None

@@ -111,6 +111,7 @@ def _decode(
         [(f.name, f.type) for f in fields],
         owner=f"table '{node.table.path.name}'",
         message=Message(quote(_LINE), quote(_FILE), "0", "CAST(0 AS BIGINT)"),
+        parts=ctx.parts(node, fields),
         where=node.table.span,
     )
     rows = J.Select(
@@ -118,6 +119,7 @@ def _decode(
         input=step,
         columns=((_FILE, quote(_FILE)), ("_metadata", "`_metadata`")),
         generator=(f"explode({spec.expression})", (_ROW,)),
+        note=spec.note,
     )
     return ctx.add(rows).name, spec.changelog == "delta"
 

@@ -57,26 +57,26 @@ def rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
     shape = projection(node.table, options)
     read = ctx.add(_read(node, ctx))
     record = [*_RECORD] + (["headers"] if "includeHeaders" in read.options else [])
-    key, value = _decoders(node, shape)
+    key, value = _decoders(node, shape, ctx)
     ctx.settings.update({**value.secrets, **(key.secrets if key else {})})
     step = read.name
     if key is not None:
         rest = [*record, "value"]
-        step = _explode(step, f"{node.table.path.name}_key", key.expression, _KEY, rest, ctx)
+        step = _explode(step, f"{node.table.path.name}_key", (key.expression, _KEY), rest, ctx)
         record = [*record, _KEY]
     if options.connector == "upsert-kafka":
         # A null value is a delete: one row with nothing but its key (section 4.3).
         absent = f"array(CAST(NULL AS {_row_type(value)}))"
         text = f"CASE WHEN `value` IS NULL THEN {absent} ELSE {value.expression} END"
-        step = _explode(step, f"{node.table.path.name}_value", text, _VALUE, [*record, "value"], ctx)
+        step = _explode(step, f"{node.table.path.name}_value", (text, _VALUE), [*record, "value"], ctx, value.note)
     elif (ctx.row_kinds or node.normalised) and value.changelog == "delta":
         step = _with_updates(step, node, value, record, ctx)
     else:
-        step = _explode(step, f"{node.table.path.name}_value", value.expression, _VALUE, record, ctx)
+        step = _explode(step, f"{node.table.path.name}_value", (value.expression, _VALUE), record, ctx, value.note)
     return _columns(node, shape, value, step, ctx, sequence)
 
 
-def _decoders(node: Scan, shape: Projection) -> tuple[DecodeSpec | None, DecodeSpec]:
+def _decoders(node: Scan, shape: Projection, ctx: Lowering) -> tuple[DecodeSpec | None, DecodeSpec]:
     options: ResolvedOptions = node.options
     table, where = node.table.path.name, node.table.span
     key = None
@@ -91,7 +91,13 @@ def _decoders(node: Scan, shape: Projection) -> tuple[DecodeSpec | None, DecodeS
     assert options.value_format is not None  # a required option
     owner = f"value of table '{table}'"
     return key, decoder(
-        options.value_format, fields, owner=owner, metadata=wanted, message=Message("`value`"), where=where
+        options.value_format,
+        fields,
+        owner=owner,
+        metadata=wanted,
+        message=Message("`value`"),
+        parts=ctx.parts(node, shape.value),
+        where=where,
     )
 
 
@@ -99,13 +105,14 @@ def _row_type(value: DecodeSpec) -> str:
     return f"STRUCT<{','.join(f'{quote(name)}:{spark_type(t)}' for name, t in value.fields)}>"
 
 
-def _explode(step: str, prefix: str, expression: str, name: str, kept: list[str], ctx: Lowering) -> str:
-    """Add the generator that makes 0..n rows of a message; the row stands in one struct column ``name``."""
+def _explode(step: str, prefix: str, rows: tuple[str, str], kept: list[str], ctx: Lowering, note: str = "") -> str:
+    """Add the generator that makes 0..n rows of a message; ``rows``: what they are, and the struct column of a row."""
     select = J.Select(
         name=ctx.fresh(prefix),
         input=step,
         columns=tuple((c, quote(c)) for c in kept),
-        generator=(f"explode({expression})", (name,)),
+        generator=(f"explode({rows[0]})", rows[1:]),
+        note=note,
     )
     return ctx.add(select).name
 
@@ -117,6 +124,7 @@ def _with_updates(step: str, node: Scan, value: DecodeSpec, kept: list[str], ctx
         name=ctx.fresh(f"{name}_message"),
         input=step,
         columns=(*((c, quote(c)) for c in kept), (_ROWS, value.expression)),
+        note=value.note,
     )
     both = " AND ".join(f"exists({_ROWS}, r -> r.{WEIGHT} {sign} 0)" for sign in "<>")
     select = J.Select(

@@ -29,6 +29,7 @@ final class Avro extends Codec {
     private final Schema schema;
     private final boolean json;
     private final Registry registry;
+    private final boolean spare;
     private final Cdc cdc;
     private final GenericDatumReader<GenericRecord> reader;
     private final Map<Integer, GenericDatumReader<GenericRecord>> byWriter = new HashMap<>();
@@ -46,8 +47,13 @@ final class Avro extends Codec {
             : AvroData.schema(type.withNullable(cdc != null), AvroData.TOP, legacy);
         json = "json".equals(spec.option("encoding", "binary"));
         registry = spec.format.registered() ? new Registry(spec) : null;
-        reader = new GenericDatumReader<>(schema);
+        spare = type.holes() && given == null && !json;
+        reader = reader(schema);
         writer = new GenericDatumWriter<>(schema);
+    }
+
+    private GenericDatumReader<GenericRecord> reader(Schema writer) {
+        return new GenericDatumReader<>(writer, spare ? AvroData.spare(type, schema, writer) : schema);
     }
 
     @Override void decode(byte[] message, List<InternalRow> rows) throws IOException {
@@ -74,7 +80,7 @@ final class Avro extends Codec {
         if (registry == null) {
             String text = json ? new String(message, StandardCharsets.UTF_8) : null;
             return read(reader,
-                () -> json ? DecoderFactory.get().jsonDecoder(schema, text) : new AvroInput(message, 0));
+                () -> json ? DecoderFactory.get().jsonDecoder(schema, text) : new AvroInput(message, 0, spare));
         }
         if (message.length == 0) {
             throw new EOFException();
@@ -88,10 +94,10 @@ final class Avro extends Codec {
         writerId = ByteBuffer.wrap(message, 1, 4).getInt();
         GenericDatumReader<GenericRecord> r = byWriter.get(writerId);
         if (r == null) {
-            r = new GenericDatumReader<>(registry.byId(writerId), schema);
+            r = reader(registry.byId(writerId));
             byWriter.put(writerId, r);
         }
-        return read(r, () -> new AvroInput(message, 5));
+        return read(r, () -> new AvroInput(message, 5, spare));
     }
 
     private static GenericRecord read(GenericDatumReader<GenericRecord> r, Input in) throws IOException {

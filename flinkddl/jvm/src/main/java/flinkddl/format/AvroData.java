@@ -12,6 +12,7 @@ import java.util.Map;
 import org.apache.avro.LogicalType;
 import org.apache.avro.LogicalTypes;
 import org.apache.avro.Schema;
+import org.apache.avro.SchemaNormalization;
 import org.apache.avro.generic.GenericData;
 import org.apache.avro.generic.GenericFixed;
 import org.apache.avro.generic.IndexedRecord;
@@ -71,10 +72,44 @@ final class AvroData {
         return Schema.createRecord(name, null, null, false, fields);
     }
 
+    /**
+     * The schema to read records of {@code writer} by, without the fields that nobody reads. A field stays whose writer
+     * has another schema, which may not resolve, or whose values may be refused once they are read.
+     */
+    static Schema spare(FType t, Schema reader, Schema writer) {
+        Schema from = writer.isNullable() && writer.isUnion() && writer.getTypes().size() == 2 ? branch(writer) : writer;
+        if (from.getType() != Schema.Type.RECORD) {
+            return reader;
+        }
+        List<Schema.Field> fields = new ArrayList<>();
+        for (int i = 0; i < t.size(); i++) {
+            FType c = t.children[i];
+            Schema.Field f = branch(reader).getFields().get(i);
+            Schema.Field w = from.getField(f.name());
+            if (w != null && c.built && c.holes()) {
+                fields.add(new Schema.Field(f.name(), spare(c, f.schema(), w.schema()), null, f.defaultVal()));
+            } else if (w == null || c.built || refuses(c) || !form(w.schema()).equals(form(f.schema()))) {
+                fields.add(new Schema.Field(f, f.schema()));
+            }
+        }
+        Schema record = Schema.createRecord(branch(reader).getFullName(), null, null, false, fields);
+        return reader.isUnion() ? Schema.createUnion(Schema.create(Schema.Type.NULL), record) : record;
+    }
+
+    private static String form(Schema s) { return SchemaNormalization.toParsingForm(s); }
+
+    /** Whether a value that could be read may yet be refused. */
+    private static boolean refuses(FType t) {
+        return t.has(FType.Kind.DECIMAL) || t.has(FType.Kind.TIMESTAMP) || t.has(FType.Kind.TIMESTAMP_LTZ);
+    }
+
     static InternalRow row(IndexedRecord r, FType t) {
         Object[] values = new Object[t.size()];
-        for (int i = 0; i < values.length; i++) {
-            values[i] = value(r.get(i), t.children[i]);
+        boolean all = r.getSchema().getFields().size() == values.length;
+        for (int i = 0, at = 0; i < values.length; i++) {
+            FType c = t.children[i];
+            Object value = all || r.getSchema().getField(t.names[i]) != null ? value(r.get(at++), c) : null;
+            values[i] = c.built ? value : null;
         }
         return new GenericInternalRow(values);
     }

@@ -15,8 +15,15 @@ import org.apache.avro.util.Utf8;
  */
 final class AvroInput extends Decoder {
     private final ByteBuffer in;
+    private final boolean thorough;
 
-    AvroInput(byte[] bytes, int from) { in = ByteBuffer.wrap(bytes, from, bytes.length - from).order(ByteOrder.LITTLE_ENDIAN); }
+    AvroInput(byte[] bytes, int from) { this(bytes, from, false); }
+
+    /** {@code thorough}: what is skipped is looked at item by item, as if it were read. */
+    AvroInput(byte[] bytes, int from, boolean thorough) {
+        this.thorough = thorough;
+        in = ByteBuffer.wrap(bytes, from, bytes.length - from).order(ByteOrder.LITTLE_ENDIAN);
+    }
 
     private void need(long n) throws EOFException {
         if (n > in.remaining()) {
@@ -116,6 +123,9 @@ final class AvroInput extends Decoder {
 
     /** Skips the blocks that tell their size; returns how many items of the next the caller must skip itself. */
     private long skip() throws IOException {
+        if (thorough) {
+            return count();
+        }
         long n = readLong();
         while (n < 0) {
             next(length());

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -84,6 +85,8 @@ final class Cdc extends Codec {
     private final Pattern database;
     private final Pattern table;
     private final ObjectMapper mapper;
+    /** Sparing alone: the tree without what is not looked at; errors are left to {@link Sparing}. */
+    private final CdcTree tree;
     private final JsonReader reader;
     private final JsonText text;
     private final Bytes buffer = new Bytes();
@@ -98,8 +101,18 @@ final class Cdc extends Codec {
         database = pattern(spec.option("database.include", null));
         table = pattern(spec.option("table.include", null));
         mapper = Json.mapper(type);
+        tree = type.holes() ? new CdcTree(mapper, spec, members(), Set.of(e.before, e.after), e.partial) : null;
         reader = new JsonReader(spec, true);
         text = new JsonText(spec);
+    }
+
+    /** What is read of a change beside its rows. */
+    private Set<String> members() {
+        Set<String> names = new HashSet<>(Set.of(e.op, "database", "table"));
+        for (String key : meta) {
+            names.add(known.get(key).path.split("/")[0]);
+        }
+        return names;
     }
 
     private static Pattern pattern(String regex) { return regex == null ? null : Pattern.compile(regex); }
@@ -109,13 +122,13 @@ final class Cdc extends Codec {
             return;
         }
         try {
-            JsonNode root = mapper.readTree(message);
+            JsonNode root = tree == null ? mapper.readTree(message) : tree.read(message, schemaInclude);
             if (root.isArray() && root.size() == 1) {
                 root = root.get(0);
             }
             change(schemaInclude ? (ObjectNode) root.get("payload") : (ObjectNode) root, root, message, rows);
         } catch (Exception | StackOverflowError error) {
-            if (!ignore) {
+            if (!ignore || tree != null) {
                 throw Formats.refused("Corrupt " + e.title + " JSON message '", message, "'.", error);
             }
         }
@@ -168,7 +181,7 @@ final class Cdc extends Codec {
     private InternalRow completed(InternalRow old, InternalRow now, JsonNode oldNode) {
         Object[] values = ((GenericInternalRow) old).values();
         for (int i = 0; i < type.size(); i++) {
-            if (values[i] == null && oldNode.findValue(type.names[i]) == null) {
+            if (values[i] == null && type.children[i].built && oldNode.findValue(type.names[i]) == null) {
                 values[i] = ((GenericInternalRow) now).values()[i];
             }
         }

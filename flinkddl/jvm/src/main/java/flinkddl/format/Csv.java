@@ -20,6 +20,10 @@ final class Csv extends Codec {
 
     private final FType type;
     private final boolean ignore;
+    /** Whether a line that does not fit is passed over: sparing, {@link Sparing} reads it again. */
+    private final boolean lenient;
+    /** Cells whose text is needed, to be read or to be checked. */
+    private final boolean[] wanted;
     private final boolean ignoreExtra;
     private final boolean trailingComma;
     private final boolean failOnMissing;
@@ -37,6 +41,11 @@ final class Csv extends Codec {
     Csv(Spec spec) {
         type = spec.type;
         ignore = spec.ignoreErrors();
+        lenient = ignore && !type.holes();
+        wanted = new boolean[type.size()];
+        for (int i = 0; i < wanted.length; i++) {
+            wanted[i] = type.children[i].built || !passed(type.children[i]);
+        }
         ignoreExtra = spec.flag("ignore-trailing-unmappable");
         trailingComma = !"false".equals(spec.option("allow-trailing-comma", "true"));
         failOnMissing = spec.flag("fail-on-missing-columns");
@@ -59,7 +68,7 @@ final class Csv extends Codec {
             line.open(message);
             rows.add(row(cells()));
         } catch (IOException | RuntimeException e) {
-            if (!ignore) {
+            if (!lenient) {
                 throw Formats.refused("Failed to deserialize CSV row '", message, "'.", e);
             }
         }
@@ -67,12 +76,12 @@ final class Csv extends Codec {
 
     private List<String> cells() throws IOException {
         List<String> cells = new ArrayList<>(type.size());
-        for (String cell = line.next(); cell != null; cell = line.next()) {
+        for (String cell = cell(0); cell != null; cell = cell(cells.size())) {
             if (cells.size() < type.size()) {
                 cells.add(cell);
             } else if (ignoreExtra) {
                 break;
-            } else if (!trailingComma || !cell.trim().isEmpty() || line.next() != null) {
+            } else if (!trailingComma || !cell.trim().isEmpty() || line.next(true) != null) {
                 throw new IOException("Too many entries: expected at most " + type.size() + " (value #" + type.size()
                     + " (" + cell.length() + " chars) \"" + cell + "\")");
             }
@@ -83,11 +92,22 @@ final class Csv extends Codec {
         return cells;
     }
 
+    private String cell(int i) throws IOException { return line.next(i >= wanted.length || wanted[i]); }
+
+    /** Whether what nobody reads is fine, or of no consequence, whatever its text. */
+    private boolean passed(FType t) {
+        return ignore || switch (t.kind) {
+            case BOOLEAN, CHAR, VARCHAR -> true;
+            case ARRAY -> passed(t.children[0]);
+            default -> false;
+        };
+    }
+
     private InternalRow row(List<String> cells) throws IOException {
         arity(type.size(), cells.size());
         Object[] values = new Object[type.size()];
         for (int i = 0; i < cells.size() && i < values.length; i++) {
-            values[i] = field(cells.get(i), type.children[i], type.names[i]);
+            values[i] = wanted[i] ? field(cells.get(i), type.children[i], type.names[i]) : null;
         }
         return new GenericInternalRow(values);
     }
@@ -104,7 +124,8 @@ final class Csv extends Codec {
             return null;
         }
         try {
-            return nested ? nested(cell, t) : scalar(cell, t);
+            Object value = nested ? nested(cell, t) : scalar(cell, t);
+            return t.built ? value : null;
         } catch (IOException | RuntimeException e) {
             if (ignore) {
                 return null;
@@ -169,10 +190,12 @@ final class Csv extends Codec {
             case BINARY, VARBINARY -> Base64Variants.getDefaultVariant().decode(s);
             case DATE -> date(s);
             case TIME -> time(s, (int) Math.pow(10, Math.max(0, 3 - t.precision)));
-            case TIMESTAMP, TIMESTAMP_LTZ -> Times.timestamp(s.trim(), t.precision, false, t.kind == FType.Kind.TIMESTAMP_LTZ);
+            case TIMESTAMP, TIMESTAMP_LTZ -> timestamp(s.trim().toCharArray(), t);
             default -> null;
         };
     }
+
+    private static long timestamp(char[] c, FType t) { return Times.timestamp(c, 0, c.length, t, false); }
 
     private static int time(String s, int unit) {
         return (int) (LocalTime.parse(s).toNanoOfDay() / 1_000_000) / unit * unit;

@@ -64,8 +64,11 @@ final class CsvLine {
         }
     }
 
-    /** The next cell, or null at the end of the line. A line always has a first cell, perhaps an empty one. */
-    String next() throws IOException {
+    /**
+     * The next cell, or null at the end of the line; some text where its own is not wanted. A line always has a first
+     * cell, perhaps an empty one.
+     */
+    String next(boolean wanted) throws IOException {
         if (ended) {
             return null;
         }
@@ -84,7 +87,7 @@ final class CsvLine {
                 start = at + 1;
             }
         }
-        String rest = text.substring(start, at);
+        String rest = wanted ? text.substring(start, at) : "";
         endCell();
         String cell = changed == null ? rest : changed.append(rest).toString();
         return trim ? stripEnd(cell) : cell;

@@ -62,7 +62,7 @@ public final class Decode implements ScalarFunction<ArrayData> {
     private void open(UTF8String text) {
         if (!text.equals(specText)) {
             spec = new Spec(text.toString());
-            codec = spec.format.codec.apply(spec);
+            codec = Codec.reading(spec);
             rows = new ArrayList<>();
         }
         specText = text;

@@ -6,7 +6,8 @@ import java.util.Arrays;
 
 /**
  * A Flink type as a spec tells it: {@code "INT"}, {@code "INT!"} (NOT NULL), {@code ["DECIMAL",10,2]},
- * {@code ["ARRAY",t]}, {@code ["MAP",k,v]}, {@code ["ROW",["name",t],...]}. Carriers are those of sqltypes.py.
+ * {@code ["ARRAY",t]}, {@code ["MAP",k,v]}, {@code ["ROW",["name",t],...]}, where {@code ["name",t,0]} is a field that
+ * nobody reads. Carriers are those of sqltypes.py.
  */
 final class FType {
     enum Kind {
@@ -24,19 +25,30 @@ final class FType {
     final int scale;
     final FType[] children;
     final String[] names;
+    /** Whether its values are built; otherwise they are only checked, and NULL in the result. */
+    final boolean built;
     private final byte[][] utf8;
 
     FType(Kind kind, boolean nullable, int precision, int scale, FType[] children, String[] names) {
+        this(kind, nullable, precision, scale, children, names, true);
+    }
+
+    private FType(Kind kind, boolean nullable, int precision, int scale, FType[] children, String[] names, boolean built) {
         this.kind = kind;
         this.nullable = nullable;
         this.precision = precision;
         this.scale = scale;
         this.children = children;
         this.names = names;
+        this.built = built;
         utf8 = Arrays.stream(names).map(n -> n.getBytes(StandardCharsets.UTF_8)).toArray(byte[][]::new);
     }
 
-    static FType of(JsonNode n) {
+    /** The whole type, every field built. */
+    static FType of(JsonNode n) { return of(n, true, false); }
+
+    /** The type; {@code spare} leaves the fields that nobody reads unbuilt, with all that is in them. */
+    static FType of(JsonNode n, boolean built, boolean spare) {
         String root = n.isArray() ? n.get(0).asText() : n.asText();
         boolean nullable = !root.endsWith("!");
         Kind kind = Kind.valueOf(nullable ? root : root.substring(0, root.length() - 1));
@@ -46,7 +58,8 @@ final class FType {
         String[] names = new String[kind == Kind.ROW ? size : 0];
         for (int i = 0; i < size; i++) {
             JsonNode child = n.get(i + 1);
-            children[i] = of(kind == Kind.ROW ? child.get(1) : child);
+            boolean read = kind != Kind.ROW || child.size() < 3 || !spare;
+            children[i] = of(kind == Kind.ROW ? child.get(1) : child, built && read, spare);
             if (kind == Kind.ROW) {
                 names[i] = child.get(0).asText();
             }
@@ -54,7 +67,8 @@ final class FType {
         if (kind == Kind.MULTISET) {
             children[1] = INT;
         }
-        return new FType(kind, nullable, nested ? 0 : n.path(1).asInt(), nested ? 0 : n.path(2).asInt(), children, names);
+        int precision = nested ? 0 : n.path(1).asInt();
+        return new FType(kind, nullable, precision, nested ? 0 : n.path(2).asInt(), children, names, built);
     }
 
     /** Whether this type or one inside it is of the kind. */
@@ -66,11 +80,20 @@ final class FType {
         return found;
     }
 
+    /** Whether this type or one inside it is not built. */
+    boolean holes() {
+        boolean found = !built;
+        for (FType c : children) {
+            found |= c.holes();
+        }
+        return found;
+    }
+
     byte[] utf8(int i) { return utf8[i]; }
 
     int size() { return children.length; }
 
-    FType withNullable(boolean yes) { return new FType(kind, yes, precision, scale, children, names); }
+    FType withNullable(boolean yes) { return new FType(kind, yes, precision, scale, children, names, built); }
 
     static FType row(boolean nullable, String[] names, FType... children) {
         return new FType(Kind.ROW, nullable, 0, 0, children, names);

@@ -15,6 +15,8 @@ import org.apache.spark.sql.catalyst.InternalRow;
 final class Json extends Codec {
     private final FType type;
     private final boolean ignore;
+    /** Whether a message that does not fit is passed over: sparing, {@link Sparing} reads it again. */
+    private final boolean lenient;
     private final boolean streaming;
     private final ObjectMapper mapper;
     private final JsonFactory factory;
@@ -25,6 +27,7 @@ final class Json extends Codec {
     Json(Spec spec) {
         type = spec.type;
         ignore = spec.ignoreErrors();
+        lenient = ignore && !type.holes();
         streaming = !"false".equals(spec.option("decode.json-parser.enabled", "true"));
         mapper = mapper(type);
         factory = mapper.getFactory();
@@ -50,7 +53,7 @@ final class Json extends Codec {
                 byTree(mapper.readTree(message), out);
             }
         } catch (Exception | StackOverflowError e) {
-            if (!ignore) {
+            if (!lenient) {
                 throw Formats.refused("Failed to deserialize JSON '", message, "'.", e);
             }
         }

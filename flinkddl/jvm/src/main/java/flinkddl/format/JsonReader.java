@@ -21,16 +21,21 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData;
  * of what a table reads: a row is complete once as many known names were seen as it has fields, and with errors ignored
  * a container where a scalar belongs leaves the reader in its middle. Only one is not copied: names inside such a
  * container are not taken for columns of the row around it.
+ *
+ * <p>What nobody reads goes the same way through the tokens, but nothing is built of it. Where that could end otherwise
+ * than with all of it built (an error, a reader left in a container's middle) the reader throws: see {@link Sparing}.
  */
 final class JsonReader {
     private final boolean ignore;
     private final boolean failOnMissing;
     private final boolean iso;
     private final boolean tree;
+    private final boolean spare;
     private boolean lost;
 
     JsonReader(Spec spec, boolean tree) {
         this.tree = tree;
+        spare = spec.type.holes();
         ignore = spec.ignoreErrors();
         failOnMissing = spec.flag("fail-on-missing-field");
         iso = spec.iso();
@@ -51,10 +56,14 @@ final class JsonReader {
         if (token == null || token == JsonToken.VALUE_NULL) {
             return null;
         }
+        if (!t.built && passed(p, token, t)) {
+            return null;
+        }
         try {
-            return convert(p, token, t);
+            Object value = convert(p, token, t);
+            return t.built ? value : null;
         } catch (Exception | StackOverflowError e) {
-            if (!ignore) {
+            if (!ignore || (spare && !tree && token.isStructStart())) {
                 throw e;
             }
             lost |= !tree && token.isStructStart();
@@ -62,6 +71,58 @@ final class JsonReader {
         } finally {
             if (tree && token.isStructStart() && p.currentToken() == token) {
                 p.skipChildren();
+            }
+        }
+    }
+
+    /** Whether what nobody reads is fine, or of no consequence, as it stands; a container is then read to its end. */
+    private boolean passed(JsonParser p, JsonToken token, FType t) throws IOException {
+        if (tree && ignore) {
+            p.skipChildren();
+            return true;
+        }
+        if (!token.isStructStart()) {
+            // reading Base64 that is wrong leaves the reader within the text
+            return (ignore && t.kind != FType.Kind.BINARY && t.kind != FType.Kind.VARBINARY) || harmless(p, token, t);
+        }
+        boolean text = t.kind == FType.Kind.CHAR || t.kind == FType.Kind.VARCHAR;
+        if (text) {
+            pass(p);
+        }
+        return text;
+    }
+
+    /** Whether a scalar can be read as the type without a look at its value. */
+    static boolean harmless(JsonParser p, JsonToken token, FType t) throws IOException {
+        return switch (t.kind) {
+            case BOOLEAN, CHAR, VARCHAR -> true;
+            case FLOAT, DOUBLE -> token.isNumeric();
+            case DECIMAL -> token.isNumeric() && plain(p);
+            default -> false;
+        };
+    }
+
+    /** Whether a number has no exponent, which alone may be out of a decimal's bounds. */
+    static boolean plain(JsonParser p) throws IOException {
+        char[] c = p.getTextCharacters();
+        int end = p.getTextOffset() + p.getTextLength();
+        boolean plain = true;
+        for (int i = p.getTextOffset(); i < end && plain; i++) {
+            plain = (c[i] | 0x20) != 'e';
+        }
+        return plain;
+    }
+
+    /** Reads to the end of a value, with the one thing that building its tree could fail at: an exponent out of bounds. */
+    static void pass(JsonParser p) throws IOException {
+        int depth = 0;
+        for (JsonToken token = p.currentToken(); ; token = next(p)) {
+            depth += token.isStructStart() ? 1 : token.isStructEnd() ? -1 : 0;
+            if (token == JsonToken.VALUE_NUMBER_FLOAT && !plain(p)) {
+                p.getDecimalValue().stripTrailingZeros();
+            }
+            if (depth == 0) {
+                return;
             }
         }
     }
@@ -86,7 +147,7 @@ final class JsonReader {
             case DATE -> Times.date(p.getText());
             case TIME -> Times.time(p.getText());
             case TIMESTAMP, TIMESTAMP_LTZ ->
-                Times.timestamp(p.getText(), t.precision, iso, t.kind == FType.Kind.TIMESTAMP_LTZ);
+                Times.timestamp(p.getTextCharacters(), p.getTextOffset(), p.getTextLength(), t, iso);
             case ARRAY -> array(p, token, t);
             case MAP, MULTISET -> tree && token != JsonToken.START_OBJECT ? Values.map(Map.of()) : map(p, token, t);
             case ROW -> row(p, token, t);
@@ -126,7 +187,7 @@ final class JsonReader {
     }
 
     /** The next token; the end of the text inside a value is an error, not an endless run of nothing. */
-    private static JsonToken next(JsonParser p) throws IOException {
+    static JsonToken next(JsonParser p) throws IOException {
         JsonToken token = p.nextToken();
         if (token == null) {
             throw new IOException("Unexpected end-of-input");
@@ -181,7 +242,7 @@ final class JsonReader {
     }
 
     /** Index of a name, tried first where it stands when the fields come in declared order. */
-    private static int find(String[] names, String name, int expected) {
+    static int find(String[] names, String name, int expected) {
         if (expected < names.length && names[expected].equals(name)) {
             return expected;
         }

@@ -41,6 +41,9 @@ final class Raw extends Codec {
         if (width() >= 0 && b.length != width()) {
             throw new IOException("Size of data received for deserializing " + type.kind + " type is not " + width() + ".");
         }
+        if (!type.built) {
+            return null;
+        }
         ByteBuffer buffer = ByteBuffer.wrap(b).order(order);
         return switch (type.kind) {
             case BOOLEAN -> b[0] != 0;

@@ -14,7 +14,9 @@ final class Spec {
     final FType type;
     /** Keys of format metadata, in the order of the result. */
     final String[] meta;
-    private final Map<String, String> options = new HashMap<>();
+    /** The same with the type's unread fields unbuilt; null where every field is read. */
+    final Spec spare;
+    private final Map<String, String> options;
 
     Spec(String text) {
         try {
@@ -26,10 +28,22 @@ final class Spec {
             for (int i = 0; i < meta.length; i++) {
                 meta[i] = n.get("meta").get(i).asText();
             }
+            options = new HashMap<>();
             n.path("options").properties().forEach(e -> options.put(e.getKey(), e.getValue().asText()));
+            FType slim = FType.of(n.get("type"), true, true);
+            spare = slim.holes() ? new Spec(this, slim) : null;
         } catch (IOException e) {
             throw new IllegalArgumentException("bad spec " + text, e);
         }
+    }
+
+    private Spec(Spec whole, FType slim) {
+        format = whole.format;
+        owner = whole.owner;
+        type = slim;
+        meta = whole.meta;
+        options = whole.options;
+        spare = null;
     }
 
     boolean flag(String name) { return "true".equals(options.get(name)); }

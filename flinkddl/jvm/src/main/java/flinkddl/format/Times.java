@@ -35,14 +35,19 @@ final class Times {
         return (int) (SQL_TIME.parse(s).query(TemporalQueries.localTime()).toNanoOfDay() / 1_000_000);
     }
 
-    /** Microseconds since 1970 in UTC; digits that neither the type's carrier in Flink nor Spark keeps are cut. */
-    static long timestamp(String s, int precision, boolean iso, boolean zoned) {
-        long fast = common(s, precision, iso ? 'T' : ' ', zoned);
-        if (fast != Long.MIN_VALUE) {
-            return fast;
+    /**
+     * Microseconds since 1970 in UTC, of characters of a parser's buffer; digits that neither the type's carrier in Flink
+     * nor Spark keeps are cut.
+     */
+    static long timestamp(char[] c, int from, int length, FType type, boolean iso) {
+        boolean zoned = type.kind == FType.Kind.TIMESTAMP_LTZ;
+        long fast = common(c, from, length - (zoned ? 1 : 0), iso ? 'T' : ' ');
+        if (fast != Long.MIN_VALUE && (!zoned || c[from + length - 1] == 'Z')) {
+            return cut(fast, type.precision);
         }
-        TemporalAccessor t = (iso ? (zoned ? ISO_Z : ISO) : (zoned ? SQL_Z : SQL)).parse(s);
-        return micros(LocalDateTime.of(t.query(TemporalQueries.localDate()), t.query(TemporalQueries.localTime())), precision);
+        TemporalAccessor t = (iso ? (zoned ? ISO_Z : ISO) : (zoned ? SQL_Z : SQL)).parse(new String(c, from, length));
+        LocalDateTime time = LocalDateTime.of(t.query(TemporalQueries.localDate()), t.query(TemporalQueries.localTime()));
+        return micros(time, type.precision);
     }
 
     static long micros(LocalDateTime t, int precision) {
@@ -55,31 +60,29 @@ final class Times {
     }
 
     /** The spelling nearly all data has, {@code yyyy-MM-dd HH:mm:ss[.f{1,9}]} up to day 28; else Long.MIN_VALUE. */
-    private static long common(String s, int precision, char separator, boolean zoned) {
-        int end = s.length() - (zoned ? 1 : 0);
-        if (end < 19 || end == 20 || end > 29 || s.charAt(10) != separator || s.charAt(4) != '-' || s.charAt(7) != '-'
-            || s.charAt(13) != ':' || s.charAt(16) != ':' || (zoned && s.charAt(end) != 'Z')
-            || (end > 19 && s.charAt(19) != '.')) {
+    private static long common(char[] c, int at, int length, char separator) {
+        if (length < 19 || length == 20 || length > 29 || c[at + 10] != separator || c[at + 4] != '-' || c[at + 7] != '-'
+            || c[at + 13] != ':' || c[at + 16] != ':' || (length > 19 && c[at + 19] != '.')) {
             return Long.MIN_VALUE;
         }
-        int year = digits(s, 0, 4), month = digits(s, 5, 7), day = digits(s, 8, 10);
-        int hour = digits(s, 11, 13), minute = digits(s, 14, 16), second = digits(s, 17, 19);
-        int fraction = end > 19 ? digits(s, 20, end) : 0;
+        int year = digits(c, at, 4), month = digits(c, at + 5, 2), day = digits(c, at + 8, 2);
+        int hour = digits(c, at + 11, 2), minute = digits(c, at + 14, 2), second = digits(c, at + 17, 2);
+        int fraction = length > 19 ? digits(c, at + 20, length - 20) : 0;
         if ((year | fraction) < 0 || month < 1 || month > 12 || day < 1 || day > 28 || hour < 0 || hour > 23
             || minute < 0 || minute > 59 || second < 0 || second > 59) {
             return Long.MIN_VALUE;
         }
-        for (int n = end - 20; n < 9 && end > 19; n++) {
+        for (int n = length - 20; n < 9 && length > 19; n++) {
             fraction *= 10;
         }
         long seconds = LocalDate.of(year, month, day).toEpochDay() * 86400 + hour * 3600 + minute * 60 + second;
-        return cut(seconds * 1_000_000 + fraction / 1000, precision);
+        return seconds * 1_000_000 + fraction / 1000;
     }
 
-    private static int digits(String s, int from, int to) {
+    private static int digits(char[] c, int from, int count) {
         int n = 0;
-        for (int i = from; i < to; i++) {
-            int d = s.charAt(i) - '0';
+        for (int i = from; i < from + count; i++) {
+            int d = c[i] - '0';
             if (d < 0 || d > 9) {
                 return -1;
             }
