@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from typing import NoReturn
 
@@ -61,6 +62,19 @@ def _version() -> str:
     return f"flinkddl {__version__}, PySpark {version('pyspark')}" + (f"\njars: {other}" if other else "")
 
 
+def _no_command(argv: list[str]) -> int:
+    """Say what there is: all commands where none was given, the nearest one's name where there is none of this one."""
+    parser = build_parser()
+    if not argv:
+        parser.print_help(sys.stderr)
+        return 2
+    near = [] if argv[0].startswith("-") else get_close_matches(argv[0], COMMANDS, n=1)
+    if near:
+        parser.error(f"there is no command '{argv[0]}': did you mean '{near[0]}'?")
+    parser.parse_args(argv)
+    return 2
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code; argparse exits with 2 on wrong usage."""
     argv = sys.argv[1:] if argv is None else argv
@@ -68,8 +82,7 @@ def main(argv: list[str] | None = None) -> int:
         print(_version())
         return 0
     if not argv or argv[0] not in COMMANDS:
-        build_parser().parse_args(argv)
-        return 2
+        return _no_command(argv)
     module = import_module(COMMANDS[argv[0]][0])
     parser = argparse.ArgumentParser(prog=f"flinkddl {argv[0]}", description=COMMANDS[argv[0]][1])
     module.configure(parser)

@@ -175,3 +175,26 @@ def test_a_read_only_cache_with_jars_in_it_is_named(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("FLINKDDL_CACHE", str(tmp_path))
     with pytest.raises(FlinkDdlError, match="FD827"):
         new_log("spark")
+
+
+def test_without_a_command_all_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    assert all(f"    {name}" in said.err for name in COMMANDS)
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("chek", "check"), ("jbos", "jobs"), ("savepoints", "savepoint")])
+def test_a_misspelt_command_names_the_nearest(typed: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([typed, "job.sql"])
+    assert ended.value.code == 2
+    assert f"there is no command '{typed}': did you mean '{meant}'?" in capsys.readouterr().err
+
+
+def test_an_unlike_command_or_option_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    for typed in ("zzz", "--vers"):
+        with pytest.raises(SystemExit) as ended:
+            main([typed])
+        assert ended.value.code == 2
+        assert "did you mean" not in capsys.readouterr().err

@@ -22,6 +22,7 @@ def test_the_project_passes_check(
     )
     monkeypatch.setenv("KAFKA_SERVERS", "localhost:9092")
     assert main(["check", "--strict", str(tmp_path / "p/job.sql")]) == 0
+    assert "`flinkddl shell -i job.sql` runs\nthe script, its job too" in (tmp_path / "p/README.md").read_text()
 
 
 def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
