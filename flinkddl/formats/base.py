@@ -74,7 +74,14 @@ class Message(NamedTuple):
     offset: str = "offset"
 
 
-MESSAGE = Message()
+class Wanted(NamedTuple):
+    """What is made of a message: ``metadata`` beside the fields, of which ``parts`` are built (None: all)."""
+
+    metadata: Sequence[str] = ()
+    parts: Parts | None = None
+
+
+MESSAGE, FIELDS = Message(), Wanted()
 
 
 def metadata_types(format: FormatOptions) -> Mapping[str, DataType]:
@@ -87,24 +94,23 @@ def decoder(
     fields: Sequence[tuple[str, DataType]],
     *,
     owner: str,
-    metadata: Sequence[str] = (),
+    wanted: Wanted = FIELDS,
     message: Message = MESSAGE,
-    parts: Parts | None = None,
     where: Span | None = None,
 ) -> DecodeSpec:
     """Return how messages become rows of ``fields`` and format metadata.
 
-    ``owner`` names the reader in errors (``value of table 't'``). Of ``fields`` only ``parts`` are built, by default
-    all; the others are checked all the same, and NULL. Raises FlinkDdlError with every column the format can not read.
+    ``owner`` names the reader in errors (``value of table 't'``). Fields of which nothing is ``wanted`` are checked
+    all the same, and NULL. Raises FlinkDdlError with every column the format can not read.
     """
     fields = tuple(fields)
     changes = _checked(format, fields, "source", where)
     known = metadata_types(format)
     values, secrets = _values(format)
-    whole = fields + tuple((f"value.{key}", known[key]) for key in metadata)
+    whole = fields + tuple((f"value.{key}", known[key]) for key in wanted.metadata)
     row = struct_type(whole, weighted=changes == "delta")
-    parts = None if _as_given(format) else parts
-    spec = spec_text(format, fields, owner, metadata, values, parts)
+    parts = None if _as_given(format) else wanted.parts
+    spec = spec_text(format, fields, owner, wanted.metadata, values, parts)
     call = f"{kernel(format, 'decode')}({message.column}, CAST(NULL AS {row}), {spec}, {', '.join(message[1:])})"
     return DecodeSpec(call, whole, changes, secrets, built(fields, parts))
 

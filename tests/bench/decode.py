@@ -11,7 +11,7 @@ import statistics
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.formats import WEIGHT, decoder, encoder
+from flinkddl.formats import WEIGHT, Wanted, decoder, encoder
 from flinkddl.options.resolved import FormatOptions
 from tests.support.ddl import parse
 from tests.support.kernels import kernel_session
@@ -85,7 +85,7 @@ def compared(messages: DataFrame, chosen: FormatOptions, fields: list[tuple[str,
     read = [f"v.{n}" if p is None else f"v.{n}.{next(iter(p))}" for n, p in parts.items()]
     for n in range(ROUNDS + 1):
         for way, built in ways.items():
-            call = decoder(chosen, fields, owner="o", parts=built).expression
+            call = decoder(chosen, fields, owner="o", wanted=Wanted(parts=built)).expression
             frame = messages.selectExpr(f"explode({call}) AS v").selectExpr(*read)
             begin = cpu_seconds(java())
             frame.write.format("noop").mode("overwrite").save()

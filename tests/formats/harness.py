@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flinkddl.formats import WEIGHT, decoder, encoder
+from flinkddl.formats import WEIGHT, Wanted, decoder, encoder
 from flinkddl.options.resolved import FormatOptions
 from flinkddl.sqltypes import DataType, Root, spark_type
 from tests.support.ddl import parse
@@ -27,7 +27,7 @@ def decode(
     name: str, columns: str, values: list[bytes | str | None], options: dict[str, Any] | None = None, metadata: Any = ()
 ) -> list[list[Any]]:
     """Return the rows of the messages as texts; with a delta format the last item is -1 or +1."""
-    spec = decoder(chosen(name, options), fields(columns), owner="value of table 't'", metadata=list(metadata))
+    spec = decoder(chosen(name, options), fields(columns), owner="value of table 't'", wanted=Wanted(list(metadata)))
     spark = kernel_session()
     for key, value in spec.secrets.items():
         spark.conf.set(key, value)

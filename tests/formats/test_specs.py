@@ -10,7 +10,7 @@ import pytest
 from flinkddl import sqltypes as ty
 from flinkddl.diagnostics import Bag, FlinkDdlError
 from flinkddl.diagnostics.codes import all_codes
-from flinkddl.formats import columns, decoder, encoder, metadata_types
+from flinkddl.formats import Wanted, columns, decoder, encoder, metadata_types
 from flinkddl.options.resolved import FormatOptions
 
 FORMATS = (
@@ -76,7 +76,9 @@ def test_scientific_decimals_of_csv_count_only_where_written() -> None:
 
 
 def test_metadata_follows_the_columns() -> None:
-    read = decoder(fmt("debezium-json"), [("a", ty.INT)], owner="o", metadata=["source.table", "ingestion-timestamp"])
+    read = decoder(
+        fmt("debezium-json"), [("a", ty.INT)], owner="o", wanted=Wanted(["source.table", "ingestion-timestamp"])
+    )
     assert read.names == ("a", "value.source.table", "value.ingestion-timestamp", "__w")
     assert metadata_types(fmt("ogg-json"))["event-timestamp"] == ty.TIMESTAMP_LTZ(6)
     assert metadata_types(fmt("json")) == {}

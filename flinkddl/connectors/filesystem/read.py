@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.connectors.filesystem.facts import LINES, projection
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.formats import Message, decoder
+from flinkddl.formats import Message, Wanted, decoder
 from flinkddl.functions.core import string
 from flinkddl.spark import job as J
 from flinkddl.spark.context import ARRIVAL, SEQUENCE, WEIGHT, Kind, Lowering, Rel, unique_names
@@ -110,8 +110,8 @@ def _decode(
         form,
         [(f.name, f.type) for f in fields],
         owner=f"table '{node.table.path.name}'",
+        wanted=Wanted(parts=ctx.parts(node, fields)),
         message=Message(quote(_LINE), quote(_FILE), "0", "CAST(0 AS BIGINT)"),
-        parts=ctx.parts(node, fields),
         where=node.table.span,
     )
     rows = J.Select(

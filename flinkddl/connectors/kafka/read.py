@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.connectors.kafka.client import client_options, written_property
 from flinkddl.connectors.kafka.facts import projection
-from flinkddl.formats import Message, decoder
+from flinkddl.formats import Message, Wanted, decoder
 from flinkddl.functions.core import string
 from flinkddl.spark import job as J
 from flinkddl.spark import realtime
@@ -86,7 +86,7 @@ def _decoders(node: Scan, shape: Projection, ctx: Lowering) -> tuple[DecodeSpec 
             options.key_format, fields, owner=f"key of table '{table}'", message=Message("`key`"), where=where
         )
     keys = (c.metadata_key or "" for c in node.table.columns if c.kind == "metadata")
-    wanted = tuple(dict.fromkeys(k.removeprefix("value.") for k in keys if k.startswith("value.")))
+    metadata = tuple(dict.fromkeys(k.removeprefix("value.") for k in keys if k.startswith("value.")))
     fields = [(p.name, p.type) for p in shape.value]
     assert options.value_format is not None  # a required option
     owner = f"value of table '{table}'"
@@ -94,9 +94,8 @@ def _decoders(node: Scan, shape: Projection, ctx: Lowering) -> tuple[DecodeSpec 
         options.value_format,
         fields,
         owner=owner,
-        metadata=wanted,
+        wanted=Wanted(metadata, ctx.parts(node, shape.value)),
         message=Message("`value`"),
-        parts=ctx.parts(node, shape.value),
         where=where,
     )
 
