@@ -75,6 +75,9 @@ class Catalog:
         self._options = options
         self._adopted = False
 
+    def __repr__(self) -> str:
+        return f"<flinkddl.Catalog: {len(self.tables())} tables and views, {len(self.jobs)} jobs>"
+
     # ---- statements ------------------------------------------------------------------------------------------------
 
     def execute(self, sql: str, *, variables: Mapping[str, str] | None = None, name: str = "<sql>") -> Result:

@@ -129,7 +129,10 @@ def _folder_of_record(args: argparse.Namespace) -> Path:
 def _list(args: argparse.Namespace) -> int:
     from flinkddl.runtime.storage.savepoints import every, savepoint_folder
 
-    found = every(savepoint_folder(args.folder))
+    folder = savepoint_folder(args.folder)
+    if not folder.is_dir():
+        raise FlinkDdlError.of("FD857", f"there is no folder '{folder}'")
+    found = every(folder)
     if args.output == "json":
         print(json.dumps([_plain(s) for s in found], indent=1, ensure_ascii=False))
     elif not found:

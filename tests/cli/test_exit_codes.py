@@ -59,6 +59,7 @@ CASES: list[tuple[str, int, str, dict[str, str]]] = [
     ("jobs stop nobody", 3, "FD854", {}),
     ("jobs stop", 2, "usage", {}),
     ("savepoint list .", 0, "no savepoints", {}),
+    ("savepoint list nowhere", 3, "FD857", {}),
     ("savepoint describe .", 3, "FD857", {}),
     ("savepoint create --to sp", 2, "name a job", {}),
     ("savepoint create nobody --to sp", 3, "FD854", {}),

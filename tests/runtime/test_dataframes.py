@@ -146,3 +146,10 @@ def test_an_unknown_table_is_said_to_be():
     for name in ("order", ""):
         with pytest.raises(FlinkDdlError, match="FD301"):
             catalog.schema(name)
+
+
+def test_a_catalog_shows_itself_in_a_line_and_starts_nothing():
+    catalog = Catalog()
+    catalog.execute("CREATE TABLE t (a INT) WITH ('connector' = 'datagen'); CREATE VIEW v AS SELECT a FROM t")
+    assert repr(catalog) == "<flinkddl.Catalog: 2 tables and views, 0 jobs>"
+    assert catalog._spark is None
