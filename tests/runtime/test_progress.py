@@ -79,6 +79,12 @@ def test_an_event_with_nothing_in_it_is_short() -> None:
     assert progress_line(read_progress("w", "t", event)) == "[12:00:04] batch 0 · 0 rows/s in"
 
 
+@pytest.mark.parametrize(("rate", "said"), [(0.175, "0.17"), (7.0, "7"), (9.96, "10"), (12.3, "12"), (0.0, "0")])
+def test_a_rate_below_one_is_not_none(rate: float, said: str) -> None:
+    progress = replace(read_progress("w", "t", EVENT), rate=rate)
+    assert f" · {said} rows/s in · " in progress_line(progress)
+
+
 READ = J.Read(name="r", format="kafka", options={"subscribe": "orders"}, streaming=True, table="orders")
 WRITE = J.Write(name="w", input="r", format="kafka", options={"topic": "regions"}, mode="update", table="per_region")
 JOB = J.SparkJob(name="j", steps=(READ,), writes=(WRITE,), settings={}, streaming=True)

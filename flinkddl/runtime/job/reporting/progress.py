@@ -207,7 +207,8 @@ def progress_fields(p: Progress) -> dict[str, Any]:
 def progress_line(progress: Progress) -> str:
     """Return the plain line of a batch: ``[12:00:04] batch 17 in 0.41 s · 48,100 rows/s in · 312 upserts ...``."""
     took = f" in {progress.batch_ms / 1000:.2f} s" if progress.batch_ms else ""
-    parts = [f"[{progress.time[11:19]}] batch {progress.batch}{took}", f"{progress.rate:,.0f} rows/s in"]
+    rate = f"{progress.rate:,.0f}" if progress.rate >= 10 else f"{progress.rate:.2g}"  # a few rows in long are not none
+    parts = [f"[{progress.time[11:19]}] batch {progress.batch}{took}", f"{rate} rows/s in"]
     if progress.upserts or progress.tombstones:
         parts.append(f"{progress.upserts:,} upserts, {progress.tombstones:,} tombstones out")
     elif progress.rows_out >= 0:
