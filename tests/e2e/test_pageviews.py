@@ -71,7 +71,7 @@ def test_printed_program_writes_the_same_table(broker: Broker, new_topic: Callab
     source, target = new_topic("pageviews", 2), new_topic("out", 2)
     text = support.script("pageviews/job.sql", {"pageviews": source, "pageviews_per_region": target})
     text = text.replace("'scan.startup.mode'", "'scan.bounded.mode' = 'latest-offset',\n  'scan.startup.mode'")
-    text = "SET 'execution.runtime-mode' = 'streaming';\n" + text
+    text = "SET 'execution.runtime-mode' = 'streaming';\nSET 'parallelism.default' = '2';\n" + text
     views = support.pageviews(500, seed=3)
     support.send(broker.bootstrap, source, views, 2)
     script, program = tmp_path / "job.sql", tmp_path / "out.py"
@@ -86,15 +86,15 @@ def test_killed_run_resumes_from_its_checkpoint(broker: Broker, new_topic: Calla
     """``flinkddl run --checkpoint`` killed with SIGKILL and started again loses and repeats nothing."""
     source, target = new_topic("pageviews", 4), new_topic("out", 4)
     text = support.script("pageviews/job.sql", {"pageviews": source, "pageviews_per_region": target})
-    text = "SET 'flinkddl.execution.max-offsets-per-trigger' = '2000';\n" + text
+    text = "SET 'flinkddl.execution.max-offsets-per-trigger' = '1000';\n" + text
     script = tmp_path / "job.sql"
     script.write_text(text)
-    views = support.pageviews(20000, seed=4)
+    views = support.pageviews(10000, seed=4)
     support.send(broker.bootstrap, source, views, 4)
     for kill in (True, False):
         run = run_command(script, broker.bootstrap, tmp_path / "checkpoint")
         try:
-            wait_until(lambda kill=kill: seen(broker.bootstrap, target) > (4000 if kill else 19999), run)
+            wait_until(lambda kill=kill: seen(broker.bootstrap, target) > (2000 if kill else 9999), run)
             run.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
             assert run.wait(60) == (-signal.SIGKILL if kill else 0)
         finally:

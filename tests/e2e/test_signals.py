@@ -72,12 +72,15 @@ class Run:
 def test_sigterm_to_the_group_ends_after_the_running_batch(tmp_path: Path) -> None:
     run = Run(tmp_path, JOB)
     try:
-        run.wait_until(lambda: len(run.batches("commits")) >= 2)
+        run.wait_until(lambda: len(run.batches("commits")) >= 2 and run.batches("offsets") > run.batches("commits"))
+        running = run.batches("offsets")
         code, _, said = run.end(signal.SIGTERM)
     finally:
         run.close()
     assert (code, "Traceback" in said) == (0, False), said
-    assert run.batches("offsets") == run.batches("commits")
+    # a next batch may be planned in the moment between: the next run does it; what ran at the signal is written
+    assert running <= run.batches("commits")
+    assert len(run.batches("offsets") - run.batches("commits")) <= 1
 
 
 @pytest.mark.kafka
