@@ -237,7 +237,7 @@ def test_another_spark_keeps_the_aggregates(spark: SparkSession, tmp_path: Path)
     assert len(told) == 1
     assert told[0].startswith("FD888: state is kept by aggregates: the operators by key were tested with Spark 9.9.x")
     node, rows = made(QUERIES["normalise"], tmp_path)
-    running = run(Fixed(other), node)
+    running = run(Fixed(other, {"spark.flinkddl.stages.spark": "9.9."}), node)
     assert running.table == expected(rows)
     plan = open_plan(running)
     assert "stateStoreSave" in plan
@@ -245,15 +245,29 @@ def test_another_spark_keeps_the_aggregates(spark: SparkSession, tmp_path: Path)
     running.close()
 
 
-class Fixed:
-    """A session whose children have its setting."""
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["normalise", "aggregates-delta"])
+def test_without_generated_code(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    """As where Spark gives code generation up: results of a stage."""
+    node, rows = made(QUERIES[name], tmp_path)
+    told = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    running = run(Fixed(spark, told), node)
+    assert set(running.forms) == {"keyed"}
+    assert running.table == expected(rows)
+    running.close()
 
-    def __init__(self, session: Any) -> None:
-        self.session = session
+
+@dataclass
+class Fixed:
+    """A session whose children have settings more."""
+
+    session: Any
+    settings: dict[str, str]
 
     def newSession(self) -> Any:
         child = self.session.newSession()
-        child.conf.set("spark.flinkddl.stages.spark", "9.9.")
+        for key, value in self.settings.items():
+            child.conf.set(key, value)
         return child
 
 

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -188,8 +189,10 @@ final class StageRule extends Rule<LogicalPlan> {
             NamedExpression.newExprId(), seq());
     }
 
+    /** Bound by place, as Spark's own serializers are: without whole-stage code nothing binds them by name. */
     private static Expression field(String method, DataType type, Attribute out) {
-        return new StaticInvoke(KeyedStage.class, type, method, seq(out), seq(), true, true, true, Option.empty());
+        Expression object = new BoundReference(0, out.dataType(), false);
+        return new StaticInvoke(KeyedStage.class, type, method, seq(object), seq(), true, true, true, Option.empty());
     }
 
     private static Expression invoke(Rows rows, String method, Expression... arguments) {
