@@ -27,7 +27,13 @@ def _all(_: StateCall) -> bool:
 
 KINDS: Mapping[str, Callable[[StateCall], bool]] = {
     "aggregate": _all,
+    "anti": _all,
+    "full": _all,
+    "inner": _all,
     "latest": _all,
+    "left": _all,
+    "semi": _all,
+    "top": _all,
 }
 """The kinds that have a keyed form (Kinds.java), and which calls of them it takes."""
 

@@ -11,7 +11,7 @@ import pytest
 from flinkddl import sqltypes as T
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.plan import nodes as N
-from flinkddl.plan.rex import AggCall
+from flinkddl.plan.rex import AggCall, Call, InputRef, Rex, SortKey
 from flinkddl.runtime.session.stages import stages_missing, tell_missing
 from flinkddl.runtime.storage.checkpoint import open_checkpoint
 from flinkddl.script.compile import Start, compile_script
@@ -38,6 +38,7 @@ class Query:
     build: Callable[..., N.Node]
     model: Callable[..., list[Row]]
     operators: int = 1
+    by_trial: bool = True  # whether the result says of which trial its rows are
 
 
 def same(node: N.Node) -> N.Node:
@@ -131,6 +132,81 @@ def sizes_model(rows: list[Row]) -> list[Row]:
     return [(len(found), max(found))]
 
 
+def ref(index: int) -> InputRef:
+    return InputRef(FIELDS[index % 4].type, index)
+
+
+def both(*conditions: Rex) -> Call:
+    return Call(T.BOOLEAN, "AND", conditions)
+
+
+EQUAL = both(Call(T.BOOLEAN, "=", (ref(0), ref(4))), Call(T.BOOLEAN, "=", (ref(2), ref(6))))
+BEYOND = both(*EQUAL.args, Call(T.BOOLEAN, "<", (ref(3), ref(7))))
+
+
+def join(kind: Any, condition: Rex = EQUAL) -> Callable[[N.Node, N.Node], N.Node]:
+    """A join by trial and k, without the trials: they are NULL on the side that is padded."""
+
+    def build(left: N.Node, right: N.Node) -> N.Node:
+        half = kind in ("semi", "anti")
+        wide = FIELDS if half else (*FIELDS, *(N.Field(f"{f.name}2", f.type) for f in FIELDS))
+        keys = ((0, 0), (2, 2))
+        node = N.Join(fields=wide, left=left, right=right, kind=kind, condition=condition, keys=keys)
+        kept = [i for i in range(len(wide)) if i % 4]
+        return N.Project(fields=tuple(wide[i] for i in kept), input=node, exprs=tuple(map(ref, kept)))
+
+    return build
+
+
+def join_model(kind: str, beyond: bool = False) -> Callable[[list[Row], list[Row]], list[Row]]:
+    def fits(a: Row, b: Row) -> bool:
+        less = a[2] is not None and b[2] is not None and a[2] < b[2]
+        return a[1] is not None and a[1] == b[1] and (less or not beyond)
+
+    def model(left: list[Row], right: list[Row]) -> list[Row]:
+        pairs = [(a, b) for a in left for b in right if fits(a, b)]
+        matched = {a for a, _ in pairs}, {b for _, b in pairs}
+        if kind in ("semi", "anti"):
+            return [a for a in left if (a in matched[0]) == (kind == "semi")]
+        out = [a + b for a, b in pairs]
+        out += [(*a, None, None, None) for a in left if kind in ("left", "full") and a not in matched[0]]
+        return out + [(None, None, None, *b) for b in right if kind in ("right", "full") and b not in matched[1]]
+
+    return model
+
+
+def top(start: int, end: int, ranked: bool = False) -> Callable[[N.Node], N.Node]:
+    def build(input: N.Node) -> N.Node:
+        fields = (*FIELDS, N.Field("rn", T.BIGINT)) if ranked else FIELDS
+        places: dict[str, Any] = {"partition": (0, 2), "order": (SortKey(3),), "start": start, "end": end}
+        return N.Rank(fields=fields, input=input, with_rank=ranked, **places)
+
+    return build
+
+
+def top_model(start: int, end: int, ranked: bool = False) -> Callable[[list[Row]], list[Row]]:
+    """NULLs first; of equal rows the one that came first."""
+
+    def model(rows: list[Row]) -> list[Row]:
+        out = []
+        for g in groups(rows).values():
+            ordered = sorted(g, key=lambda r: (r[2] is not None, r[2] or 0))
+            out += [(*r, n) if ranked else r for n, r in enumerate(ordered[start - 1 : end], start)]
+        return out
+
+    return model
+
+
+JOINS = {
+    f"join-{kind}": Query(
+        "left" if kind == "right" else kind, ("upsert", "delta"), join(kind), join_model(kind), 2, False
+    )
+    for kind in ("inner", "left", "right", "full", "semi", "anti")
+}
+BEYONDS = {
+    f"join-{kind}-beyond": Query("inner", ("append", "delta"), join(kind, BEYOND), join_model(kind, True), n, False)
+    for kind, n in (("inner", 1), ("left", 3), ("full", 5), ("anti", 2))
+}
 QUERIES: dict[str, Query] = {
     "normalise": Query("latest", ("upsert",), same, rows_as_they_are),
     "keep-last": Query("latest", ("append",), dedup(True), dedup_model(True)),
@@ -140,6 +216,13 @@ QUERIES: dict[str, Query] = {
     "aggregates-upsert": Query("aggregate", ("upsert",), aggregates, aggregates_model, 2),
     "aggregates-delta": Query("aggregate", ("delta",), aggregates, aggregates_model),
     "aggregates-nested": Query("aggregate", ("delta",), sizes, sizes_model, 2),
+    **JOINS,
+    **BEYONDS,
+    "top-append": Query("top", ("append",), top(1, 2), top_model(1, 2)),
+    "top-upsert": Query("top", ("upsert",), top(1, 2), top_model(1, 2), 2),
+    "top-delta-second": Query("top", ("delta",), top(2, 3), top_model(2, 3)),
+    "top-ranked-append": Query("top", ("append",), top(1, 3, True), top_model(1, 3, True)),
+    "top-ranked-delta": Query("top", ("delta",), top(1, 3, True), top_model(1, 3, True)),
 }
 
 
@@ -161,7 +244,7 @@ def test_order_of_delivery_and_batches_change_nothing(spark: SparkSession, tmp_p
     running = run(spark, node)
     assert running.forms
     assert set(running.forms) == {"keyed"}
-    assert running.table == expected(rows)
+    assert running.table == expected(rows, query.by_trial)
     assert not running.wrong
     last, state = max(running.given), running.state(query.operators)
     assert state
@@ -246,14 +329,14 @@ def test_another_spark_keeps_the_aggregates(spark: SparkSession, tmp_path: Path)
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", ["normalise", "aggregates-delta"])
+@pytest.mark.parametrize("name", ["normalise", "join-left"])
 def test_without_generated_code(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    """As where Spark gives code generation up: results of a stage."""
+    """As where Spark gives code generation up: a struct and an array as results of a stage."""
     node, rows = made(QUERIES[name], tmp_path)
     told = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
     running = run(Fixed(spark, told), node)
     assert set(running.forms) == {"keyed"}
-    assert running.table == expected(rows)
+    assert running.table == expected(rows, QUERIES[name].by_trial)
     running.close()
 
 
