@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+RAW = "spark.hadoop.fs.file.impl"
 CHEAP = {
     "spark.driver.memory": "5g",  # with 2g a fifth of the time goes to garbage
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
@@ -13,7 +14,7 @@ CHEAP = {
     "spark.network.timeout": "2h",  # a run may be stopped for a while where something else needs the machine
     "spark.default.parallelism": "1",
     # Hadoop's local file system forks a process for the mode of each file it makes; its raw one does not
-    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    RAW: "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS,
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.streaming.stateStore.stateSchemaCheck": "false",
@@ -22,8 +23,9 @@ CHEAP = {
 
 
 @cache
-def fuzz_session() -> Any:
-    """Return the session of this process."""
+def fuzz_session(keyed: bool = False) -> Any:
+    """Return the session of this process. ``keyed``: Spark copies snapshots of such state as a LocalFileSystem."""
     from flinkddl.runtime.session.sessions import SparkOptions, build_session
 
-    return build_session(SparkOptions(master="local[2]", conf=CHEAP))
+    conf = {key: value for key, value in CHEAP.items() if not (keyed and key == RAW)}
+    return build_session(SparkOptions(master="local[2]", conf=conf))

@@ -65,7 +65,7 @@ def run_group(seed: int, size: int, store: str, state: str = "aggregate") -> Sum
     """Draw ``size`` queries over one world and run them together. Never raises for what a query does."""
     folder = Path(tempfile.mkdtemp(prefix="fuzz-world"))
     try:
-        return _run(fuzz_session(), World(seed, folder), seed, size, (store, state))
+        return _run(fuzz_session(state == "keyed"), World(seed, folder), seed, size, (store, state))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
