@@ -14,7 +14,7 @@ from flinkddl.dialect.nodes import span_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from flinkddl.catalog.model import Table
+    from flinkddl.catalog.model import Table, View
     from flinkddl.catalog.state import Catalog
     from flinkddl.diagnostics import Diagnostic, SourceText
     from flinkddl.sqltypes import DataType
@@ -25,13 +25,15 @@ class Hooks:
     """What the catalog asks of the layers above it.
 
     ``schema`` returns the columns (name, type) of a query, for CREATE TABLE AS, or raises FlinkDdlError. ``check``
-    types computed columns and the watermark of a new table and yields findings. ``types`` returns the types of all
-    columns of a table, time attributes included, for DESCRIBE.
+    types computed columns and the watermark of a new table and yields findings, ``view`` does so with the query of a
+    new view, which Flink validates at once. ``types`` returns the types of all columns of a table, time attributes
+    included, for DESCRIBE.
     """
 
     schema: Callable[[Catalog, exp.Expression], Sequence[tuple[str, DataType]]] | None = None
     check: Callable[[Catalog, Table], Iterable[Diagnostic]] | None = None
     types: Callable[[Catalog, Table], Sequence[DataType]] | None = None
+    view: Callable[[Catalog, View], Iterable[Diagnostic]] | None = None
 
 
 @dataclass

@@ -133,20 +133,27 @@ def create_view(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Ca
     if not database_exists(catalog, path, statement.this, ctx):
         return catalog
     temporary = bool(statement.args.get("temporary"))
-    existing = catalog.of_kind(path, temporary)
-    if existing is not None:
-        if not statement.args.get("exists"):
-            message = f"'{dotted(parts(statement.this))}' already exists"
-            help = "drop it first, or write IF NOT EXISTS"
-            if statement.args.get("replace"):  # Flink reads OR REPLACE and then does not replace
-                help = "views can not be replaced: write DROP VIEW IF EXISTS before it"
-            ctx.error("FD304", message, statement.this, help)
-        return catalog
     query = statement.args["expression"]
     columns = tuple(i.name for i in statement.args.get("columns") or ())
     note = comment(statement.args.get("comment"))
     view = View(path, query, columns, _text(query, ctx), note, temporary, *_here(catalog), ctx.span(statement.this))
-    return catalog.with_object(view)
+    created = _validated(catalog, view, ctx)
+    if catalog.of_kind(path, temporary) is None:
+        return created
+    if not statement.args.get("exists"):
+        message = f"'{dotted(parts(statement.this))}' already exists"
+        help = "drop it first, or write IF NOT EXISTS"
+        if statement.args.get("replace"):  # Flink reads OR REPLACE and then does not replace
+            help = "views can not be replaced: write DROP VIEW IF EXISTS before it"
+        ctx.error("FD304", message, statement.this, help)
+    return catalog
+
+
+def _validated(catalog: Catalog, view: View, ctx: Context) -> Catalog:
+    """Return the catalog with a view whose query Flink would take too (``SqlCreateViewConverter`` validates it)."""
+    found = tuple(ctx.hooks.view(catalog, view)) if ctx.hooks.view is not None else ()
+    ctx.bag.extend(found)
+    return catalog if found else catalog.with_object(view)
 
 
 def _text(query: exp.Expression, ctx: Context) -> str:
@@ -179,7 +186,7 @@ def alter_view(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Cat
         database=database,
         span=ctx.span(statement.this),
     )
-    return catalog.with_object(changed)
+    return _validated(catalog, changed, ctx)
 
 
 def rename(catalog: Catalog, item: Table | View, action: exp.Expression, ctx: Context) -> Catalog:

@@ -16,8 +16,8 @@ from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag, Diagnostic, FlinkDdlError, SourceText, Span
 from flinkddl.dialect import nodes
 from flinkddl.dialect.script import parse_script
-from flinkddl.plan.builder.hooks import context_of, hooks
-from flinkddl.plan.builder.planner import plan_insert, plan_query
+from flinkddl.plan.builder.hooks import added, context_of, hooks
+from flinkddl.plan.builder.planner import plan_insert, plan_query, unknown_functions
 from flinkddl.plan.nodes import Sink
 from flinkddl.script import planfile
 from flinkddl.spark.assemble import lower_job
@@ -136,12 +136,21 @@ def _fold(out: Compiled, tree: exp.Expression, span: Span, broken: set[tuple[str
             out.states.append(out.catalog)
     except FlinkDdlError as error:
         bag.extend(error.diagnostics)
+    if bag.has_errors:
+        _tell_hidden(out, tree, span, bag)
     found = [d for d in bag if not _follows(d, broken)]
     for d in (d if d.span else replace(d, span=span) for d in found):
-        if d.severity == "error" or d not in out.diagnostics:  # a table that two statements use is warned of once
+        if d not in out.diagnostics:  # a table that two statements use is told of once
             out.diagnostics.append(d)
     if bag.has_errors and isinstance(tree, (nodes.CreateTable, nodes.CreateView)):
         broken.add(parts(tree.this))
+
+
+def _tell_hidden(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> None:
+    """Add the unknown functions of a statement whose planning ended before it came to them, as at a missing table."""
+    told = {d.span for d in bag}
+    for error in unknown_functions(tree, context_of(out.catalog, span.source)):
+        bag.extend(d for d in error.diagnostics if d.span not in told)
 
 
 def _follows(d: Diagnostic, broken: set[tuple[str, ...]]) -> bool:
@@ -174,6 +183,8 @@ def _apply(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Action 
     bag.extend(found)
     if bag.has_errors:
         return None
+    if isinstance(tree, nodes.CreateTable | nodes.CreateView):
+        added(before, out.catalog, before.path(parts(tree.this)))
     if isinstance(tree, nodes.CreateTable) and tree.args.get("expression") is not None:
         insert = nodes.Insert(this=tree.this.copy(), expression=tree.args["expression"].copy())
         return _insert(out, insert, span, bag)

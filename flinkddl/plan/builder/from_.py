@@ -99,7 +99,7 @@ def _table(build: Builder, tree: exp.Table) -> Relation:
     if found is None:
         help_ = did_you_mean(parts[-1], [*build.ctes, *context.catalog.names()])
         raise build.error("FD452", f"table or view '{'.'.join(parts)}' not found", tree, help_)
-    plan = _view(build, found) if isinstance(found, View) else tables.scan(found, context, hints, build.span(tree))
+    plan = view_plan(build, found) if isinstance(found, View) else tables.scan(found, context, hints, build.span(tree))
     relation = build.named(plan, tree, parts[-1])
     if tree.alias:
         return relation
@@ -107,7 +107,7 @@ def _table(build: Builder, tree: exp.Table) -> Relation:
     return replace(relation, entries=(replace(relation.entries[0], path=path),))
 
 
-def _view(build: Builder, view: View) -> Node:
+def view_plan(build: Builder, view: View) -> Node:
     """Return the plan of a view's query with the view's column names, made once per statement."""
     context = build.context
     made = context.plans.get(id(view))

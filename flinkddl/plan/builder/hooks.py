@@ -8,6 +8,7 @@ from flinkddl.catalog.context import Hooks
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.builder.planner import plan_query
 from flinkddl.plan.builder.tables import resolve_table, warnings
+from flinkddl.plan.builder.views import view_mistakes
 from flinkddl.plan.context import Context
 from flinkddl.plan.scope import Session
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-    from flinkddl.catalog.model import Table
+    from flinkddl.catalog.model import ObjectPath, Table, View
     from flinkddl.catalog.state import Catalog
     from flinkddl.diagnostics import Diagnostic, SourceText
     from flinkddl.plan.nodes import Node
@@ -32,6 +33,15 @@ def context_of(catalog: Catalog, source: SourceText | None = None) -> Context:
     else:
         _Plans.catalog, _Plans.plans = catalog, context.plans
     return context
+
+
+def added(before: Catalog, after: Catalog, path: ObjectPath) -> None:
+    """Keep the plans of views where all that a statement did was to add a name that nothing had.
+
+    Each CREATE VIEW is validated: without this a chain of views would be planned once for each of them.
+    """
+    if _Plans.catalog is before and before.get(path) is None:
+        _Plans.catalog = after
 
 
 class _Plans:
@@ -58,4 +68,7 @@ def hooks(source: SourceText | None = None) -> Hooks:
     def types(catalog: Catalog, table: Table) -> Sequence[DataType]:
         return [f.type for f in resolve_table(table, context_of(catalog, source)).fields]
 
-    return Hooks(schema, check, types)
+    def view(catalog: Catalog, view: View) -> Iterable[Diagnostic]:
+        return view_mistakes(view, context_of(catalog, source))
+
+    return Hooks(schema, check, types, view)

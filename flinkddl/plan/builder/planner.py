@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flinkddl.plan import make
+from flinkddl.dialect.nodes import Call, MatchRecognize, TableFunction
+from flinkddl.plan import expressions, make
 from flinkddl.plan.builder import from_, joins, select, setops, special  # noqa: F401 - their rules
 from flinkddl.plan.builder.base import Builder
 from flinkddl.plan.builder.insert import build_insert
@@ -15,6 +16,7 @@ from flinkddl.plan.rewrite import rewritten
 if TYPE_CHECKING:
     from sqlglot import exp
 
+    from flinkddl.diagnostics import FlinkDdlError
     from flinkddl.dialect.nodes import Insert
     from flinkddl.plan.context import Context
     from flinkddl.plan.nodes import Field, Node
@@ -37,6 +39,20 @@ def plan_query(tree: exp.Expression, context: Context) -> Planned:
     node = make.rename(node, make.unique([f.name for f in node.fields]))
     finished = rewritten(node, context)
     return Planned(finished, node.fields)
+
+
+def unknown_functions(tree: exp.Expression, context: Context) -> list[FlinkDdlError]:
+    """Return FD400 for each call of a function that nobody knows, in the order of the text.
+
+    For a statement that is not planned on: what a missing table hides is told in one go with it.
+    """
+    own = (MatchRecognize, TableFunction)  # FIRST and LAST, MODEL and DESCRIPTOR are words of theirs
+    trees = tree.walk(bfs=False, prune=lambda node: isinstance(node, own))
+    calls = [c for c in trees if isinstance(c, Call) and not special.is_known(c) and not c.args.get("path")]
+    forms = [(c, expressions.form_of(c)) for c in calls]
+    names = [(c, form.name) for c, form in forms if form is not None and not expressions.is_known(form.name)]
+    known = context.catalog.function
+    return [expressions.unknown(name, context.span(c)) for c, name in names if known(name) is None]
 
 
 def plan_insert(statement: Insert, context: Context) -> Sink:

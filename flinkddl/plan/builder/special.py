@@ -30,6 +30,11 @@ def _call(scope: NameScope, node: exp.Expression) -> Rex | None:
     return _aggregate(scope, node) if expressions.is_aggregate(node) else None
 
 
+def is_known(node: exp.Expression) -> bool:
+    """Whether a call has a rule here: it means something only to the query around it."""
+    return _function_name(node) in _NAMED
+
+
 def _function_name(node: exp.Expression) -> str:
     """Return the upper-case name of a function call, or an empty string."""
     match node:

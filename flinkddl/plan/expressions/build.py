@@ -73,6 +73,11 @@ def _operand(rex: Rex) -> Operand:
     return Operand(rex.type, rex.value if isinstance(rex, Literal) else NO_VALUE)
 
 
+def is_known(name: str) -> bool:
+    """Whether the catalogue has a function or an aggregate of that name, in any case."""
+    return lookup(name) is not None or name.upper() in AGGREGATES
+
+
 def unknown(name: str, span: Span | None) -> FlinkDdlError:
     """Return the error for a name that is no function, with the nearest one that is."""
     names = [n for n in (*FUNCTIONS, *AGGREGATES) if n.isidentifier()]
