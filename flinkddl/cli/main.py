@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "handover": ("flinkddl.cli.handover", "start where a Flink job stands: its group's offsets, or a time"),
     "format": ("flinkddl.cli.format", "print scripts in canonical layout, comments kept"),
     "savepoint": ("flinkddl.cli.savepoint", "copies of a job's state that a run elsewhere goes on from"),
+    "state": ("flinkddl.cli.state", "list what the jobs of a checkpoint keep, and print its entries"),
     "options": ("flinkddl.cli.options", "explain connectors, formats, options and settings"),
     "support": ("flinkddl.cli.support", "print what runs: connectors, formats, queries, statements, functions"),
     "error": ("flinkddl.cli.error", "explain an error code"),

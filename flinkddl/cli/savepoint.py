@@ -139,7 +139,7 @@ def _list(args: argparse.Namespace) -> int:
         print(f"no savepoints in '{args.folder}'")
     for s in found if args.output == "text" else ():
         batches = ", ".join(str(q.batch) for q in s.queries.values())
-        print(f"{s.created}  {_size(s.bytes):>10}  batch {batches}  {s.name}")
+        print(f"{s.created}  {size_text(s.bytes):>10}  batch {batches}  {s.name}")
     return OK
 
 
@@ -170,18 +170,19 @@ def _told(s: Savepoint) -> Iterator[tuple[str, str]]:
     yield "job", s.job
     yield "created", f"{s.created}, flinkddl {s.flinkddl}, Spark {s.spark}"
     yield "of script", f"{s.script} (sha256 {s.script_hash[:12]})" if s.script else "not known"
-    yield "size", _size(s.bytes)
+    yield "size", size_text(s.bytes)
     for name, taken in s.queries.items():
         yield "query", f"{name}: batch {taken.batch}"
         for source in taken.sources:
             yield "", f"read to {json.dumps(source, ensure_ascii=False)}"
         for operator, size in taken.state.items():
-            yield "", f"state {operator}: {_size(size)}"
+            yield "", f"state {operator}: {size_text(size)}"
     for identity, what in s.nodes:
         yield "keeps", f"{what}  [{identity}]"
 
 
-def _size(n: int) -> str:
+def size_text(n: int) -> str:
+    """Return a number of bytes as people read it."""
     return f"{n / 1e6:,.1f} MB" if n >= 1e6 else f"{n / 1e3:,.1f} kB"
 
 
@@ -238,12 +239,13 @@ def _create_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", metavar="DIR", help="instead: the checkpoint of a job that has ended")
     parser.add_argument("--job", metavar="NAME", help="with --checkpoint: which job, where it holds several")
     parser.add_argument("--to", required=True, metavar="DIR", help="folder that the savepoint is made in")
-    parser.add_argument("--keep", type=_count, default=0, metavar="N", help="drop the job's older ones, but for N")
+    parser.add_argument("--keep", type=positive, default=0, metavar="N", help="drop the job's older ones, but for N")
     parser.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS", help="how long to wait (120)")
     parser.add_argument("--dir", metavar="DIR", help="folder of the jobs, as of `flinkddl jobs`")
 
 
-def _count(text: str) -> int:
+def positive(text: str) -> int:
+    """Take a number from 1, as an argument's type."""
     import argparse
 
     if not text.isdigit() or int(text) < 1:

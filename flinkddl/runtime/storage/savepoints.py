@@ -164,7 +164,7 @@ def _batches(folder: Path, plan: dict[str, Any], *, live: bool) -> dict[str, int
     """Return the last committed batch of each query, by the folder of the query."""
     found: dict[str, int] = {}
     for place in sorted(p.parent for p in folder.rglob("metadata") if (p.parent / "offsets").is_dir()):
-        committed, planned = _last(place / "commits"), _last(place / "offsets")
+        committed, planned = last_of(place / "commits"), last_of(place / "offsets")
         name = str(place.relative_to(folder))
         if committed is None:
             message = f"the query into '{name}' has committed no batch yet"
@@ -179,7 +179,8 @@ def _batches(folder: Path, plan: dict[str, Any], *, live: bool) -> dict[str, int
     return found
 
 
-def _last(log: Path) -> int | None:
+def last_of(log: Path) -> int | None:
+    """Return the last batch of a log of Spark's, None where it has none."""
     return max((int(p.name) for p in log.glob("[0-9]*") if p.name.isdigit()), default=None)
 
 
@@ -194,7 +195,7 @@ def _wanted(folder: Path, batches: dict[str, int]) -> Iterator[str]:
             yield path
     for name, batch in batches.items():
         for place in sorted({p.parent for p in (folder / name / "state").rglob("*") if p.is_file()}):
-            yield from (f"{place.relative_to(folder)}/{n}" for n in _of_version(place, batch + 1))
+            yield from (f"{place.relative_to(folder)}/{n}" for n in of_version(place, batch + 1))
 
 
 def _all_files(folder: Path) -> Iterator[str]:
@@ -209,7 +210,7 @@ def _of_batch(parts: list[str], batch: int) -> bool:
     return parts[0] not in (*_LOGS, "sources") or not number.isdigit() or int(number) <= batch
 
 
-def _of_version(place: Path, wanted: int) -> list[str]:
+def of_version(place: Path, wanted: int) -> list[str]:
     """Return the files of one state store that its version is made of. Raises FileNotFoundError where some are gone."""
     names = [p.name for p in place.iterdir() if p.is_file() and not p.name.startswith(".")]
     versions = {n: int(m[1]) for n in names if (m := _VERSIONED.fullmatch(n))}

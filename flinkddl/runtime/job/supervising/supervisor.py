@@ -21,6 +21,7 @@ from flinkddl.runtime.job.topics.sources import other_partitions
 from flinkddl.runtime.job.topics.topic_watch import TopicWatch
 from flinkddl.runtime.machine.aside import Aside
 from flinkddl.runtime.storage.checkpoint import forget_stops, mark_drained
+from flinkddl.runtime.storage.noted import note_state
 from flinkddl.spark.calls import trigger_of
 from flinkddl.spark.partitions import can_name
 from flinkddl.spark.restarts import TYPE
@@ -92,6 +93,8 @@ class Supervisor:
 
     def start(self) -> None:
         """Start the first round."""
+        if self._held.checkpoint is not None:
+            note_state(self._held.checkpoint, self._sources.run, self.round.frames)
         self.flow.start()
         self.round.start()
         self.topics.start()

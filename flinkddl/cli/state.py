@@ -1,0 +1,146 @@
+"""``flinkddl state DIR [JOB [NODE]]``: what the jobs of a checkpoint keep, operator by operator and entry by entry."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.cli.common import OK, assignment, count
+from flinkddl.cli.savepoint import positive, size_text
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from flinkddl.runtime.storage.states import Operator
+
+_COLUMNS = ("operator", "rows", "bytes", "layout", "Spark's operator", "what")
+_NUMBERS = frozenset({"rows", "bytes"})
+_LONGEST = 100  # characters of a value in a table
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("folder", metavar="DIR", help="what `flinkddl run --checkpoint` was given, or a savepoint")
+    parser.add_argument("job", nargs="?", metavar="JOB", help="one job of several, by its name")
+    parser.add_argument("node", nargs="?", metavar="NODE", help="print this operator's entries: its name or identity")
+    parser.add_argument("--limit", type=positive, default=20, metavar="N", help="at most so many entries (20)")
+    parser.add_argument("--format", choices=("table", "json"), default="table", help="how it is printed")
+    parser.add_argument("--no-rows", action="store_true", help="list without counting rows: starts no Spark")
+    parser.add_argument("--master", default="local[2]", help="where Spark runs (local[2])")
+    parser.add_argument("--jars", metavar="DIR", help="folder with the jars, instead of downloading them")
+    parser.add_argument(
+        "--conf", action="append", default=[], metavar="KEY=VALUE", type=assignment, help="a Spark setting"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """List operators, or print the entries of one; nothing is written. Raises FD874, FD859, FD801, FD810."""
+    from flinkddl.runtime.storage.savepoints import savepoint_folder
+    from flinkddl.runtime.storage.states import operators_of, pick
+
+    found = operators_of(savepoint_folder(args.folder), args.job)
+    if args.node is not None:
+        return _entries(args, pick(found, args.node))
+    counts: list[dict[str, int]] = [{} for _ in found]
+    if found and not args.no_rows:
+        from flinkddl.runtime.storage.entries import count_entries
+
+        with _spark(args) as spark:
+            counts = [count_entries(spark, operator) for operator in found]
+    if args.format == "json":
+        print(json.dumps([_told(o, c) for o, c in zip(found, counts, strict=True)], indent=1, ensure_ascii=False))
+    elif not found:
+        print(f"no operator in '{args.folder}' keeps state, as of a committed batch")
+    else:
+        _print_jobs(found, counts)
+    return OK
+
+
+@contextmanager
+def _spark(args: argparse.Namespace) -> Iterator[SparkSession]:
+    """Start a session of this command's own."""
+    from flinkddl.runtime.session.errors import end_session
+    from flinkddl.runtime.session.sessions import SparkOptions, build_session
+
+    spark = build_session(SparkOptions(master=args.master, jars=args.jars, conf=dict(args.conf)))
+    try:
+        yield spark
+    finally:
+        end_session(spark)
+
+
+# ---- the list ------------------------------------------------------------------------------------------------------
+
+
+def _told(o: Operator, counts: dict[str, int]) -> dict[str, Any]:
+    note = o.note
+    return {
+        "job": o.job,
+        "operator": o.name,
+        "query": o.query,
+        "number": o.number,
+        "spark": o.spark,
+        "what": note.get("what"),
+        "identity": note.get("identity"),
+        "node": note.get("node"),
+        "function": note.get("function"),
+        "batch": o.batch,
+        "rows": _rows(counts),
+        "entries": counts or None,
+        "bytes": o.bytes,
+        "partitions": o.partitions,
+        "layout": o.layout,
+        "provider": o.settings.get("spark.sql.streaming.stateStore.providerClass"),
+    }
+
+
+def _rows(counts: dict[str, int]) -> int | None:
+    """Return the groups of state by key, or the rows of all parts; None where nobody counted."""
+    from flinkddl.runtime.storage.entries import HEAD
+
+    return counts.get(HEAD, sum(counts.values())) if counts else None
+
+
+def _print_jobs(found: Sequence[Operator], counts: Sequence[dict[str, int]]) -> None:
+    for job in dict.fromkeys(o.job for o in found):
+        mine = [(o, c) for o, c in zip(found, counts, strict=True) if o.job == job]
+        print(f"job {job}, batch {', '.join(str(b) for b in sorted({o.batch for o, _ in mine}))}")
+        rows = [dict(zip(_COLUMNS, _row(o, c), strict=True)) for o, c in mine]
+        widths = {c: max(len(c), *(len(row[c]) for row in rows)) for c in _COLUMNS}
+        for row in [{c: c for c in _COLUMNS}, *rows]:
+            cells = (row[c].rjust(widths[c]) if c in _NUMBERS else row[c].ljust(widths[c]) for c in _COLUMNS)
+            print("  " + "  ".join(cells).rstrip())
+
+
+def _row(o: Operator, counts: dict[str, int]) -> tuple[str, ...]:
+    rows = _rows(counts)
+    what = "  ".join(filter(None, (o.note.get("what"), o.note.get("identity"), o.note.get("function"))))
+    return (o.name, "-" if rows is None else f"{rows:,}", size_text(o.bytes), o.layout, o.spark, what)
+
+
+# ---- the entries of one operator -----------------------------------------------------------------------------------
+
+
+def _entries(args: argparse.Namespace, operator: Operator) -> int:
+    from flinkddl.runtime.storage.entries import first_entries
+
+    with _spark(args) as spark:
+        found = first_entries(spark, operator, args.limit)
+    if args.format == "json":
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+        return OK
+    for entry in found:
+        print("  ".join(f"{name} {_short(value)}" for name, value in entry.items()))
+    more = "; there may be more: --limit" if len(found) == args.limit else ""
+    print(f"{count(len(found), 'entry').replace('entrys', 'entries')} of {operator.name}{more}", file=sys.stderr)
+    return OK
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

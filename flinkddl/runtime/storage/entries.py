@@ -1,0 +1,100 @@
+"""What lies in an operator's state, through Spark's public data source ``statestore``: counted, or entry by entry."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime.session.errors import full_text, reason
+from flinkddl.runtime.storage.heads import head_of, key_of, node_of
+from flinkddl.spark.stateful import KEYED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from flinkddl.runtime.storage.states import Operator
+
+HEAD = "head"
+_JOIN = "symmetricHashJoin"
+_SIDES = ("left", "right")
+
+
+def count_entries(spark: SparkSession, operator: Operator) -> dict[str, int]:
+    """Return the number of entries by part: head and maps of state by key, sides of a join, else the one store.
+
+    Raises FD874 where Spark cannot read the state.
+    """
+    try:
+        return {part: _frame(spark, operator, part).count() for part in parts(operator)}
+    except Exception as error:
+        raise _unread(operator, error) from error
+
+
+def first_entries(spark: SparkSession, operator: Operator, limit: int) -> list[dict[str, Any]]:
+    """Return so many entries, decoded as far as their types are known: of state by key the groups with their heads.
+
+    Each has ``key`` and ``value``, and ``part`` where an operator has several. Raises FD874 where Spark cannot read.
+    """
+    found: list[dict[str, Any]] = []
+    several = len(parts(operator)) > 1 and operator.spark != KEYED
+    try:
+        for part in [HEAD] if operator.spark == KEYED else parts(operator):
+            rows = _frame(spark, operator, part).limit(limit - len(found)).collect() if len(found) < limit else []
+            found += [
+                ({"part": part} if several else {}) | _entry(operator, row.asDict(recursive=True)) for row in rows
+            ]
+    except Exception as error:
+        raise _unread(operator, error) from error
+    return found
+
+
+def parts(operator: Operator) -> Sequence[str]:
+    """Return the names of what an operator keeps apart."""
+    if operator.spark == KEYED:
+        return operator.variables
+    return _SIDES if operator.spark == _JOIN else ("default",)
+
+
+def _frame(spark: SparkSession, operator: Operator, part: str) -> DataFrame:
+    options: dict[str, Any] = {"operatorId": operator.number, "batchId": operator.batch}
+    if operator.spark == KEYED:
+        options["stateVarName"] = part
+    elif operator.spark == _JOIN:
+        options["joinSide"] = part
+    return spark.read.format("statestore").options(**options).load(operator.folder)
+
+
+def _entry(operator: Operator, row: Mapping[str, Any]) -> dict[str, Any]:
+    key, value = row["key"], row["value"]
+    if operator.spark != KEYED:
+        return {"key": _plain(key), "value": _plain(value)}
+    group, head = (bytes(next(iter(column.values()))) for column in (key, value))
+    note = operator.note
+    if node_of(group) != note.get("node"):
+        return {"key": {"node": node_of(group), "bytes": group.hex()}, "value": {"bytes": head.hex()}}
+    fields = [(name, type) for name, type in note["keys"]]
+    return {"key": key_of(group, fields), "value": head_of(head, note["kind"], note["arguments"])}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of PySpark as JSON has it: bytes as hexadecimal text, times as ISO text."""
+    match value:
+        case dict():
+            return {str(k): _plain(v) for k, v in value.items()}
+        case list() | tuple():
+            return [_plain(v) for v in value]
+        case bytes() | bytearray():
+            return value.hex()
+        case datetime() | date() | time() | timedelta() | Decimal():
+            return str(value)
+    return value
+
+
+def _unread(operator: Operator, error: Exception) -> FlinkDdlError:
+    message = f"Spark cannot read the state of '{operator.name}' at batch {operator.batch}: {reason(full_text(error))}"
+    help = "a job that runs may have taken that batch away meanwhile: try again; `--no-rows` lists without Spark"
+    return FlinkDdlError.of("FD874", message, help=help)

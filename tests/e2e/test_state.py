@@ -1,0 +1,168 @@
+"""``flinkddl state`` over checkpoints that real jobs have written: what is listed, what is decoded, nothing changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import flinkddl.cli.state
+from flinkddl.api import Catalog
+from flinkddl.cli.main import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+ROWS = [{"id": n, "shop": "abc"[n % 3], "v": 10 * n, "at": f"2026-01-02 00:00:{n:02d}"} for n in range(6)]
+COLUMNS = "id INT, shop STRING, v DECIMAL(20, 2), `at` TIMESTAMP(3)"
+SETS = {
+    "totals": "INSERT INTO totals SELECT shop, COUNT(*), MAX(v) FROM orders GROUP BY shop",
+    "newest": """INSERT INTO newest SELECT id, shop, v, `at` FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY shop
+                 ORDER BY PROCTIME() DESC) AS n FROM orders) WHERE n = 1""",
+    "pairs": "INSERT INTO pairs SELECT a.id, b.shop FROM orders AS a JOIN orders AS b ON a.id = b.id",
+}
+
+
+def script(folder: Path, form: str) -> str:
+    blackhole = "WITH ('connector' = 'blackhole')"
+    return f"""
+        SET 'flinkddl.execution.state' = '{form}';
+        SET 'pipeline.name' = 'daily';
+        CREATE TABLE orders ({COLUMNS}) WITH ('connector' = 'filesystem', 'path' = '{folder}', 'format' = 'json',
+          'source.monitor-interval' = '1s');
+        CREATE TABLE totals (shop STRING, n BIGINT, m DECIMAL(20, 2)) {blackhole};
+        CREATE TABLE newest ({COLUMNS}) {blackhole};
+        CREATE TABLE pairs (id INT, shop STRING) {blackhole};
+        EXECUTE STATEMENT SET BEGIN {"; ".join(SETS.values())}; END;"""
+
+
+@pytest.fixture(scope="module")
+def checkpoints(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return the checkpoint of a form, which one job has written."""
+    root = tmp_path_factory.mktemp("state")
+    (root / "orders").mkdir()
+    (root / "orders" / "a.json").write_text("\n".join(map(json.dumps, ROWS)))
+
+    def made(form: str) -> Path:
+        place = root / form
+        if not place.exists():
+            run = {"checkpoint": str(place), "notice": lambda _: None}
+            job = Catalog(spark, views=False).execute_all(script(root / "orders", form), run=run)[-1].job
+            assert job is not None
+            assert job.await_input(180)
+            job.stop()
+        return place
+
+    return made
+
+
+@pytest.fixture
+def command(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """Return a function that runs the command over the tests' Spark, and looks that no file has changed."""
+
+    @contextmanager
+    def same(_: Any) -> Iterator[SparkSession]:
+        yield spark
+
+    monkeypatch.setattr(flinkddl.cli.state, "_spark", same)
+
+    def call(place: Path, *arguments: str, code: int = 0) -> str:
+        before = digest(place)
+        assert main(["state", str(place), *arguments]) == code
+        assert digest(place) == before
+        said = capsys.readouterr()
+        return said.err if code else said.out
+
+    return call
+
+
+def digest(place: Path) -> str:
+    found = hashlib.sha256()
+    for path in sorted(place.rglob("*")):
+        found.update(f"{path}\0".encode() + (path.read_bytes() if path.is_file() else b""))
+    return found.hexdigest()
+
+
+def entries(command: Callable[..., str], place: Path, node: str, *more: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(command(place, "daily", node, "--format", "json", *more))
+    return found
+
+
+@pytest.mark.parametrize("form", ["keyed", "aggregate"])
+def test_operators_are_listed_with_what_they_keep(
+    form: str, checkpoints: Callable[[str], Path], command: Callable[..., str]
+) -> None:
+    place = checkpoints(form)
+    listed = {o["operator"]: o for o in json.loads(command(place, "--format", "json"))}
+    rows = {name: o["rows"] for name, o in listed.items()}
+    keyed = "transformWithStateExec" if form == "keyed" else "stateStoreSave"
+    assert rows["totals/0"] == rows["newest/0"] == 3, listed
+    assert {listed[n]["spark"] for n in ("totals/0", "newest/0")} == {keyed}
+    assert sum(n for name, n in rows.items() if name.startswith("pairs/")) >= 6
+    for o in listed.values():
+        assert o["identity"], o
+        assert o["what"], o
+        assert o["bytes"] > 0
+        assert (o["job"], o["partitions"], o["batch"]) == ("daily", 2, 0)
+        assert "RocksDB" in o["layout"]
+    assert listed["totals/0"]["identity"].startswith("Aggregate-")
+    table = command(place, "daily")
+    assert table.startswith("job daily, batch 0\n")
+    assert all(name in table for name in listed)
+
+
+def test_it_lists_without_spark(checkpoints: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    place = checkpoints("keyed")
+    assert main(["state", str(place), "--no-rows", "--format", "json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [o["rows"] for o in listed] == [None] * len(listed)
+    assert {"totals/0", "newest/0"} <= {o["operator"] for o in listed}
+
+
+def test_groups_of_state_by_key_are_decoded(checkpoints: Callable[[str], Path], command: Callable[..., str]) -> None:
+    place = checkpoints("keyed")
+    totals = {e["key"]["__key0"]: e["value"] for e in entries(command, place, "totals/0")}
+    assert {shop: (v["layout"], v["rows"]) for shop, v in totals.items()} == dict.fromkeys("abc", (1, 2))
+    newest = {e["key"]["__key0"]: e["value"] for e in entries(command, place, "newest/0")}
+    assert all(v["deleted"] is False for v in newest.values())
+    rows = {shop: list(v["row"].values()) for shop, v in newest.items()}
+    expected = {r["shop"]: [r["id"], r["shop"], f"{r['v']}.00", r["at"]] for r in ROWS}
+    assert {shop: [*map(str, row[:4])] for shop, row in rows.items()} == {
+        shop: [*map(str, row)] for shop, row in expected.items()
+    }
+    assert len(entries(command, place, "newest/0", "--limit", "1")) == 1
+    assert "key {" in command(place, "daily", "newest/0")
+
+
+def test_entries_of_spark_s_own_operators(checkpoints: Callable[[str], Path], command: Callable[..., str]) -> None:
+    place = checkpoints("aggregate")
+    assert sorted(e["key"]["__key0"] for e in entries(command, place, "totals/0")) == ["a", "b", "c"]
+    listed = json.loads(command(place, "--format", "json"))
+    (identity,) = (o["identity"] for o in listed if o["operator"] == "totals/0")
+    assert entries(command, place, identity[:15]) == entries(command, place, "totals/0")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("dialy",), "did you mean 'daily'?"),
+        (("daily", "totlas/0"), "did you mean 'totals/0'?"),
+        (("daily", "7"), "no operator with state is called '7'"),
+        (("daily", "0"), "several operators are called '0'"),
+    ],
+)
+def test_what_is_not_there_is_said(
+    arguments: tuple[str, ...], said: str, checkpoints: Callable[[str], Path], command: Callable[..., str]
+) -> None:
+    found = command(checkpoints("keyed"), *arguments, code=3)
+    assert "FD874" in found
+    assert said in found

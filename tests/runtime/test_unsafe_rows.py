@@ -1,0 +1,95 @@
+"""UnsafeRow in Python, against bytes laid out as UnsafeRow.java says; broken ones are refused."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+
+from flinkddl.runtime.storage.heads import head_of, node_of
+from flinkddl.runtime.storage.unsafe_rows import row_of
+
+INT = struct.pack("<q", 7)
+
+
+def row(*values: bytes | tuple[bytes] | None) -> bytes:
+    """Lay out a row: bytes of a word, None for NULL, and ``(bytes,)`` for a value that lies behind the words."""
+    missing, words, behind = 0, b"", b""
+    start = 8 + 8 * len(values)
+    for i, value in enumerate(values):
+        if value is None:
+            missing |= 1 << i
+            words += bytes(8)
+        elif isinstance(value, tuple):
+            words += struct.pack("<Q", start + len(behind) << 32 | len(value[0]))
+            behind += value[0] + bytes(-len(value[0]) % 8)
+        else:
+            words += value.ljust(8, b"\0")
+    return struct.pack("<q", missing) + words + behind
+
+
+def array(size: int, *values: bytes | None) -> bytes:
+    missing = sum(1 << i for i, v in enumerate(values) if v is None)
+    return struct.pack("<qq", len(values), missing) + b"".join((v or b"").ljust(size, b"\0") for v in values)
+
+
+INNER = {"type": "struct", "fields": [{"name": "x", "type": "long"}]}
+VALUES: list[tuple[Any, Any, Any]] = [
+    ("long", INT, 7),
+    ("integer", struct.pack("<i", -1), -1),
+    ("boolean", b"\1", True),
+    ("double", struct.pack("<d", 0.5), 0.5),
+    ("string", ("täglich".encode(),), "täglich"),
+    ("binary", (b"\xff\0",), "ff00"),
+    ("date", struct.pack("<i", 20_000), "2024-10-04"),
+    ("timestamp_ntz", struct.pack("<q", 1_500_000), "1970-01-01 00:00:01.500000"),
+    ("timestamp", struct.pack("<q", 0), "1970-01-01 00:00:00Z"),
+    ("decimal(10,2)", struct.pack("<q", -150), "-1.50"),
+    ("decimal(38,2)", ((10**20).to_bytes(9, "big"),), "1000000000000000000.00"),
+    ("interval year to month", struct.pack("<i", 14), 14),
+    ("time(3)", INT, 7),
+    (INNER, (row(INT),), {"x": 7}),
+    ({"type": "array", "elementType": "integer"}, (array(4, struct.pack("<i", 3), None),), [3, None]),
+    ("string", None, None),
+]
+
+
+@pytest.mark.parametrize(("type", "laid", "shown"), VALUES, ids=[str(v[0])[:20] for v in VALUES])
+def test_a_value_of_each_type(type: Any, laid: Any, shown: Any) -> None:
+    assert row_of(row(INT, laid), [("a", "long"), ("b", type)]) == {"a": 7, "b": shown}
+
+
+def test_a_map() -> None:
+    keys, values = array(4, struct.pack("<i", 1)), array(8, struct.pack("<q", 2))
+    data = struct.pack("<q", len(keys)) + keys + values
+    type = {"type": "map", "keyType": "integer", "valueType": "long"}
+    assert row_of(row((data,)), [("m", type)]) == {"m": [[1, 2]]}
+
+
+@pytest.mark.parametrize("data", [b"", row(INT)[:-1], struct.pack("<QQ", 0, 99 << 32 | 9)])
+def test_what_is_no_row_is_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match="bytes"):
+        row_of(data, [("a", "string")])
+
+
+def test_a_head_of_an_unknown_kind_or_layout_is_bytes() -> None:
+    assert node_of(bytes(8) + b"\1\2") == 258
+    assert head_of(b"\1" + bytes(6) + b"\5ab", "teapot", ()) == {"layout": 1, "counter": 5, "bytes": "6162"}
+    assert head_of(b"\2" + bytes(7) + b"ab", "aggregate", ())["bytes"] == "6162"
+    assert "error" in head_of(b"\1" + bytes(7) + b"\xff", "aggregate", ())
+
+
+def test_heads_of_a_join_and_an_aggregate() -> None:
+    """Varints as Retract.writeLong: zigzag, seven bits a byte."""
+    head = b"\1" + bytes(7)
+    assert head_of(head + b"\4\xac\4\x99", "aggregate", ()) == {
+        "layout": 1, "counter": 0, "rows": 2, "sequence": 278, "calls": "99",
+    }  # fmt: skip
+    key = row(INT)
+    leaf = b"\2\2\2" + bytes([len(key) * 2]) + key + b"\2\4"  # 1 row, next page 1, 1 entry, key, copies: 2
+    found = head_of(head + leaf + b"\0\0\0", "inner", [None, None, INNER, INNER])
+    assert found["left"] == {"rows": 1, "entries": [{"entry": {"x": 7}, "copies": 2}]}
+    assert found["right"] == {"rows": 0, "entries": []}
+    root = b"\2\2\1" + bytes([len(key) * 2]) + key + b"\2"
+    assert head_of(head + root + b"\0\0\0", "inner", [None, None, INNER, INNER])["left"] == {"rows": 1, "pages": 1}
