@@ -133,6 +133,11 @@ def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", metavar="DIR", help="keep state and offsets here, and resume from it")
     parser.add_argument("--fresh", action="store_true", help="set an old checkpoint aside and start anew")
     parser.add_argument(
+        "--allow-dropped-state",
+        action="store_true",
+        help="remove the state of queries that the script no longer has",
+    )
+    parser.add_argument(
         "--from-first-offset", action="append", default=[], metavar="TOPIC",
         help="where this topic was deleted and created again: read it from its first offset, or write on into it, with"
         " the state kept",
@@ -168,7 +173,7 @@ def open_catalog(args: argparse.Namespace) -> Catalog:
 
 def run_options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the RunOptions fields that the arguments give."""
-    own = {"fresh": args.fresh, "from_first": tuple(args.from_first_offset)}
+    own = {"fresh": args.fresh, "allow_dropped": args.allow_dropped_state, "from_first": tuple(args.from_first_offset)}
     return {**own, **({"checkpoint": args.checkpoint} if args.checkpoint else {})}
 
 

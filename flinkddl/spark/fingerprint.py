@@ -123,23 +123,26 @@ def _table(table: Table, columns: bool = True) -> str:
 
 
 def _state(step: Step) -> str:
-    """Return what the state of a Spark operator holds; "" for one without state."""
+    """Return what the state of a Spark operator holds, with a word for it; "" for one without state."""
+    if isinstance(step, WithWatermark) and step.partitions:
+        # which sources there are; how many partitions there may be is free
+        return f"{step.name}: one a partition{', idle ones left out' if step.idle_ms else ''}"
+    what = state_of(step)
+    return what and f"{step.note or step.name} #{digest(what.removesuffix(BY_KEY))}{BY_KEY * what.endswith(BY_KEY)}"
+
+
+def state_of(step: Step) -> str:
+    """Return what the state of a Spark operator holds, in its SQL; "" for one without state."""
     match step:
         case GroupBy():
             calls = tuple((n, a if isinstance(a, str) else _bare(a).sql) for n, a in step.aggs)
-            what = f"{step.keys} {calls}"
-            if any(call.form == "keyed" for call in step.state_calls):
-                return f"{step.note or step.name} #{digest(what)}{BY_KEY}"
+            keyed = any(call.form == "keyed" for call in step.state_calls)
+            return f"{step.keys} {calls}{BY_KEY * keyed}"
         case JoinStep():
-            what = f"{step.on} {step.how}"
+            return f"{step.on} {step.how}"
         case DropDuplicates():
-            what = f"{step.columns}"
-        case WithWatermark(partitions=several) if several:
-            # which sources there are; how many partitions there may be is free
-            return f"{step.name}: one a partition{', idle ones left out' if step.idle_ms else ''}"
-        case _:
-            return ""
-    return f"{step.note or step.name} #{digest(what)}"
+            return f"{step.columns}"
+    return ""
 
 
 def _bare(call: StateCall) -> StateCall:

@@ -76,7 +76,7 @@ def stage(spark: SparkSession, broker: Broker, new_topic: Callable[..., str]) ->
 
 
 CHANGED = {
-    "WHERE": (COUNT.replace("id >= 0", "id >= 3"), r"operator 'Filter' was '\(id >= 0\)"),
+    "COUNT": (COUNT.replace("COUNT(*)", "SUM(id)"), r"operator 'Aggregate' was 'by=\[shop\], COUNT"),
     "GROUP BY": (COUNT.replace("shop, COUNT", "UPPER(shop), COUNT").replace("BY shop", "BY UPPER(shop)"), "operator '"),
 }
 

@@ -24,8 +24,8 @@ class RunOptions:
     """How a job is run, beside what its SQL says.
 
     ``checkpoint``: folder that outlives the run (a path or URI), None for a temporary one; ``fresh`` sets an old one
-    aside. ``from_first``: topics that were created again and are read from their first offset or written on, the state
-    kept.
+    aside; ``allow_dropped`` removes the state of queries that the script no longer has. ``from_first``: topics that
+    were created again and are read from their first offset or written on, the state kept.
     ``on_rows`` takes the changes of ``flinkddl.collect`` writes, ``on_progress`` each finished batch, ``on_flow`` each
     look at the topics of a real-time job, ``notice`` a line for the user, ``warning`` one that must not be overlooked
     (by default a notice as well). ``max_offsets_per_trigger`` bounds a batch of each Kafka source. ``frames`` are the
@@ -38,6 +38,7 @@ class RunOptions:
 
     checkpoint: str | None = None
     fresh: bool = False
+    allow_dropped: bool = False
     from_first: tuple[str, ...] = ()
     on_rows: Callable[[Rows], None] | None = None
     on_progress: Callable[[Progress], None] | None = None

@@ -13,8 +13,10 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.storage.file_systems import LOCAL, local_path
 from flinkddl.show.dataflow import flow_of
 from flinkddl.spark import job as J
+from flinkddl.spark.edits import NOTHING, Edit, compare
 from flinkddl.spark.fingerprint import BY_KEY
 from flinkddl.spark.folders import folder_inside, folder_name
+from flinkddl.spark.meaning import meanings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,13 +36,15 @@ Fingerprint = tuple[tuple[str, str], ...]
 class Checkpoint:
     """The checkpoint of one job: its folder, whether it goes when the run ends, and the file system it lies in.
 
-    ``changed`` says which operator is another one than when it was written, where that does not touch what it holds.
+    ``changed`` says which operator is another one than when it was written, where that does not touch what it holds;
+    ``edit`` where the state of each query is, and under which numbers.
     """
 
     root: str
     temporary: bool
     storage: Storage = LOCAL
     changed: str = ""
+    edit: Edit = NOTHING
 
     @property
     def local(self) -> Path | None:
@@ -49,7 +53,7 @@ class Checkpoint:
 
     def location(self, write: str) -> str:
         """Return ``checkpointLocation`` of one write's query."""
-        return f"{self.root}/{folder_inside(write)}"
+        return f"{self.root}/{self.edit.folders.get(write) or folder_inside(write)}"
 
     def control(self, step: str) -> str:
         """Return the folder of a control stream (see changelog.md, "End of input")."""
@@ -88,12 +92,13 @@ def open_checkpoint(
     fresh: bool = False,
     storage: Storage = LOCAL,
     script: tuple[str, str] = ("", ""),
+    allow_dropped: bool = False,
 ) -> Checkpoint:
     """Return the checkpoint of a job below ``folder``, or a temporary one.
 
     Raises FD820 when it was written by another plan, FD821 when that run was drained to its end, FD887 when it has its
     state in another form and FD822 when its file system refuses; ``fresh`` sets an old one aside
-    (``NAME.old-<time>``) instead.
+    (``NAME.old-<time>``) instead. ``allow_dropped``: the state of queries that are gone is taken away.
     """
     if folder is None:
         return Checkpoint(temporary_folder(job), temporary=True)
@@ -104,7 +109,7 @@ def open_checkpoint(
         set_aside(storage, checkpoint.root)
     stored = stored_plan(storage, checkpoint.root)
     if stored is not None:
-        checkpoint = replace(checkpoint, changed=_check(checkpoint, stored, job))
+        checkpoint = _check(checkpoint, stored, job, allow_dropped=allow_dropped)
         if job.trigger[0] != "availableNow":
             _check_no_end(checkpoint)
     _store(checkpoint, job, script, drained=False)
@@ -139,6 +144,7 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
             "nodes": [[str(identity), str(words)] for identity, words in stored.get("nodes", ())],
             "transactional": bool(stored.get("transactional", True)),
             "essence": stored.get("essence"),
+            "meaning": stored.get("meaning"),
         }
     except (ValueError, KeyError, TypeError) as error:
         message = f"'{folder}/{PLAN_FILE}' is no plan of ours: {error}"
@@ -207,28 +213,47 @@ def _store(checkpoint: Checkpoint, job: J.SparkJob, script: Sequence[str], *, dr
     what |= {"script": script, "nodes": nodes}
     what["transactional"] = any("transactional-id" in write.options for write in job.writes)
     what["essence"] = job.essence()
+    what["meaning"] = [
+        {**query, "folder": checkpoint.location(query["write"])[len(checkpoint.root) + 1 :]}
+        for query in _as_numbered(meanings(job), checkpoint.edit.numbers)
+    ]
     checkpoint.storage.write(f"{checkpoint.root}/{PLAN_FILE}", json.dumps(what, indent=1, ensure_ascii=False))
 
 
-def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], job: J.SparkJob) -> str:
-    """Return what has changed that may change, "" for nothing. Raises FD820, FD821, FD887."""
+def _as_numbered(found: list[dict[str, Any]], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return what queries mean, with the numbers that their nodes have in the checkpoint."""
+    for query in found:
+        query["operators"] = [[*o[:4], numbers.get(o[5], o[4]), o[5]] for o in query["operators"]]
+    return found
+
+
+def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], job: J.SparkJob, *, allow_dropped: bool) -> Checkpoint:
+    """Return the checkpoint with what has changed that may change. Raises FD820, FD821, FD887."""
     again = "start anew with --fresh (the old checkpoint is set aside, not deleted)"
     if stored["drained"]:
         message = f"the run of checkpoint '{checkpoint.root}' was drained: all its windows were closed, it cannot go on"
         raise FlinkDdlError.of("FD821", message, help=again)
     before: Fingerprint = tuple(stored["plan"])
     now = fingerprint(job)
+    told = stored["meaning"]
+    edit = compare(told, json.loads(json.dumps(meanings(job)))) if told else NOTHING
     if before == now:
-        return ""
+        return replace(checkpoint, edit=edit)
     if _formless(before) == _formless(now):
         raise _other_form(checkpoint, before, now, again)
-    if not _fits(stored["essence"], json.loads(json.dumps(job.essence()))):
-        raise FlinkDdlError.of(
-            "FD820",
-            f"the checkpoint '{checkpoint.root}' belongs to another plan: {first_difference(before, now)}",
-            help=f"go back to the old query, or {again}",
-        )
-    return first_difference(before, now)
+    changed = first_difference(before, now)
+    if _fits(stored["essence"], json.loads(json.dumps(job.essence()))):
+        return replace(checkpoint, changed=changed, edit=edit)
+    message = f"the checkpoint '{checkpoint.root}' belongs to another plan: {changed}"
+    if not told or edit.refused:
+        words = f". State: {edit.words}" if edit.refused else ""
+        raise FlinkDdlError.of("FD820", f"{message}{words}", help=f"go back to the old query, or {again}")
+    if edit.dropped and not allow_dropped:
+        help = f"--allow-dropped-state takes it away, or {again}"
+        raise FlinkDdlError.of("FD820", f"{message}. State would be lost: {edit.words}", help=help)
+    for folder in edit.gone:
+        checkpoint.storage.remove(f"{checkpoint.root}/{folder}")
+    return replace(checkpoint, changed=f"{changed}. State: {edit.words}", edit=edit)
 
 
 def _formless(plan: Fingerprint) -> Fingerprint:

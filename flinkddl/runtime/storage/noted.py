@@ -10,12 +10,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.spark.folders import folder_inside
 from flinkddl.spark.job import GroupBy
 from flinkddl.spark.stateful import stateful
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from flinkddl.runtime.storage.checkpoint import Checkpoint
     from flinkddl.runtime.storage.file_systems import Storage
@@ -27,10 +26,12 @@ STATE_FILE = "flinkddl-state.json"
 def note_state(checkpoint: Checkpoint, job: SparkJob, frames: Mapping[str, Any]) -> None:
     """Write down the operators of each query, by the query's folder and in the order of Spark's numbers.
 
-    ``frames`` are the DataFrames of the job's steps. Raises FD822 where the file system refuses.
+    ``frames`` are the DataFrames of the job's steps. Raises FD822 where the file system refuses, FD820 where an
+    operator that the checkpoint has would read its state as other types: to Spark it is bytes.
     """
     if checkpoint.temporary:
         return
+    before = noted_state(checkpoint.storage, checkpoint.root)
     steps = {step.name: step for step in job.steps}
     queries = {}
     for write in job.writes:
@@ -40,10 +41,12 @@ def note_state(checkpoint: Checkpoint, job: SparkJob, frames: Mapping[str, Any])
             if o.call is not None:
                 note |= {"kind": o.call.kind, "function": o.call.function.removeprefix("flinkddl.")}
             step = steps[o.step]
-            if isinstance(step, GroupBy) and o.call is not None and o.call.form == "keyed":
+            if isinstance(step, GroupBy) and o.call is not None:
                 note |= {"node": o.call.node, **_types(step, o.call, frames)}
             notes.append(note)
-        queries[folder_inside(write.name)] = notes
+        folder = checkpoint.location(write.name)[len(checkpoint.root) + 1 :]
+        _check_types(before.get(folder, []), notes, folder)
+        queries[folder] = notes
     text = json.dumps(queries, indent=1, ensure_ascii=False)
     path = f"{checkpoint.root}/{STATE_FILE}"
     if checkpoint.storage.read(path) != text:
@@ -57,6 +60,27 @@ def _types(step: GroupBy, call: StateCall, frames: Mapping[str, Any]) -> dict[st
     given = frames[step.input].selectExpr(*(f"{sql} AS c{i}" for i, sql in enumerate(call.args)))
     arguments = [field["type"] for field in json.loads(given.schema.json())["fields"]]
     return {"keys": [[name, of_name[name]] for name, _ in step.keys], "arguments": arguments}
+
+
+def _check_types(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]], folder: str) -> None:
+    """Raise FD820 where an operator of a query has other types than its state was written with."""
+    for old, new in zip(before, now, strict=False):
+        for part in ("keys", "arguments"):
+            if part in old and part in new and _nullable(old[part]) != _nullable(new[part]):
+                was, is_ = (json.dumps(_nullable(x[part])) for x in (old, new))
+                message = f"'{new['what']}' of the query into '{folder}' had {part} of the types {was}, and has {is_}"
+                raise FlinkDdlError.of("FD820", message, help="go back to the old query, or start anew with --fresh")
+
+
+def _nullable(type: Any) -> Any:
+    """Return types without saying which may be NULL: every row has bits for that."""
+    match type:
+        case dict():
+            left_out = ("nullable", "containsNull", "valueContainsNull", "metadata")
+            return {k: _nullable(v) for k, v in type.items() if k not in left_out}
+        case list():
+            return [_nullable(v) for v in type]
+    return type
 
 
 def noted_state(storage: Storage, folder: str) -> dict[str, list[dict[str, Any]]]:

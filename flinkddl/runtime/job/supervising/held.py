@@ -16,6 +16,7 @@ from flinkddl.runtime.storage.checkpoint import Checkpoint, job_folder, open_che
 from flinkddl.runtime.storage.file_systems import LOCAL, local_path, storage_of
 from flinkddl.runtime.storage.hold import Hold, take
 from flinkddl.runtime.storage.neighbours import check_neighbours
+from flinkddl.spark.edits import renumbered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,6 +41,7 @@ class Held:
         """Take the checkpoint. Raises as ``open_held``."""
         if self.job.streaming:
             self.checkpoint, self._hold = open_held(self.spark, self.job, self.options)
+            self.job = renumbered(self.job, self.checkpoint.edit.numbers)
 
     def check(self) -> None:
         """Raise FD823 where another run has taken the checkpoint."""
@@ -117,7 +119,9 @@ def open_held(spark: SparkSession, job: SparkJob, options: RunOptions) -> tuple[
             hold.forget()
             hold = take(storage, folder, job.name, options.notice)
         recover(storage, folder, job, options)
-        checkpoint = open_checkpoint(job, root, storage=storage, script=options.script)
+        checkpoint = open_checkpoint(
+            job, root, storage=storage, script=options.script, allow_dropped=options.allow_dropped
+        )
     except BaseException:
         hold.release()
         raise

@@ -38,6 +38,7 @@ def prepare(held: Held, asked: Callable[[], bool]) -> tuple[Sources, KnownTopics
     for name, target in job.udfs.items():
         register(spark, name, target)
     held.open()
+    job = held.job
     sources = Sources(
         job, held.checkpoint, max_offsets_per_trigger=options.max_offsets_per_trigger, frames=options.frames
     )

@@ -1,0 +1,169 @@
+"""A changed script over an old checkpoint: what of the state is kept, new, dropped, or cannot be gone on with.
+
+Compared is what each query means (``meaning.py``), as the run that wrote the checkpoint noted it. What is not known to
+be the same is refused. Spark numbers operators by their places and refuses one more or less in a query that has begun
+(STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA): that is said here, before Spark is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.spark.folders import folder_inside
+from flinkddl.spark.job import GroupBy, StateCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from flinkddl.spark.job import SparkJob, Step
+
+_DEFAULT = "default_catalog.default_database."
+Said = dict[str, Any]
+"""A ``Meaning`` as plain data; of a checkpoint with ``folder``, where its query has its state."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What a start makes of each query's state, in words.
+
+    ``folders``: where a query has its state, where that is not its name; ``numbers``: the numbers that the nodes of
+    steps have in their keys; ``gone``: the folders of queries that are no longer asked for.
+    """
+
+    kept: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    folders: Mapping[str, str] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    gone: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """All of it in a line."""
+        parts = {"kept": self.kept, "new": self.new, "dropped": self.dropped, "refused": self.refused}
+        return "; ".join(f"{word}: {', '.join(said)}" for word, said in parts.items() if said)
+
+
+NOTHING = Edit()
+"""Of a checkpoint that is new, or does not say what its queries mean."""
+
+
+def compare(before: Sequence[Said], now: Sequence[Said]) -> Edit:
+    """Return what becomes of the state: queries are found again by what they write into, else by what they mean."""
+    pairs = [(_find(new, before, now), new) for new in now]
+    found = [old for old, _ in pairs if old is not None]
+    gone = [old for old in before if not any(old is f for f in found)]
+    numbers, clash = _numbers([(old, new) for old, new in pairs if old is not None])
+    taken = {_folder(old): new["write"] for old, new in pairs if old is not None}
+    for query in (new for old, new in pairs if old is None and folder_inside(new["write"]) in taken):
+        other = taken[folder_inside(query["write"])]
+        clash.append(
+            f"{_told(query)} is new, and has the folder that the state of '{other}' lies in: give it another name"
+        )
+    refused = [why for old, new in pairs if old is not None and (why := _difference(old, new))]
+    return Edit(
+        kept=tuple(_told(new) for old, new in pairs if old is not None and not _difference(old, new)),
+        new=tuple(_told(new) for old, new in pairs if old is None),
+        dropped=tuple(map(_told, gone)),
+        refused=(*refused, *clash),
+        folders={new["write"]: _folder(old) for old, new in pairs if old is not None and _moved(old, new)},
+        numbers=numbers,
+        gone=tuple(map(_folder, gone)),
+    )
+
+
+def _find(new: Said, before: Sequence[Said], now: Sequence[Said]) -> Said | None:
+    same = [old for old in before if old["write"] == new["write"]]
+    if same:
+        return same[0]
+    names = {n["write"] for n in now}
+    others = [old for old in before if old["write"] not in names and not _difference(old, new)]
+    rivals = [n for n in now if n is not new and others and not _difference(others[0], n)]
+    return others[0] if len(others) == 1 and not rivals else None
+
+
+def _folder(old: Said) -> str:
+    return str(old.get("folder") or folder_inside(old["write"]))
+
+
+def _moved(old: Said, new: Said) -> bool:
+    return _folder(old) != folder_inside(new["write"])
+
+
+def _told(query: Said) -> str:
+    name = query["write"].replace(_DEFAULT, "")
+    kept = [f"{what} [{identity}]" if identity else what for _, _, what, identity, *_ in query["operators"]]
+    return f"{name} ({', '.join(kept) or 'no state but positions'})"
+
+
+def _difference(old: Said, new: Said) -> str:
+    """Return why the state of a query does not fit what is asked now, with both texts; "" where it does."""
+    name = new["write"].replace(_DEFAULT, "")
+    was, now = old["operators"], new["operators"]
+    if len(was) != len(now):
+        more = f"keeps state in {len(now)} operators and its checkpoint has {len(was)}"
+        return f"{name} {more}: Spark takes neither one more nor one less over an old checkpoint"
+    for (a, b), word in _compared(old, new):
+        if a != b:
+            return f"{name}: {word}"
+    return ""
+
+
+def _compared(old: Said, new: Said) -> Iterator[tuple[tuple[Any, Any], str]]:
+    """Yield what must be the same, and what to say where it is not."""
+    stateless = not new["operators"]
+    trees = [[line for line in q["tree"] if not stateless or line[2].startswith("Scan(")] for q in (old, new)]
+    longer = next((t for t in trees if len(t) > min(map(len, trees))), None)
+    if longer is not None:
+        extra = longer[min(map(len, trees))][2]
+        yield (len(trees[0]), len(trees[1])), f"'{extra}' is {'gone' if longer is trees[0] else 'new'}"
+    for a, b in reversed(list(zip(*trees, strict=False))):  # what lies deepest is the cause of what is above it
+        yield (_line(a, stateless), _line(b, stateless)), _words(a[2], b[2])
+    for a, b in zip(old["operators"], new["operators"], strict=True):
+        yield (a[:2], b[:2]), f"what '{a[2]}' keeps is now that of '{b[2]}'"
+    yield (old["reads"], new["reads"]), f"it reads {old['reads']}, and now {new['reads']}"
+    yield (old["mode"], new["mode"]), f"it writes in mode {old['mode']}, and now in {new['mode']}"
+    yield (old["sink"], new["sink"]), "its sink is another one, and remembers what was written"
+
+
+def _words(was: str, now: str) -> str:
+    if was == now:
+        return f"'{now}' has other options, or reads columns that come about otherwise"
+    return f"'{was}' is now '{now}'"
+
+
+def _line(line: Sequence[Any], stateless: bool) -> Any:
+    return line[1] if stateless else line[:2]
+
+
+def _numbers(pairs: Sequence[tuple[Said, Said]]) -> tuple[dict[str, int], list[str]]:
+    """Return the number of each step's node, and what is said where one step would need two."""
+    numbers: dict[str, int] = {}
+    clash = []
+    for old, new in pairs:
+        if [o[0] for o in old["operators"]] != [o[0] for o in new["operators"]]:
+            continue
+        for was, now in zip(old["operators"], new["operators"], strict=True):
+            step, number = now[5], was[4]
+            if number and numbers.setdefault(step, number) != number:
+                clash.append(f"'{now[2]}' was kept under two numbers, and is one operator now")
+    return numbers, clash
+
+
+def renumbered(job: SparkJob, numbers: Mapping[str, int]) -> SparkJob:
+    """Return the job whose nodes have the numbers that their state was written under."""
+    if not numbers:
+        return job
+    return replace(job, steps=tuple(_renumbered(step, numbers.get(step.name, 0)) for step in job.steps))
+
+
+def _renumbered(step: Step, number: int) -> Step:
+    if not number or not isinstance(step, GroupBy):
+        return step
+    aggs = tuple(
+        (name, replace(a, node=number) if isinstance(a, StateCall) and a.form == "keyed" else a)
+        for name, a in step.aggs
+    )
+    return replace(step, aggs=aggs)

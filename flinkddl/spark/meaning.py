@@ -1,0 +1,216 @@
+"""What the state of each query of a job means, so that a changed script can go on where that is still the same.
+
+Of the plan only what state hangs on is told: sources by what they read, and each operator between a source and the
+last operator with state, by its attributes and by where the fields that it reads come from, each traced through
+projections to the columns of a table. Names of tables, views and sinks do not count, nor do projections and filters
+above the last such operator, nor a filter below one where only inserts come through: of updates it would let the new
+row pass and not the one that it replaces. What Spark makes of it is compared as well: its operators, in its
+order, and their SQL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.deep import deep
+from flinkddl.plan.identity import digest
+from flinkddl.plan.nodes import Filter, Project, Scan, Union
+from flinkddl.plan.rex import InputRef
+from flinkddl.spark.fingerprint import state_of
+from flinkddl.spark.job import Read, WithWatermark, below
+from flinkddl.spark.partitions import NAMED_SOURCES
+from flinkddl.spark.stateful import stateful
+from flinkddl.sqltypes import DataType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from flinkddl.plan.nodes import Node
+    from flinkddl.plan.nodes.base import Mode
+    from flinkddl.plan.physical import Physical, PhysicalSink
+    from flinkddl.spark.job import SparkJob, Step, Write
+
+_NOT_MEANT = frozenset({"span", "options", "input", "left", "right", "parts", "inputs", "ttl", "fields", "table"})
+_FREE = ("properties.", "scan.startup.", "scan.topic-partition-discovery", "scan.parallelism", "sink.")
+_LENIENT = ("ignore-parse-errors", "fail-on-missing-field")
+_ANY_SINK = frozenset({"kafka", "upsert-kafka", "blackhole", "print"})
+"""Connectors of sinks that remember nothing of a query by themselves, so that one may take another's place."""
+_LONGEST = 60
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What the state of one query means.
+
+    ``tree`` has a (depth, digest, words) line an operator that state hangs on, ``reads`` what Spark reads in its order,
+    ``operators`` a [Spark's name, digest of its SQL, words, identity, node's number, step] an operator with state, in
+    Spark's order. ``sink`` is what remembers what a query has written, "" where nothing does.
+    """
+
+    write: str
+    mode: str
+    sink: str
+    reads: list[str]
+    tree: list[list[Any]]
+    operators: list[list[Any]]
+
+
+def meanings(job: SparkJob) -> list[dict[str, Any]]:
+    """Return what each query means, as plain data; nothing for a job whose plan is not known."""
+    return [asdict(_meaning(job, p, w)) for p, w in zip(job.plan, job.writes, strict=False)] if job.streaming else []
+
+
+@deep
+def _meaning(job: SparkJob, planned: PhysicalSink, write: Write) -> Meaning:
+    steps = {step.name: step for step in job.steps}
+    mine = below(steps[write.input], steps)
+    traces = _Traces()
+    named = NAMED_SOURCES in job.settings
+    operators = [
+        [o.spark, _digest(state_of(steps[o.step])), o.what, o.identity, o.call.node if o.call else 0, o.step]
+        for o in stateful(job, write)
+    ]
+    sink = planned.sink
+    connector = sink.options.connector if sink.options is not None else ""
+    tree = [list(line) for line in traces.tree(planned.query, planned.modes.inputs[0], 0)]
+    if planned.state or planned.conflict is not None:
+        told = f"{planned.plan.key} {planned.conflict} {traces.of(planned.query.node)}"
+        tree = [[-1, _digest(told), f"Sink({planned.state or planned.conflict})"], *tree]
+    return Meaning(
+        write=write.name,
+        mode=f"{write.mode} {job.trigger[0] == 'realTime'}",
+        sink="" if connector in _ANY_SINK else digest(f"{sink.table and sink.table.path} {write.format}"),
+        reads=[text for step in mine if (text := _read(step, named))],
+        tree=tree,
+        operators=operators,
+    )
+
+
+def _read(step: Step, named: bool) -> str:
+    """Return what Spark's checkpoint knows of a source or a watermark, by the order of their places."""
+    match step:
+        case Read():
+            return f"{step.format} {step.streaming} {step.name if named else ''}"
+        case WithWatermark():
+            return f"watermark {step.partitions > 0} {step.idle_ms > 0}"
+    return ""
+
+
+class _Traces:
+    """Traces the fields of nodes to columns of sources; each node is looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Node, tuple[str, ...]]] = {}
+
+    def of(self, node: Node) -> tuple[str, ...]:
+        """Return where each field of a node comes from."""
+        if id(node) not in self._known:
+            self._known[id(node)] = (node, tuple(t if len(t) <= _LONGEST else _digest(t) for t in self._trace(node)))
+        return self._known[id(node)][1]
+
+    def _trace(self, node: Node) -> list[str]:
+        under = [text for i in node.inputs for text in self.of(i)]
+        match node:
+            case Scan():
+                return _columns(node)
+            case Project():
+                return [_exact(e, under) for e in node.exprs]
+            case Union():
+                return [" | ".join(column) for column in zip(*map(self.of, node.parts), strict=True)]
+        own = f"{node.name} {_digest(self.signature(node))}" if len(node.fields) > node.passed else ""
+        return [*under[: node.passed], *(f"{own}.{n}" for n in range(len(node.fields) - node.passed))]
+
+    def signature(self, node: Node) -> str:
+        """Return all that an operator is: attributes, types of its own fields, and each field that it reads."""
+        if isinstance(node, Scan):
+            kept = _columns(node) if node.carries != "append" else ()
+            return f"{_source(node)} {kept}"
+        attributes = [f"{f.name}={_exact(getattr(node, f.name), ())}" for f in fields(node) if f.name not in _NOT_MEANT]
+        own = [str(f.type) for f in node.fields[node.passed :]]
+        every = [frozenset(range(len(i.fields))) for i in node.inputs]
+        read = every if isinstance(node, Union) else node.reads(frozenset(range(len(node.fields))))
+        sides = [
+            [f"{i}: {self.of(child)[i]} {child.fields[i].type}" for i in sorted(needed)]
+            for child, needed in zip(node.inputs, read, strict=True)
+        ]
+        return f"{node.name} {attributes} {own} {sides}"
+
+    def tree(self, here: Physical, mode: Mode, depth: int) -> Iterator[tuple[int, str, str]]:
+        """Yield a line an operator that state hangs on, roots first."""
+        node = here.node
+        free = isinstance(node, Project) or (isinstance(node, Filter) and (not depth or mode.inputs[0].append))
+        if not free:
+            yield depth, _digest(self.signature(node)), _told(node)
+        for child, under in zip(here.inputs, mode.inputs, strict=True):
+            yield from self.tree(child, under, depth if free else depth + 1)
+
+
+def _told(node: Node) -> str:
+    """Return an operator in words, with what it reads."""
+    if isinstance(node, Scan):
+        o = node.options
+        place = "" if o is None else f"{o.connector} {o['topic'] or o['path'] or ''}".strip()
+        formats = () if o is None else (f.name for f in (o.key_format, o.value_format) if f is not None)
+        return f"Scan({', '.join((place, *formats))})"
+    if isinstance(node, Union):
+        return node.describe()
+    needed = node.reads(frozenset(range(len(node.fields))))
+    read = [c.fields[i] for c, mine in zip(node.inputs, needed, strict=True) for i in sorted(mine)]
+    return f"{node.describe()} over ({', '.join(f'{f.name} {f.type}' for f in read)})"
+
+
+def _source(scan: Scan) -> str:
+    """Return what is read: connector and options, but for those of clients, of starting, and of broken records."""
+    o = scan.options
+    if o is None:
+        return str(scan.table.path)
+    values = {k: v for k, v in sorted(o.values.items()) if not k.startswith(_FREE) and not k.endswith(_LENIENT)}
+    key = scan.table.primary_key
+    mark = scan.watermark
+    names = [f.name for f in scan.fields]
+    watermark = ""
+    if mark is not None:  # how late rows may be may change: the watermark goes on from where it was
+        watermark = names[mark.index] if mark.delay_ms is not None else _exact(mark.expression, names)
+    formats = [_format(f) for f in (o.key_format, o.value_format)]
+    return f"{o.connector} {values} {formats} {scan.carries} {scan.normalised} {key and _exact(key, ())} {watermark}"
+
+
+def _format(given: Any) -> str:
+    """Return a format's name and options, but for those of broken records."""
+    if given is None:
+        return ""
+    values = {k: v for k, v in sorted(given.options.items()) if not k.endswith(_LENIENT)}
+    return f"{given.name} {given.changelog} {values}"
+
+
+def _columns(scan: Scan) -> list[str]:
+    source = digest(_source(scan))
+    made = dict(scan.metadata) | dict(scan.computed)
+    names = [f.name for f in scan.fields]
+    kinds = [c.kind for c in scan.table.columns] if len(scan.table.columns) == len(names) else [""] * len(names)
+    return [
+        f"{source}.{f.name} {kind} {f.type.as_attribute(None)} {_exact(made[i], names) if i in made else ''}"
+        for i, (f, kind) in enumerate(zip(scan.fields, kinds, strict=True))
+    ]
+
+
+def _exact(value: Any, names: Sequence[str]) -> str:
+    """Return a value whole, without places in the script; a field by its name where there are names."""
+    match value:
+        case InputRef() if value.index < len(names):
+            return names[value.index]
+        case tuple() | list():
+            return f"[{', '.join(_exact(v, names) for v in value)}]"
+        case frozenset() | set():
+            return f"{{{', '.join(sorted(_exact(v, names) for v in value))}}}"
+        case DataType():
+            return str(value)
+        case _ if is_dataclass(value):
+            parts = (f"{f.name}={_exact(getattr(value, f.name), names)}" for f in fields(value) if f.name != "span")
+            return f"{type(value).__name__}({', '.join(parts)})"
+    return repr(value)
+
+
+def _digest(text: str) -> str:
+    return digest(text) + digest("", text)
