@@ -145,7 +145,7 @@ def test_groups_of_state_by_key_are_decoded(checkpoints: Callable[[str], Path], 
 
 def test_entries_of_spark_s_own_operators(checkpoints: Callable[[str], Path], command: Callable[..., str]) -> None:
     place = checkpoints("aggregate")
-    assert sorted(e["key"]["__key0"] for e in entries(command, place, "totals/0")) == ["a", "b", "c"]
+    assert sorted(e["key"]["shop"] for e in entries(command, place, "totals/0")) == ["a", "b", "c"]
     listed = json.loads(command(place, "--format", "json"))
     (identity,) = (o["identity"] for o in listed if o["operator"] == "totals/0")
     assert entries(command, place, identity[:15]) == entries(command, place, "totals/0")
