@@ -18,7 +18,7 @@ from flinkddl.plan.identity import digest
 from flinkddl.plan.nodes import Filter, Project, Scan, Union
 from flinkddl.plan.rex import InputRef
 from flinkddl.spark.fingerprint import state_of
-from flinkddl.spark.job import Read, WithWatermark, below
+from flinkddl.spark.job import DRIVER_SINKS, Read, WithWatermark, below
 from flinkddl.spark.partitions import NAMED_SOURCES
 from flinkddl.spark.stateful import stateful
 from flinkddl.sqltypes import DataType
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 _NOT_MEANT = frozenset({"span", "options", "input", "left", "right", "parts", "inputs", "ttl", "fields", "table"})
 _FREE = ("properties.", "scan.startup.", "scan.topic-partition-discovery", "scan.parallelism", "sink.")
 _LENIENT = ("ignore-parse-errors", "fail-on-missing-field")
-_ANY_SINK = frozenset({"kafka", "upsert-kafka", "blackhole", "print"})
-"""Connectors of sinks that remember nothing of a query by themselves, so that one may take another's place."""
+_FORGETFUL = frozenset({"noop"}) | DRIVER_SINKS
+"""Formats that remember nothing of a query, nor do topics: a sink of these may take the place of another one."""
 _LONGEST = 60
 
 
@@ -72,7 +72,9 @@ def _meaning(job: SparkJob, planned: PhysicalSink, write: Write) -> Meaning:
         for o in stateful(job, write)
     ]
     sink = planned.sink
-    connector = sink.options.connector if sink.options is not None else ""
+    noted = write.options.get("transactional-id")  # Kafka knows by it which batches of a query are written
+    forgets = write.format in _FORGETFUL or (write.into_topics and noted is None)
+    place = f"{sink.table and sink.table.path} {write.format} {write.options.get('topic')} {noted}"
     tree = [list(line) for line in traces.tree(planned.query, planned.modes.inputs[0], 0)]
     if planned.state or planned.conflict is not None:
         told = f"{planned.plan.key} {planned.conflict} {traces.of(planned.query.node)}"
@@ -80,7 +82,7 @@ def _meaning(job: SparkJob, planned: PhysicalSink, write: Write) -> Meaning:
     return Meaning(
         write=write.name,
         mode=f"{write.mode} {job.trigger[0] == 'realTime'}",
-        sink="" if connector in _ANY_SINK else digest(f"{sink.table and sink.table.path} {write.format}"),
+        sink="" if forgets else digest(place),
         reads=[text for step in mine if (text := _read(step, named))],
         tree=tree,
         operators=operators,

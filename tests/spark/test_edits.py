@@ -148,7 +148,7 @@ def test_a_node_keeps_its_number() -> None:
 def number(made: SparkJob) -> int:
     """Return the number of the node that counts ``v``."""
     calls = [c for s in made.steps if isinstance(s, GroupBy) for c in s.state_calls if c.form == "keyed"]
-    (found,) = (c.node for c in calls if "v" in str(c.args) and "id" not in str(c.args))
+    (found,) = (c.node for c in calls if c.kind == "aggregate" and "`v`" in str(c.args))
     return found
 
 
@@ -163,6 +163,14 @@ def test_a_new_query_does_not_get_the_folder_of_another() -> None:
     now = said(job(TABLES + BOTH.format(COUNT + JOIN)))
     found = compare(before, [{**now[0], "write": before[0]["write"]}, {**now[1], "write": now[0]["write"]}])
     assert "give it another name" in found.words
+
+
+def test_an_exactly_once_topic_is_not_exchanged() -> None:
+    once = "'topic' = 's', 'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = 'p',"
+    text = (TABLES + COUNT).replace("'topic' = 's',", once)
+    assert not compare(said(job(text)), said(job(text.replace("id > 1", "id > 2")))).refused
+    found = compare(said(job(text)), said(job(text.replace("'topic' = 's'", "'topic' = 's2'"))))
+    assert "remembers what was written" in found.words
 
 
 def test_a_sink_that_remembers_is_not_exchanged() -> None:
