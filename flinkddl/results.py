@@ -100,6 +100,21 @@ class Job:
         """The last finished batch of each sink."""
         return self._running.progress
 
+    def explain(self) -> str:
+        """Return the plan of each sink with what its nodes read, wrote and keep, as of its last finished batch."""
+        from dataclasses import asdict
+
+        from flinkddl.runtime.job.reporting.figures import figure_lines, figures, plan_nodes
+
+        out = []
+        for p in self.progress:
+            written = p.upserts + p.tombstones or (p.rows_out if p.rows_out >= 0 else None)
+            found = figures(plan_nodes(self._running.job, p.write), p.scans, written, p.state_by_node)
+            out.append(
+                "\n".join((f"== {p.table or p.write}, batch {p.batch} ==", *figure_lines(list(map(asdict, found)))))
+            )
+        return "\n\n".join(out) or "no batch has finished yet"
+
     @property
     def flows(self) -> tuple[Flow, ...]:
         """What goes through each sink of a real-time job while its batch runs: rates, lag, latency."""

@@ -88,6 +88,8 @@ def _status(args: argparse.Namespace, folder: Path) -> int:
     else:
         for name, text in _told(record):
             print(f"{name:<12}{text}".rstrip())
+        for line in _plan(record) if args.plan else ():
+            print(line)
     return OK
 
 
@@ -117,6 +119,19 @@ def _told(r: Record) -> Iterator[tuple[str, str]]:
         yield "writes", f"{sink['table']}  {sink['to']}"
         if "batch" in sink:
             yield "", _batch(sink)
+        for node in sink.get("nodes", ()):
+            if node["state_rows"] is not None:
+                kept = f"{node['state_rows']:,} rows, {node['state_bytes'] / 1e6:.1f} MB"
+                yield "", f"state of {node['node']} {node['text']}: {kept}"
+
+
+def _plan(r: Record) -> Iterator[str]:
+    """Yield the plan of each INSERT with what its nodes have done."""
+    from flinkddl.runtime.job.reporting.figures import figure_lines
+
+    for sink in r.sinks:
+        yield f"\n== {sink['table']} =="
+        yield from figure_lines(sink.get("nodes", ())) if "nodes" in sink else ("no batch has finished yet",)
 
 
 def _behind(lag: int | None) -> str:
@@ -254,6 +269,7 @@ def _job_arguments(parser: argparse.ArgumentParser) -> None:
 def _status_arguments(parser: argparse.ArgumentParser) -> None:
     _job_arguments(parser)
     parser.add_argument("--output", choices=("text", "json"), default="text", help="how it is printed")
+    parser.add_argument("--plan", action="store_true", help="add the plan with the rows and the state of its nodes")
 
 
 def _stop_arguments(parser: argparse.ArgumentParser) -> None:

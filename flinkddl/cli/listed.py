@@ -6,14 +6,17 @@ import threading
 import time
 from collections import Counter
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.cli.live import PlainDisplay, kafka_sources, run_mode, target
+from flinkddl.cli.meter import counted_out
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.render import render_text
 from flinkddl.diagnostics.secrets import scrub
 from flinkddl.runtime.job.registry import ENDED, Entry, jobs_dir
+from flinkddl.runtime.job.reporting.figures import figures, plan_nodes
 from flinkddl.runtime.job.reporting.progress import short
 from flinkddl.script.compile import Start
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from flinkddl.diagnostics import Diagnostic
     from flinkddl.results import Job
     from flinkddl.runtime.job.registry import Request
+    from flinkddl.runtime.job.reporting.figures import NodeFigures
     from flinkddl.script.compile import Compiled
     from flinkddl.spark.job import SparkJob, Write
 
@@ -55,6 +59,7 @@ class Listed:
     def __init__(self, job: SparkJob, entry: Entry | None = None, *, until_read: bool = False) -> None:
         self.entry, self.job, self.until_read = entry, job, until_read
         self.asked = False
+        self._plans = {w.name: plan_nodes(job, w.name) for w in job.writes} if entry is not None else {}
         self._running: Job | None = None
         self._error: FlinkDdlError | None = None
         self._over = self._kept = False
@@ -181,11 +186,11 @@ class Listed:
             "lag": lag,
             "lost": meter.lost(),
             "sources": [{"table": t, "topic": topic, "from": start} for t, topic, start in kafka_sources(self.job)],
-            "sinks": [_sink(write, totals.get(write.name)) for write in self.job.writes],
+            "sinks": [_sink(write, totals.get(write.name), self._plans[write.name]) for write in self.job.writes],
         }
 
 
-def _sink(write: Write, total: WriteTotals | None) -> dict[str, Any]:
+def _sink(write: Write, total: WriteTotals | None, plan: tuple[NodeFigures, ...]) -> dict[str, Any]:
     found: dict[str, Any] = {"table": short(write.table or write.name), "to": target(write).removeprefix("-> ")}
     if total is not None:
         last = total.last
@@ -193,6 +198,8 @@ def _sink(write: Write, total: WriteTotals | None) -> dict[str, Any]:
         found |= {"upserts": total.upserts, "tombstones": total.tombstones, "late_rows": total.late_rows}
         found |= {"batch": last.batch, "batch_ms": last.batch_ms, "time": last.time, "watermark": last.watermark}
         found |= {"state_rows": last.state_rows, "state_bytes": last.state_bytes}
+        nodes = figures(plan, total.scans, counted_out(total), last.state_by_node)
+        found["nodes"] = [asdict(n) for n in nodes]
     return found
 
 

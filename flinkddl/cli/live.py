@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _TRIGGERS = {"processingTime": "micro-batch", "availableNow": "until the end of input", "realTime": "real-time"}
 REFRESH_PER_SECOND = 4
 LINE_SECONDS = 10.0
+MOST_NODES = 3  # so many of a query's nodes with state are named
 
 
 def headline(job: J.SparkJob, checkpoint: str | None) -> list[str]:
@@ -135,6 +136,10 @@ class Panel:
             text = Text(f"{short(write.table or write.name)}: " if several else "", style="dim")
             text.append(" · ".join(parts))
             lines.append(text)
+            nodes = total.last.state_by_node if total else ()
+            if len(nodes) > 1:
+                rest = f" · {len(nodes) - MOST_NODES} smaller" if len(nodes) > MOST_NODES else ""
+                lines.append(Text("state: " + " · ".join(map(str, nodes[:MOST_NODES])) + rest, style="dim"))
         restarts, failure = self.meter.restarts()
         if restarts or (failure and self.meter.held()):
             times = f"restarted {'once' if restarts == 1 else f'{restarts:,} times'}; " if restarts else ""

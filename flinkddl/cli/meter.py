@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from flinkddl.runtime.job.reporting.progress import Progress
     from flinkddl.runtime.job.topics.flow import Flow
     from flinkddl.spark.job import SparkJob
+    from flinkddl.spark.reported import NodePlace
 
 WINDOW_SECONDS = 10.0
 OPERATOR_COUNTS = ("updated", "removed", "late", "commit_ms")
@@ -69,7 +70,7 @@ class WriteTotals:
     """The sums of one write, and its last batch. ``rows_out`` counts records where the sink says how many.
 
     ``batch_ms`` and ``phase_ms`` are milliseconds; ``operators`` counts ``updated``, ``removed``, ``late`` rows and
-    ``commit_ms`` of each stateful operator, by its place.
+    ``commit_ms`` of each stateful operator, by its place, ``scans`` the rows of each scan of the plan.
     """
 
     last: Progress
@@ -82,6 +83,7 @@ class WriteTotals:
     batch_ms: int = 0
     phase_ms: Counter[str] = field(default_factory=Counter)
     operators: Counter[tuple[int, str]] = field(default_factory=Counter)
+    scans: Counter[NodePlace] = field(default_factory=Counter)
     recent: deque[tuple[float, int, int]] = field(default_factory=deque)
 
     def add(self, p: Progress, now: float) -> None:
@@ -96,6 +98,7 @@ class WriteTotals:
         self.batches += 1
         self.batch_ms += p.batch_ms
         self.phase_ms.update(p.phases)
+        self.scans.update(p.scans)
         for place, state in enumerate(p.state):
             self.operators.update({(place, name): getattr(state, name) for name in OPERATOR_COUNTS})
         self.recent.append((now, p.rows_in, out))
@@ -113,6 +116,11 @@ class WriteTotals:
 def rows_out(p: Progress) -> int:
     """Return what a batch wrote: Kafka records where they are counted, else the sink's own number."""
     return p.upserts + p.tombstones if p.upserts or p.tombstones else max(0, p.rows_out)
+
+
+def counted_out(total: WriteTotals) -> int | None:
+    """Return what a write was given so far; None where its sink does not say."""
+    return total.rows_out if total.rows_out or total.last.rows_out >= 0 else None
 
 
 class JobMeter:

@@ -83,6 +83,10 @@ _SINKS: tuple[tuple[str, tuple[str, ...], str, Callable[[WriteTotals], Samples]]
         lambda t: [((phase,), ms / 1000) for phase, ms in t.phase_ms.items()],
     ),
     (
+        *("scan_rows_total", ("node", "name"), "Rows that a scan of the plan gave to the query of a sink."),
+        lambda t: [((place.node, place.name), rows) for place, rows in t.scans.items()],
+    ),
+    (
         *("watermark_timestamp_seconds", (), "Event-time watermark, in Unix time."),
         lambda t: [((), _epoch(t.last.watermark))],
     ),
@@ -92,7 +96,8 @@ _SINKS: tuple[tuple[str, tuple[str, ...], str, Callable[[WriteTotals], Samples]]
     ),
 )
 
-# of a stateful operator of a sink's query, beside ``operator`` (Spark's name) and ``position`` in its plan
+# of a stateful operator of a sink's query, beside ``operator`` (Spark's name), ``position`` in its plan, ``node`` and
+# ``name`` of the plan node that it serves, which are empty where that is not known: for Prometheus as if not there
 _OPERATORS: tuple[tuple[str, str, Callable[[WriteTotals, int], float]], ...] = (
     ("state_rows", "Rows kept in state.", lambda t, at: t.last.state[at].rows),
     ("state_bytes", "Memory of the state.", lambda t, at: t.last.state[at].memory),
@@ -153,7 +158,7 @@ class _Figures(Collector):
         for name, labels, help_text, of_flow in _FLOWS:
             yield _family(name, ("job", "sink", *labels), help_text, self._of_flows(of_flow))
         for name, help_text, of_operator in _OPERATORS:
-            labels = ("job", "sink", "operator", "position")
+            labels = ("job", "sink", "operator", "position", "node", "name")
             yield _family(name, labels, help_text, self._of_operators(of_operator))
 
     def _of_jobs(self, found: Callable[[JobMeter], Samples]) -> Samples:
@@ -182,7 +187,7 @@ class _Figures(Collector):
 
     def _of_operators(self, value: Callable[[WriteTotals, int], float]) -> Samples:
         return [
-            ((*sink, state.operator, str(at)), value(total, at))
+            ((*sink, state.operator, str(at), state.place.node, state.place.name), value(total, at))
             for sink, total in self._writes()
             for at, state in enumerate(total.last.state)
         ]

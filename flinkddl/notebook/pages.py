@@ -118,6 +118,7 @@ def job_panel(job: Job) -> str:
         parts.append(caption(*(f.unknown and f"lag and latency not known: {f.unknown}" for f in job.flows)))
     if progress:
         parts.append(table(_SINK_COLUMNS, map(_sink_row, progress), range(1, len(_SINK_COLUMNS))))
+        parts += [_node_table(p) for p in progress if len(p.state_by_node) > 1]
         late = sum(p.late_rows for p in progress)
         waits = {p.waiting for p in progress if p.waiting} if job.status == "running" else set()
         parts.append(caption(*sorted(waits), f"{late:,} late rows dropped" if late else ""))
@@ -149,6 +150,11 @@ def lost(job: Job) -> str:
 def _flow_row(f: Flow) -> tuple[str, ...]:
     known = ("" if n is None else f"{n:,.0f}" for n in (f.behind, f.p50_ms, f.p99_ms))
     return (f.table or f.write, f"{f.rate_in:,.0f}", f"{f.rate_out:,.0f}", *known)
+
+
+def _node_table(p: Progress) -> str:
+    rows = [(n.place.node, n.place.name, f"{n.rows:,}", f"{n.memory / 1e6:.1f}") for n in p.state_by_node]
+    return table(("node", "", "state rows", "state MB"), rows, (2, 3))
 
 
 def _sink_row(p: Progress) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from flinkddl.deep import deep
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.changelog import plan_sink, writes_changes
 from flinkddl.plan.identity import Identity, Origins, numbered
@@ -232,6 +233,26 @@ def reused(sinks: Sequence[PhysicalSink]) -> dict[int, int]:
         look(sink.query)
     names = {number: n for n, number in enumerate(sorted(twice), 1)}
     return {one: names[n] for one, n in cons.numbers.items() if n in twice}
+
+
+@deep
+def numbers(sinks: Sequence[PhysicalSink]) -> dict[int, int]:
+    """Return the number of each place by its identity, from 1, inputs before what reads them.
+
+    EXPLAIN, its pictures and the figures of a run have it. Equal sub-plans that Spark carries alike share a number;
+    each sink has one of its own.
+    """
+    cons, given, out = _Cons(forms=True), dict[int, int](), dict[int, int]()
+
+    def look(one: Physical) -> None:
+        for child in one.inputs:
+            look(child)
+        out[id(one)] = given.setdefault(cons.number(one), len(given) + 1)
+
+    for n, sink in enumerate(sinks):
+        look(sink.query)
+        out[id(sink.root)] = given.setdefault(-1 - n, len(given) + 1)
+    return out
 
 
 def identities(sinks: Sequence[PhysicalSink]) -> dict[int, Identity]:

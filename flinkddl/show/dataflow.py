@@ -13,7 +13,7 @@ from flinkddl.diagnostics.secrets import mask
 from flinkddl.options import values
 from flinkddl.plan import nodes as N
 from flinkddl.plan.explain import type_text
-from flinkddl.plan.physical import identities, reused
+from flinkddl.plan.physical import identities, numbers, reused
 from flinkddl.spark.operators import key_names
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Flow:
 def flow_of(job: SparkJob) -> Flow:
     """Return the data flow of a job: what several queries read alike is one box."""
     ttl_ms = max((p.how.ttl for p in job.plan), default=0)
-    walk = _Walk(job.streaming, ttl_ms, identities(job.plan), reused(job.plan))
+    walk = _Walk(job.streaming, ttl_ms, identities(job.plan), reused(job.plan), numbers(job.plan))
     for planned in job.plan:
         walk.add(planned.root, planned.modes, planned.state)
     writes = tuple(
@@ -101,6 +101,7 @@ class _Walk:
     ttl_ms: int
     identities: Mapping[int, Identity]
     reused: Mapping[int, int]
+    numbers: Mapping[int, int]
     found: list[Operator] = field(default_factory=list)
     again: dict[int, str] = field(default_factory=dict)
 
@@ -114,7 +115,7 @@ class _Walk:
             kept += f"; idle for {values.duration_text(self.ttl_ms)}: forgotten"
         identity = str(self.identities.get(id(here), "")) if kept else ""
         columns = tuple((f.name, type_text(f)) for f in node.fields)
-        name = f"n{len(self.found) + 1}"
+        name = f"n{self.numbers[id(here)]}"
         self.found.append(Operator(name, here, mode, _detail(node), kept, columns, reads, number, identity))
         if number is not None:
             self.again[number] = name

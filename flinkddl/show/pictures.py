@@ -49,7 +49,11 @@ def _lines(o: Operator) -> list[str]:
     if len(detail) > 5:
         detail = [*detail[:5], "…"]
     again = "" if o.reuse is None else f" (reuse_id=[{o.reuse}])"
-    return [o.name + again, *detail, *([f"state: {line}" if i == 0 else line for i, line in enumerate(_state(o))])]
+    return [
+        f"{o.id} {o.name}{again}",
+        *detail,
+        *([f"state: {line}" if i == 0 else line for i, line in enumerate(_state(o))]),
+    ]
 
 
 def _state(o: Operator) -> list[str]:

@@ -64,7 +64,7 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, b
         timed=timed_tables(sinks),
         decoded=decoded((p.query for p in physical), streaming=streaming),
     )
-    writes = [lower_sink(p.sink, _input(p, ctx), ctx) for p in physical]
+    writes = [_write(p, ctx) for p in physical]
     if streaming:
         ctx.steps[:] = as_streams(ctx.steps, (w.input for w in writes))
         note_kept(ctx.steps, sinks, config, bag)
@@ -117,6 +117,15 @@ def _distinct(writes: list[Write]) -> tuple[Write, ...]:
             write = replace(write, name=f"{write.name}-{n}", options={**write.options, **own})
         out.append(write)
     return tuple(out)
+
+
+def _write(planned: PhysicalSink, ctx: Lowering) -> Write:
+    """Lower an INSERT; steps that no node of its query owns were made for the sink."""
+    first = len(ctx.steps)
+    write = lower_sink(planned.sink, _input(planned, ctx), ctx)
+    for step in ctx.steps[first:]:
+        ctx.owners.setdefault(step.name, id(planned.sink))
+    return write
 
 
 def _input(planned: PhysicalSink, ctx: Lowering) -> Rel:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flinkddl.plan.physical import identities
+from flinkddl.plan.physical import identities, numbers
 from flinkddl.spark import realtime
 from flinkddl.spark.job import (
     Coalesce,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OnSpark:
-    """One plan node: where it stands, Spark's operators, what they keep, what keeps real-time mode out."""
+    """One plan node: where it stands, Spark's operators, what they keep, what keeps real-time mode out, its number."""
 
     depth: int
     here: Physical
@@ -47,6 +47,7 @@ class OnSpark:
     state: str
     blocked: str
     identity: str = ""
+    number: int = 0
 
 
 def paths(sinks: Iterable[Node]) -> dict[int, str]:
@@ -67,7 +68,7 @@ def operators(job: SparkJob) -> list[OnSpark]:
         owned.setdefault(job.owners.get(step.name, "0"), []).append(step)
     blocked = {p.name if isinstance(p, Step) else id(p): why for p, why in realtime.blockers(job)}
     sink = next((f"writes through '{w.format}'" for w in job.writes if w.format not in realtime.SINKS), "")
-    walk = _Walk(owned, blocked | {"": sink}, identities(job.plan))
+    walk = _Walk(owned, blocked | {"": sink}, identities(job.plan), numbers(job.plan))
     return [o for n, p in enumerate(job.plan) for o in walk.nodes(p.root, p.modes, f"{n}")]
 
 
@@ -78,6 +79,7 @@ class _Walk:
     owned: Mapping[str, list[Step]]
     blocked: Mapping[str | int, str]
     identities: Mapping[int, Identity]
+    numbers: Mapping[int, int]
 
     def nodes(self, found: Physical, mode: Mode, path: str, depth: int = 0) -> Iterator[OnSpark]:
         steps = self.owned.get(path, [])
@@ -86,7 +88,7 @@ class _Walk:
         places: list[int | str] = [id(found), *(s.name for s in steps), *([] if depth else [""])]
         why = next((self.blocked[p] for p in places if self.blocked.get(p)), "")
         identity = str(self.identities.get(id(found), "")) if state else ""
-        yield OnSpark(depth, found, mode, names, state, why, identity)
+        yield OnSpark(depth, found, mode, names, state, why, identity, self.numbers[id(found)])
         for i, (child, below) in enumerate(zip(found.inputs, mode.inputs, strict=True)):
             yield from self.nodes(child, below, f"{path}.{i}", depth + 1)
 
@@ -148,7 +150,7 @@ def lines(found: Iterable[OnSpark]) -> list[str]:
 
 
 def _lines(o: OnSpark) -> Iterator[str]:
-    yield o.here.node.describe()
+    yield f"n{o.number} {o.here.node.describe()}"
     spark = ", ".join(o.operators) or "select, where"
     yield f"   Flink [{o.mode.words}], here {o.here.form.kind}; Spark: {spark}"
     if o.mode.keys and not o.mode.append:

@@ -56,6 +56,12 @@ SINK = {
     "table": "totals", "to": "kafka -> topic 'totals'", "rows_in": 1200, "rows_out": 40, "upserts": 39, "tombstones": 1,
     "late_rows": 2, "batch": 7, "batch_ms": 430, "time": "", "watermark": "2026-01-02T03:04:05.000Z",
     "state_rows": 5, "state_bytes": 2_100_000,
+    "nodes": [
+        {"depth": 0, "node": "n3", "text": "Sink(totals)", "rows": 40, "state_rows": None, "state_bytes": None,
+         "again": False},
+        {"depth": 1, "node": "n2", "text": "Aggregate(by=[k])", "rows": None, "state_rows": 5,
+         "state_bytes": 2_100_000, "again": False},
+    ],
 }  # fmt: skip
 
 
@@ -80,8 +86,14 @@ def test_list_and_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         "writes      totals  kafka -> topic 'totals'",
         "            1,200 rows in, 40 out · 39 upserts, 1 tombstones · batch 7 in 0.43 s"
         " · watermark 2026-01-02 03:04:05 · state 5 rows, 2.1 MB · 2 late rows dropped",
+        "            state of n2 Aggregate(by=[k]): 5 rows, 2.1 MB",
     ):
         assert line in told.splitlines(), told
+    assert "n3 Sink" not in told
+    assert main(["jobs", "status", "orders", "--plan", "--dir", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.endswith(
+        "\n== totals ==\nn3 Sink(totals)   [40 rows in]\n   n2 Aggregate(by=[k])   [state 5 rows, 2.1 MB]\n"
+    )
     assert main(["jobs", "status", "broken", "--dir", str(tmp_path)]) == 0
     assert "failure     it broke" in capsys.readouterr().out
 

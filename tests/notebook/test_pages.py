@@ -10,6 +10,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.notebook import pages
 from flinkddl.runtime.job.reporting.progress import OperatorState, Progress
 from flinkddl.runtime.job.topics.flow import Flow
+from flinkddl.spark.reported import NodePlace
 
 
 def cells(html: str) -> list[list[str]]:
@@ -53,6 +54,16 @@ def test_panel_of_a_running_job() -> None:
     rows = cells(html)
     assert ["orders", "1,200"] in rows
     assert rows[-1] == ["totals", "3", "1,234", "4", "3", "1", "2024-03-01 09:59:58", "7", "2.0"]
+
+
+def test_the_panel_names_nodes_where_several_keep_state() -> None:
+    state = (
+        OperatorState("agg", 7, 2_000_000, place=NodePlace("n2", "Aggregate")),
+        OperatorState("join", 9, 500_000, place=NodePlace("n1", "Join")),
+        OperatorState("join", 1_200, 4_000_000, place=NodePlace("n1", "Join")),
+    )
+    rows = cells(pages.job_panel(job(progress=(progress(state=state),))))
+    assert rows[-2:] == [["n1", "Join", "1,209", "4.5"], ["n2", "Aggregate", "7", "2.0"]]
 
 
 def test_panel_of_a_real_time_job_inside_its_first_batch() -> None:

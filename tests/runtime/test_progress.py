@@ -19,6 +19,7 @@ from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.runtime.job.reporting.progress import OperatorState, Progress, in_words, progress_line, read_progress
 from flinkddl.runtime.job.topics.flow import Flow
 from flinkddl.spark import job as J
+from flinkddl.spark.reported import Foreseen, NodePlace, Stateful
 
 EVENT: dict[str, Any] = {
     "batchId": 17,
@@ -62,6 +63,7 @@ def test_an_event_becomes_a_record() -> None:
     assert (p.batch, p.rows_in, p.rows_out, p.upserts, p.tombstones) == (17, 20001, 316, 312, 4)
     assert p.lag == {"orders": 2}
     assert p.ends == {"orders": {0: 11, 1: 5}}
+    assert p.state_by_node == ()
     assert p.state == (OperatorState("stateStoreSave", 1204, 300_000, updated=300, removed=7, late=2, commit_ms=45),)
     assert p.phases == {"addBatch": 350, "walCommit": 20}
     assert (p.batch_ms, p.late_rows, p.watermark) == (410, 2, "2026-11-21T11:59:58.000Z")
@@ -90,8 +92,69 @@ WRITE = J.Write(name="w", input="r", format="kafka", options={"topic": "regions"
 JOB = J.SparkJob(name="j", steps=(READ,), writes=(WRITE,), settings={}, streaming=True)
 
 
+AGGREGATE = Stateful(("stateStoreSave",), NodePlace("n2", "Aggregate"))
+SCAN = NodePlace("n1", "Scan")
+FORESEEN = Foreseen((AGGREGATE,), (("r@0", SCAN), ("r@1", SCAN), ("control", NodePlace("", ""))))
+TWO = Foreseen(
+    (Stateful(("stateStoreSave",), NodePlace("n3", "Rank")), Stateful(("symmetricHashJoin",), NodePlace("n1", "Join")))
+)
+
+
 def batch(**changes: Any) -> Progress:
-    return read_progress("w", "per_region", EVENT | changes)
+    return read_progress("w", "per_region", EVENT | changes, foreseen=FORESEEN)
+
+
+def kept(*operators: tuple[str, int, int]) -> dict[str, Any]:
+    return {
+        "stateOperators": [
+            {"operatorName": name, "numRowsTotal": rows, "memoryUsedBytes": size} for name, rows, size in operators
+        ]
+    }
+
+
+def test_state_belongs_to_nodes() -> None:
+    found = read_progress(
+        "w", "t", EVENT | kept(("stateStoreSave", 7, 100), ("symmetricHashJoin", 9, 2_500_000)), foreseen=TWO
+    )
+    assert [str(n) for n in found.state_by_node] == ["n1 Join 9 rows, 2.5 MB", "n3 Rank 7 rows, 0.0 MB"]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("stateStoreSave",), ("symmetricHashJoin", "stateStoreSave"), ("stateStoreSave", "symmetricHashJoin", "dedupe")],
+)
+def test_no_figure_rather_than_a_wrong_one(names: tuple[str, ...]) -> None:
+    found = read_progress("w", "t", EVENT | kept(*((name, 7, 100) for name in names)), foreseen=TWO)
+    assert found.state_by_node == ()
+    assert (found.state_rows, [s.operator for s in found.state]) == (7 * len(names), list(names))
+
+
+@pytest.mark.parametrize(
+    ("reads", "count", "scans"),
+    [
+        ("a b", 2, {"a": 1, "b": 2}),
+        ("a a", 2, {"a": 3}),  # Spark reads twice
+        ("a a", 1, {"a": 1}),  # Spark reads once
+        ("a a b", 2, {"a": 1, "b": 2}),
+        ("a b", 3, {}),
+        ("a a b", 1, {}),
+    ],
+)
+def test_rows_of_scans(reads: str, count: int, scans: dict[str, int]) -> None:
+    found = Foreseen(reads=tuple((name, NodePlace(name, "Scan")) for name in reads.split()))
+    event = EVENT | {"sources": [{"numInputRows": n} for n in range(1, count + 1)]}
+    assert {p.node: n for p, n in read_progress("w", "t", event, foreseen=found).scans.items()} == scans
+
+
+def test_the_panel_names_the_nodes_that_keep_most() -> None:
+    places = tuple(Stateful(("stateStoreSave",), NodePlace(f"n{n}", "Aggregate")) for n in range(5))
+    data = EVENT | kept(*(("stateStoreSave", n, n * 1_000_000) for n in range(5)))
+    meter = JobMeter(JOB)
+    meter.update(read_progress("w", "per_region", data, foreseen=Foreseen(places)))
+    told = [line for line in drawn(meter, 160) if "state: " in line]
+    assert len(told) == 1
+    assert "n4 Aggregate 4 rows, 4.0 MB · n3 Aggregate 3 rows, 3.0 MB · n2 Aggregate" in told[0]
+    assert " · 2 smaller" in told[0]
 
 
 def test_without_a_terminal_lines_are_plain_and_idle_batches_are_silent() -> None:
@@ -266,7 +329,7 @@ def test_rates_fall_to_zero_when_nothing_comes() -> None:
 
 
 SINK = '{job="j",sink="per_region"}'
-OPERATOR = '{job="j",operator="stateStoreSave",position="0",sink="per_region"}'
+OPERATOR = '{job="j",name="Aggregate",node="n2",operator="stateStoreSave",position="0",sink="per_region"}'
 FIGURES = {  # after two batches and two failures
     f"flinkddl_rows_in_total{SINK}": 40002,
     f"flinkddl_tombstones_total{SINK}": 8,
@@ -278,6 +341,7 @@ FIGURES = {  # after two batches and two failures
     'flinkddl_job_status{job="j",status="running"}': 1,
     'flinkddl_job_status{job="j",status="failed"}': 0,
     'flinkddl_query_failures_total{code="FD701",job="j",sink="per_region"}': 2,
+    'flinkddl_scan_rows_total{job="j",name="Scan",node="n1",sink="per_region"}': 40002,
     f"flinkddl_state_rows{OPERATOR}": 1204,
     f"flinkddl_state_bytes{OPERATOR}": 300_000,
     f"flinkddl_state_rows_updated_total{OPERATOR}": 600,

@@ -6,8 +6,12 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.spark.reported import NOTHING, UNKNOWN
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from flinkddl.spark.reported import Foreseen, NodePlace
 
 Ends = dict[str, dict[int, int]]
 METRICS = "flinkddl"  # name of the observed counts in a query's progress
@@ -18,7 +22,7 @@ class OperatorState:
     """State of one stateful operator: Spark's name of it, rows kept, memory in bytes, and what a batch did to it.
 
     ``updated`` and ``removed`` count rows of state, ``late`` input rows behind the watermark; ``commit_ms`` is the time
-    that its tasks spent on storing it, added up.
+    that its tasks spent on storing it, added up. ``place`` is the node of the plan that it serves.
     """
 
     operator: str
@@ -28,6 +32,19 @@ class OperatorState:
     removed: int = 0
     late: int = 0
     commit_ms: int = 0
+    place: NodePlace = UNKNOWN
+
+
+@dataclass(frozen=True)
+class NodeState:
+    """What the operators of a node keep together: rows, and memory in bytes."""
+
+    place: NodePlace
+    rows: int
+    memory: int
+
+    def __str__(self) -> str:
+        return f"{self.place.node} {self.place.name} {self.rows:,} rows, {self.memory / 1e6:.1f} MB"
 
 
 @dataclass(frozen=True)
@@ -37,7 +54,7 @@ class Progress:
     ``rate`` is input rows a second while the batch ran; ``lag`` records not yet read per topic; ``rows_out`` is -1
     where the sink does not say; ``upserts`` / ``tombstones`` count Kafka records; ``watermark`` is ISO text or None;
     ``ends`` are the offsets read so far (next to read) per topic and partition; ``waiting`` what its query does;
-    ``phases`` how many milliseconds each part of the batch took, by Spark's name.
+    ``phases`` how many milliseconds each part of the batch took, by Spark's name; ``scans`` the rows of each scan.
     """
 
     write: str
@@ -57,6 +74,7 @@ class Progress:
     ends: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     waiting: str = ""
     phases: Mapping[str, int] = field(default_factory=dict)
+    scans: Mapping[NodePlace, int] = field(default_factory=dict)
 
     @property
     def did_something(self) -> bool:
@@ -73,10 +91,25 @@ class Progress:
         """Memory of all operators."""
         return sum(s.memory for s in self.state)
 
+    @property
+    def state_by_node(self) -> tuple[NodeState, ...]:
+        """State of each node that is known by its number, the largest first."""
+        found: dict[NodePlace, list[OperatorState]] = {}
+        for one in self.state:
+            if one.place != UNKNOWN:
+                found.setdefault(one.place, []).append(one)
+        nodes = (NodeState(p, sum(o.rows for o in ops), sum(o.memory for o in ops)) for p, ops in found.items())
+        return tuple(sorted(nodes, key=lambda n: (-n.memory, -n.rows)))
 
-def read_progress(write: str, table: str, data: Mapping[str, Any], waiting: str = "") -> Progress:
-    """Return the record of one progress event, given as the mapping of its JSON form."""
-    sources, operators = data.get("sources", []), tuple(_operator(s) for s in data.get("stateOperators", []))
+
+def read_progress(
+    write: str, table: str, data: Mapping[str, Any], waiting: str = "", foreseen: Foreseen = NOTHING
+) -> Progress:
+    """Return the record of one progress event, given as the mapping of its JSON form.
+
+    ``foreseen`` says which node of the plan each of its parts stands for.
+    """
+    sources, operators = data.get("sources", []), _operators(data.get("stateOperators", []), foreseen)
     observed = _observed(data)
     ends, lag = _positions(sources)
     tombstones = int(observed.get("tombstones") or 0)
@@ -99,6 +132,7 @@ def read_progress(write: str, table: str, data: Mapping[str, Any], waiting: str 
         ends=ends,
         waiting=waiting,
         phases=phases,
+        scans=_scans(sources, foreseen),
     )
 
 
@@ -111,9 +145,22 @@ def _observed(data: Mapping[str, Any]) -> Mapping[str, Any]:
     return counts
 
 
-def _operator(state: Mapping[str, Any]) -> OperatorState:
+def _scans(sources: Sequence[Mapping[str, Any]], foreseen: Foreseen) -> dict[NodePlace, int]:
+    out: dict[NodePlace, int] = {}
+    for source, place in zip(sources, foreseen.sources(len(sources)), strict=True):
+        if place != UNKNOWN:
+            out[place] = out.get(place, 0) + int(source.get("numInputRows") or 0)
+    return out
+
+
+def _operators(found: Sequence[Mapping[str, Any]], foreseen: Foreseen) -> tuple[OperatorState, ...]:
+    places = foreseen.operators([str(state["operatorName"]) for state in found])
+    return tuple(_operator(state, place) for state, place in zip(found, places, strict=True))
+
+
+def _operator(state: Mapping[str, Any], place: NodePlace) -> OperatorState:
     counts = {name: int(state.get(spark) or 0) for name, spark in _OPERATOR.items()}
-    return OperatorState(state["operatorName"], **counts)
+    return OperatorState(state["operatorName"], **counts, place=place)
 
 
 _OPERATOR = {

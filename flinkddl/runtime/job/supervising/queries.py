@@ -11,6 +11,7 @@ from flinkddl.runtime.job.reporting.failures import job_failed
 from flinkddl.runtime.job.reporting.progress import in_words, read_progress
 from flinkddl.runtime.job.writers import DriverSink, start_query
 from flinkddl.runtime.session.connect import MemoryRows, is_connect
+from flinkddl.spark.reported import NOTHING, foreseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from flinkddl.runtime.kafka.admin import Offsets
     from flinkddl.runtime.storage.checkpoint import Checkpoint
     from flinkddl.spark.job import SparkJob, Write
+    from flinkddl.spark.reported import Foreseen
 
 POLL_SECONDS = 0.02
 STOP_SECONDS = 60.0
@@ -41,10 +43,15 @@ class Queries:
         self.trigger: Mapping[str, Any] = {}
         self._spark = spark
         self._job = job
+        self._foreseen: Mapping[str, Foreseen] = {}
         self._on_rows = on_rows
         self._remote_rows: dict[str, MemoryRows] = {}
         self._driver_sinks: dict[str, DriverSink] = {}
         self._tables = count()
+
+    def foresee(self, run: SparkJob) -> None:
+        """Take the job as it runs, a source for each partition: what Spark reports is read by it."""
+        self._foreseen = foreseen(run)
 
     def start(self, write: Write, frame: DataFrame, checkpoint: Checkpoint) -> None:
         """Start the query of a write by ``trigger``. Raises JobFailed when Spark refuses it."""
@@ -93,7 +100,7 @@ class Queries:
                 self._remote_rows[write.name].poll(query)
             before = self.latest.get(write.name)
             for event in _events(query, -1 if before is None else before.batch):
-                record = read_progress(write.name, write.table, event)
+                record = read_progress(write.name, write.table, event, foreseen=self._foreseen.get(write.name, NOTHING))
                 if before is None or (record.batch, record.time) > (before.batch, before.time):
                     self.latest[write.name] = before = record
                     yield write, record, event

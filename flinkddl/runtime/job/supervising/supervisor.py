@@ -62,6 +62,7 @@ class Round:
         for read in sources.places:
             held.spark.conf.set(f"{PARTITIONS}{read}", str(sources.count(read)))
         self.frames = build_frames(held.spark, sources.run, sources.open)
+        held.queries.foresee(sources.run)
         self.idle = IdlePartitions(sources)
 
     def start(self, trigger: Mapping[str, Any] | None = None) -> None:

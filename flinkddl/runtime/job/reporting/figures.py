@@ -1,0 +1,80 @@
+"""The plan of a query with what its nodes have done: EXPLAIN after a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from flinkddl.deep import deep
+from flinkddl.plan.physical import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from flinkddl.plan.physical import Physical
+    from flinkddl.runtime.job.reporting.progress import NodeState
+    from flinkddl.spark.job import SparkJob
+    from flinkddl.spark.reported import NodePlace
+
+
+@dataclass(frozen=True)
+class NodeFigures:
+    """A node of a query: how deep it stands, what it does, and what is known of it.
+
+    ``rows``: what a scan has read or a sink was given. ``state_rows`` and ``state_bytes``: what it keeps. None: not
+    known, or nothing to know. ``again``: it stands above with its figures, which are those of all its places.
+    """
+
+    depth: int
+    node: str
+    text: str
+    rows: int | None = None
+    state_rows: int | None = None
+    state_bytes: int | None = None
+    again: bool = False
+
+
+@deep
+def plan_nodes(job: SparkJob, write: str) -> tuple[NodeFigures, ...]:
+    """Return the nodes of the query of a write, the sink first, without figures: they stay as they are."""
+    sink = next((p for p, w in zip(job.plan, job.writes, strict=True) if w.name == write), None) if job.plan else None
+    if sink is None:
+        return ()
+    told, seen = numbers(job.plan), set[str]()
+
+    def walk(here: Physical, depth: int) -> Iterator[NodeFigures]:
+        node = f"n{told[id(here)]}"
+        if node in seen:
+            yield NodeFigures(depth, node, here.node.name, again=True)
+            return
+        seen.add(node)
+        yield NodeFigures(depth, node, here.node.describe())
+        for child in here.inputs:
+            yield from walk(child, depth + 1)
+
+    return tuple(walk(sink.root, 0))
+
+
+def figures(
+    nodes: Iterable[NodeFigures], scans: Mapping[NodePlace, int], written: int | None, state: Iterable[NodeState]
+) -> list[NodeFigures]:
+    """Return the nodes of a query with what is known of them; ``written`` are the rows that the sink was given."""
+    rows = {place.node: n for place, n in scans.items()}
+    kept = {n.place.node: n for n in state}
+    out = []
+    for n in nodes:
+        keeps = None if n.again else kept.get(n.node)
+        known = replace(n, rows=rows.get(n.node) if n.depth else written) if not n.again else n
+        out.append(replace(known, state_rows=keeps.rows, state_bytes=keeps.memory) if keeps else known)
+    return out
+
+
+def figure_lines(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the nodes (fields of NodeFigures) as text, a line each."""
+    for n in found:
+        parts = [] if n["rows"] is None else [f"{n['rows']:,} rows {'out' if n['depth'] else 'in'}"]
+        if n["state_rows"] is not None:
+            parts.append(f"state {n['state_rows']:,} rows, {n['state_bytes'] / 1e6:.1f} MB")
+        parts += ["as above"] * n["again"]
+        yield f"{'   ' * n['depth']}{n['node']} {n['text']}" + (f"   [{' · '.join(parts)}]" if parts else "")

@@ -1,0 +1,131 @@
+"""The plan of a query with what its nodes have done, from a report of Spark's."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.diagnostics import SourceText
+from flinkddl.runtime.job.reporting.figures import figure_lines, figures, plan_nodes
+from flinkddl.runtime.job.reporting.progress import read_progress
+from flinkddl.script.compile import Start, compile_script
+from flinkddl.show.dataflow import flow_of
+from flinkddl.spark.operators import lines, operators
+from flinkddl.spark.partitions import apart, split
+from flinkddl.spark.reported import foreseen
+
+if TYPE_CHECKING:
+    from flinkddl.spark.job import SparkJob
+
+TABLES = """
+CREATE TABLE o (k STRING, v INT, p AS PROCTIME()) WITH ('connector' = 'kafka', 'topic' = 'o', 'format' = 'json',
+  'properties.bootstrap.servers' = 'b:9092', 'scan.startup.mode' = 'earliest-offset');
+CREATE TABLE s (k STRING NOT NULL, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'upsert-kafka',
+  'topic' = 's', 'properties.bootstrap.servers' = 'b:9092', 'key.format' = 'json', 'value.format' = 'json');
+CREATE TABLE b (k STRING, n BIGINT) WITH ('connector' = 'blackhole');
+"""
+COUNT = "SELECT k, COUNT(*) AS n FROM o GROUP BY k"
+NEWEST = "SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY p DESC) AS r FROM o"
+VALUES = "VALUES ('a', 1)) AS t(k, n"
+OTHER_KEY = f"INSERT INTO s SELECT CAST(n AS STRING), n FROM ({COUNT});"
+SET = f"""EXECUTE STATEMENT SET BEGIN
+INSERT INTO b SELECT x.k, y.n FROM ({COUNT}) AS x JOIN ({COUNT}) AS y ON x.k = y.k;
+INSERT INTO s SELECT k, MAX(v) FROM ({NEWEST}) WHERE r = 1 GROUP BY k;
+END;"""
+
+
+def compiled(sql: str) -> SparkJob:
+    out = compile_script(SourceText("<t>", TABLES + sql))
+    assert not out.has_errors, out.diagnostics
+    return next(a.job for a in out.actions if isinstance(a, Start))
+
+
+def event(operators: list[tuple[str, int]], sources: list[int]) -> dict[str, Any]:
+    return {
+        "batchId": 0,
+        "timestamp": "2026-11-21T12:00:04.123Z",
+        "stateOperators": [
+            {"operatorName": o, "numRowsTotal": n, "memoryUsedBytes": n * 1_000_000} for o, n in operators
+        ],
+        "sources": [{"numInputRows": n} for n in sources],
+        "sink": {"numOutputRows": 9},
+    }
+
+
+def told(job: SparkJob, write: int, data: dict[str, Any]) -> list[str]:
+    name = job.writes[write].name
+    p = read_progress(name, "t", data, foreseen=foreseen(job)[name])
+    return list(figure_lines([asdict(n) for n in figures(plan_nodes(job, name), p.scans, p.rows_out, p.state_by_node)]))
+
+
+def test_the_nodes_of_a_query_have_the_numbers_of_explain_and_their_figures() -> None:
+    job = compiled(SET)
+    keeping = [("stateStoreSave", 7), ("stateStoreSave", 2), ("stateStoreSave", 3)]
+    assert told(job, 0, event(keeping, [100, 10])) == [
+        "n8 Sink(default_catalog.default_database.b)   [9 rows in]",
+        "   n7 Project(k, n)",
+        "      n6 Join(inner, (k = k#1))   [state 7 rows, 7.0 MB]",
+        "         n3 Aggregate(by=[k])   [state 2 rows, 2.0 MB]",
+        "            n2 Project(k)",
+        "               n1 Scan(default_catalog.default_database.o)   [110 rows out]",
+        "         n5 Project(k, EXPR$1 AS n)",
+        "            n4 Aggregate(by=[k], COUNT(*))   [state 3 rows, 3.0 MB]",
+        "               n2 Project   [as above]",
+    ]
+    explained = [line.strip() for line in lines(operators(job))]
+    for line in ("n6 Join(inner, (k = k#1))", "n3 Aggregate(by=[k])", "n4 Aggregate(by=[k], COUNT(*))"):
+        assert line in explained
+    boxes = {o.id: o.name for o in flow_of(job).operators}
+    assert (boxes["n6"], boxes["n1"], boxes["n13"]) == ("Join", "Scan", "Sink")
+
+
+def test_the_second_insert_has_its_own_sink_and_shares_the_numbers_of_equal_scans() -> None:
+    found = told(compiled(SET), 1, event([("stateStoreSave", 4), ("stateStoreSave", 5)], [100]))
+    assert [line.split("(")[0] for line in found] == [
+        "n13 Sink",
+        "   n12 Project",
+        "      n11 Aggregate",
+        "         n10 Project",
+        "            n9 Deduplicate",
+        "               n1 Scan",
+    ]
+    assert [line.partition("   [")[2] for line in found if "state" in line] == [
+        "state 4 rows, 4.0 MB]",
+        "state 5 rows, 5.0 MB]",
+    ]
+
+
+def test_a_sink_that_keeps_rows_is_a_node_of_its_own() -> None:
+    job = compiled(f"EXECUTE STATEMENT SET BEGIN\nINSERT INTO b {COUNT};\n{OTHER_KEY}\nEND;")
+    sink, count = (s.place for s in foreseen(job)[job.writes[1].name].stateful)
+    assert (sink.name, count.name) == ("Sink", "Aggregate")
+    assert [bool(o.operators) for o in operators(job) if f"n{o.number}" == sink.node] == [True]
+
+
+def test_operators_that_are_not_foreseen_have_no_figures() -> None:
+    found = told(compiled(SET), 0, event([("stateStoreSave", 7), ("stateStoreSave", 2)], [100, 10, 1]))
+    assert [line for line in found if "[" in line.replace("by=[", "")] == [found[0], found[-1]]
+
+
+def test_nothing_is_foreseen_of_a_batch_run() -> None:
+    assert (
+        foreseen(compiled(f"SET 'execution.runtime-mode' = 'batch'; INSERT INTO b SELECT k, n FROM ({VALUES});")) == {}
+    )
+
+
+TIMED = """
+CREATE TABLE t (k STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'kafka', 'topic' = 't',
+  'format' = 'json', 'properties.bootstrap.servers' = 'b:9092', 'scan.startup.mode' = 'earliest-offset');
+INSERT INTO b SELECT k, COUNT(*) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
+  GROUP BY k, window_start, window_end;
+"""
+
+
+def test_a_source_for_each_partition_is_of_one_scan() -> None:
+    job = compiled(TIMED)
+    run = split(job, {read.name: {"t": [0, 1, 2]} for read, _ in apart(job)})
+    (found,) = foreseen(run).values()
+    assert [(name.partition("@")[2], place.node) for name, place in found.reads] == [(f"t-{n}", "n1") for n in range(3)]
+    assert [s.place.name for s in found.stateful] == ["WindowAggregate"]
+    told_lines = told(run, 0, event([("stateStoreSave", 4)], [1, 2, 4]))
+    assert told_lines[-1].endswith("n1 Scan(default_catalog.default_database.t, watermark=ts)   [7 rows out]")
