@@ -196,10 +196,11 @@ class StateCall:
 
     @property
     def function(self) -> str:
-        """The function's name, which holds its TTL or its number (Functions.java)."""
+        """The function's name, which holds its TTL and, of keyed state, its number (Functions.java)."""
+        ttl = f"_ttl_{'_'.join(map(str, self.ttl))}" if self.ttl else ""
         if self.form == "keyed":
-            return f"flinkddl.stage_{self.kind}_{self.node}"
-        return f"flinkddl.{self.family}_{self.kind}{(self.ttl and '_ttl_' + '_'.join(map(str, self.ttl))) or ''}"
+            return f"flinkddl.stage_{self.kind}_{self.node}{ttl}"
+        return f"flinkddl.{self.family}_{self.kind}{ttl}"
 
     @property
     def sql(self) -> str:

@@ -41,9 +41,8 @@ KINDS: Mapping[str, Callable[[StateCall], bool]] = {
 def staged(aggs: Sequence[Agg], keys: Sequence[Named], ctx: Lowering) -> tuple[Agg, ...]:
     """Return the calls of a GROUP BY in the form that the session asks for.
 
-    Keyed state is for changes that come out with each batch, and it does not forget: what fires with a window, and what
-    has a TTL, stays an aggregate. A node's number is its place among the job's operators with state of our own,
-    whatever their form.
+    Keyed state is for changes that come out with each batch: what fires with a window stays an aggregate. A node's
+    number is its place among the job's operators with state of our own, whatever their form.
     """
     if ctx.config.flinkddl_execution_state != "KEYED" or not any(isinstance(a, StateCall) for _, a in aggs):
         return tuple(aggs)
@@ -56,8 +55,8 @@ def _formed(agg: str | StateCall, node: int, fits: bool) -> str | StateCall:
     if not isinstance(agg, StateCall):
         return agg
     takes = KINDS.get(agg.kind)
-    keyed = fits and agg.family == "retract" and not any(agg.ttl) and takes is not None and takes(agg)
-    return replace(agg, form="keyed", node=node, ttl=()) if keyed else replace(agg, form="uncovered")
+    keyed = fits and agg.family == "retract" and takes is not None and takes(agg)
+    return replace(agg, form="keyed", node=node) if keyed else replace(agg, form="uncovered")
 
 
 def keyed(steps: Iterable[Step]) -> bool:

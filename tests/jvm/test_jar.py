@@ -42,7 +42,8 @@ def test_java_stays_small() -> None:
     lines = sum(len(p.read_text().splitlines()) for p in build.SOURCES.rglob("*.java"))
     # 7,600 until state by key came (package state); it takes the place of the retracting aggregates in time.
     # 390 more: messages are read without building what nobody reads, and read again as wholes where that may differ.
-    assert lines < 10100, f"{lines} lines of Java"
+    # 330 more: state by key that is forgotten by its age.
+    assert lines < 10300, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

@@ -48,25 +48,26 @@ def changes(kind: str, seed: int, size: int = 60) -> tuple[list[dict[str, Any]],
     return records, list(live.values())
 
 
-def deliver(node: Feed, records: list[dict[str, Any]], seed: int) -> None:
-    """Write the records once a trial: cut anywhere, a batch in any order; one batch alone, and nothing but the last."""
+def deliveries(records: list[dict[str, Any]], seed: int, batches: int = BATCHES) -> list[list[dict[str, Any]]]:
+    """Return the records once a trial: cut anywhere, a batch in any order; all in the first, all in the last."""
     r = random.Random(seed)
-    files: list[list[dict[str, Any]]] = [[] for _ in range(BATCHES)]
+    files: list[list[dict[str, Any]]] = [[] for _ in range(batches)]
     for trial in range(TRIALS):
-        cuts = sorted(r.randint(0, len(records)) for _ in range(BATCHES - 1))
-        cuts = [len(records)] * (BATCHES - 1) if trial == 0 else [0] * (BATCHES - 1) if trial == 1 else cuts
+        cuts = sorted(r.randint(0, len(records)) for _ in range(batches - 1))
+        cuts = [len(records)] * (batches - 1) if trial == 0 else [0] * (batches - 1) if trial == 1 else cuts
         for n, (start, end) in enumerate(zip([0, *cuts], [*cuts, len(records)], strict=True)):
             files[n] += [{"t": trial, **record} for record in records[start:end]]
-    for n, rows in enumerate(files):
+    for rows in files:
         r.shuffle(rows)
-        write(node.folder, n, rows)
+    return files
 
 
 def source(folder: Path, kind: str, seed: int = 1) -> tuple[Feed, list[Row]]:
     """Return a table with its changes written, and the rows that they leave in each trial."""
     node = feed(folder, FIELDS, kind, (0, 1) if kind == "upsert" else ())  # type: ignore[arg-type]
     records, left = changes(kind, seed)
-    deliver(node, records, seed)
+    for n, rows in enumerate(deliveries(records, seed)):
+        write(node.folder, n, rows)
     return node, left
 
 

@@ -268,6 +268,8 @@ NEWEST = """INSERT INTO s SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITI
   FROM (SELECT *, PROCTIME() AS p FROM o)) WHERE r = 1;"""
 TOP = """INSERT INTO s SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS r FROM o)
   WHERE r <= {};"""
+OVER = """INSERT INTO s SELECT k, COUNT(v) OVER (PARTITION BY k ORDER BY p)
+  FROM (SELECT *, PROCTIME() AS p FROM o);"""
 SET = "SET 'flinkddl.execution.state' = '{}';"
 
 
@@ -285,8 +287,9 @@ def test_explain_says_which_form_runs() -> None:
     assert spark_words(NEWEST, "aggregate") == {"groupBy.agg flinkddl.retract_latest"}
     assert spark_words(NEWEST, "keyed") == {"transformWithState flinkddl.stage_latest_1"}
     ttl = "SET 'table.exec.state.ttl' = '1 h';"
-    uncovered = "groupBy.agg flinkddl.retract_latest_ttl_3600000, which has no keyed form"
-    assert spark_words(ttl + NEWEST, "keyed") == {uncovered}
+    assert spark_words(ttl + NEWEST, "keyed") == {"transformWithState flinkddl.stage_latest_1_ttl_3600000"}
+    uncovered = "groupBy.agg flinkddl.retract_over, which has no keyed form"
+    assert uncovered in spark_words(OVER, "keyed")
 
 
 def test_a_checkpoint_keeps_to_its_form(tmp_path: Path) -> None:

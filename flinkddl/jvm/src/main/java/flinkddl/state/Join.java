@@ -23,6 +23,7 @@ final class Join extends Kind {
     private final boolean[] alone; // the side's rows come out by themselves
     private final int[] fields;
     private transient Tree[] sides;
+    private transient Ages[] ages;
 
     /** {@code arguments}: weight BIGINT, matchable BOOLEAN, left row or NULL, right row or NULL. */
     Join(String kind, StructType arguments) {
@@ -32,7 +33,10 @@ final class Join extends Kind {
         fields = new int[] {((StructType) arguments.apply(2).dataType()).length(), ((StructType) arguments.apply(3).dataType()).length()};
     }
 
-    @Override void open() { sides = new Tree[] {new Tree(0, Tree.BYTES), new Tree(1, Tree.BYTES)}; }
+    @Override void open() {
+        sides = new Tree[] {new Tree(0, Tree.BYTES), new Tree(1, Tree.BYTES)};
+        ages = new Ages[] {new Ages(2, sides[0], lives[0]), new Ages(3, sides[1], lives[1])};
+    }
 
     /** Copies of a row before and after this turn. */
     private static final class Change {
@@ -60,27 +64,17 @@ final class Join extends Kind {
     }
 
     private void fold(Store group, List<TreeMap<byte[], Change>> changes, long[] before, long[] after) {
-        byte[] head = group.head();
-        if (head == null) {
-            sides[0].reset(group.map(0));
-            sides[1].reset(group.map(0));
-        } else {
-            Head.read(head, Store.BODY, in -> {
-                for (int i = 0; i < 2; i++) {
-                    before[i] = Retract.readLong(in);
-                    sides[i].read(in, group.map(0));
-                }
-            });
-        }
+        read(group, before);
         for (int i = 0; i < 2; i++) {
             Tree side = sides[i];
             after[i] = before[i];
             for (Map.Entry<byte[], Change> e : changes.get(i).entrySet()) {
                 Change c = e.getValue();
-                after[i] += c.now;
                 c.old = Copies.weight(side.get(e.getKey()));
-                c.now += c.old;
-                side.put(e.getKey(), c.now == 0 ? null : Copies.of(c.now));
+                // of a forgotten row nothing is left to take back
+                c.now = ages[i].forgets() ? Math.max(0, c.now + c.old) : c.now + c.old;
+                after[i] += c.now - c.old;
+                ages[i].put(e.getKey(), c.now == 0 ? null : Copies.of(c.now), group.now());
             }
         }
         byte[] kept = Head.written(out -> {
@@ -89,8 +83,35 @@ final class Join extends Kind {
                 Retract.writeLong(out, after[i]);
                 sides[i].write(out);
             }
+            if (ages[0].forgets() || ages[1].forgets()) {
+                ages[0].write(out);
+                ages[1].write(out);
+            }
         });
         group.keep(sides[0].isEmpty() && sides[1].isEmpty() ? null : kept);
+    }
+
+    /** The sides without what is too old. */
+    private void read(Store group, long[] sizes) {
+        byte[] head = group.head();
+        for (int i = 0; i < 2; i++) {
+            sides[i].reset(group.map(0));
+            ages[i].reset(group.map(0));
+        }
+        if (head == null) {
+            return;
+        }
+        Head.read(head, Store.BODY, in -> {
+            for (int i = 0; i < 2; i++) {
+                sizes[i] = Retract.readLong(in);
+                sides[i].read(in, group.map(0));
+            }
+            for (int i = 0; i < 2; i++) {
+                int side = i;
+                ages[i].read(in, group.map(0), group.now());
+                ages[i].forget(group.now(), (row, copies) -> sizes[side] -= Copies.weight(copies));
+            }
+        });
     }
 
     private interface Each { void row(byte[] bytes, long weight); }

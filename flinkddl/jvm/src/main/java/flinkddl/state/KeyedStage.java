@@ -58,7 +58,7 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
     }
 
     @Override public Iterator<Out> handleInputRows(byte[] key, Iterator<byte[]> rows, TimerValues times) {
-        Node node = turn(key);
+        Node node = turn(key, times);
         UnsafeRow view = new UnsafeRow(node.arguments.type.length());
         return outs(node, key, node.kind.change(store, new java.util.Iterator<>() {
             @Override public boolean hasNext() { return rows.hasNext(); }
@@ -72,13 +72,13 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
     }
 
     @Override public Iterator<Out> handleExpiredTimer(byte[] key, TimerValues times, ExpiredTimerInfo info) {
-        Node node = turn(key);
+        Node node = turn(key, times);
         return outs(node, key, node.kind.fire(store, info.getExpiryTimeInMs()));
     }
 
-    private Node turn(byte[] key) {
+    private Node turn(byte[] key, TimerValues times) {
         Node node = nodes[Rows.node(key)];
-        store.turn(node.kind.layout());
+        store.turn(node.kind, key, times.getCurrentProcessingTimeInMs());
         return node;
     }
 

@@ -10,6 +10,15 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
  * keeps of a group belongs into the {@link Store}, all else into transient fields.
  */
 abstract class Kind implements Serializable {
+    /** After how many ms without a change state is taken for empty, one a side of a join; 0 is never. */
+    final long[] lives = {0, 0};
+
+    /** The TTL of a whole group, 0 for ever: once its last change is that old, none of its rows is younger. */
+    final long life() { return Math.min(lives[0], lives[1]) == 0 ? 0 : Math.max(lives[0], lives[1]); }
+
+    /** How many of the store's maps it uses. */
+    int maps() { return 1; }
+
     /** Once a task, before any group. */
     void open() { }
 

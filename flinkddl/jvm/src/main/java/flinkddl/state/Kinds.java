@@ -19,9 +19,13 @@ final class Kinds {
 
     private Kinds() { }
 
-    /** Null for a kind that stays an aggregate. */
-    static Kind of(String name, StructType arguments) {
+    /** Null for a kind that stays an aggregate; {@code lives} as in {@link Kind#lives}. */
+    static Kind of(String name, StructType arguments, long[] lives) {
         Function<StructType, Kind> maker = TABLE.get(name);
-        return maker == null ? null : maker.apply(arguments);
+        Kind kind = maker == null ? null : maker.apply(arguments);
+        if (kind != null) {
+            System.arraycopy(lives, 0, kind.lives, 0, lives.length);
+        }
+        return kind;
     }
 }

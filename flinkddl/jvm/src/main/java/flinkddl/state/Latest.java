@@ -31,6 +31,8 @@ final class Latest extends Kind {
         first = version.apply(0).name().equals("darrived");
     }
 
+    @Override int maps() { return 0; }
+
     @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {
         byte[] best = null;
         while (rows.hasNext()) {

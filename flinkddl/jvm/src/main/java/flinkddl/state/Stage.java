@@ -12,21 +12,23 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code stage_<kind>_<node>(arguments)}: node number {@code node} of a plan, which keeps its state by key. In a streaming
+ * {@code stage_<kind>_<node>(arguments)}, with a TTL {@code .._ttl_<ms>} or {@code .._ttl_<ms>_<ms>}: node number {@code node} of a plan, which keeps its state by key. In a streaming
  * plan {@link StageRule} puts Spark's TransformWithState in the place of its GROUP BY; where that cannot be, it is the
  * aggregate {@code retract_<kind>}, with the same arguments and result.
  */
 public final class Stage implements AggregateFunction<Serializable, Object> {
-    private static final Pattern NAME = Pattern.compile("stage_([a-z]+)_([0-9]+)");
+    private static final Pattern NAME = Pattern.compile("stage_([a-z]+)_([0-9]+)((?:_ttl(?:_[0-9]+){1,2})?)");
 
     final String kind;
     final int node;
+    private final String ttl;
     final StructType arguments;
     private final AggregateFunction<Serializable, Object> aggregate;
 
-    private Stage(String kind, int node, StructType arguments, AggregateFunction<Serializable, Object> aggregate) {
+    private Stage(String kind, int node, String ttl, StructType arguments, AggregateFunction<Serializable, Object> aggregate) {
         this.kind = kind;
         this.node = node;
+        this.ttl = ttl;
         this.arguments = arguments;
         this.aggregate = aggregate;
     }
@@ -34,21 +36,27 @@ public final class Stage implements AggregateFunction<Serializable, Object> {
     /** The function of that name, null for another; {@code aggregates} finds those that stand in for it. */
     public static UnboundFunction find(String name, Function<String, UnboundFunction> aggregates) {
         Matcher found = NAME.matcher(name);
-        UnboundFunction plain = found.matches() ? aggregates.apply("retract_" + found.group(1)) : null;
+        UnboundFunction plain = found.matches() ? aggregates.apply("retract_" + found.group(1) + found.group(3)) : null;
         return plain == null ? null : Scalar.unbound(name, in -> bound(found, in, plain));
     }
 
     @SuppressWarnings("unchecked")
     private static Stage bound(Matcher name, StructType arguments, UnboundFunction plain) {
         int node = Integer.parseInt(name.group(2));
-        return new Stage(name.group(1), node, arguments, (AggregateFunction<Serializable, Object>) plain.bind(arguments));
+        return new Stage(name.group(1), node, name.group(3), arguments, (AggregateFunction<Serializable, Object>) plain.bind(arguments));
+    }
+
+    /** As {@link Kind#lives}. */
+    long[] lives() {
+        String[] parts = ttl.split("_"); // "", "ttl", ms, or "" alone
+        return ttl.isEmpty() ? new long[] {0, 0} : new long[] {Long.parseLong(parts[2]), Long.parseLong(parts[parts.length - 1])};
     }
 
     @Override public DataType[] inputTypes() { return aggregate.inputTypes(); }
 
     @Override public DataType resultType() { return aggregate.resultType(); }
 
-    @Override public String name() { return "stage_" + kind + "_" + node; }
+    @Override public String name() { return "stage_" + kind + "_" + node + ttl; }
 
     @Override public String canonicalName() { return "flinkddl." + name() + arguments.catalogString(); }
 

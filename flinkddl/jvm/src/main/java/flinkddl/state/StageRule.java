@@ -99,7 +99,7 @@ final class StageRule extends Rule<LogicalPlan> {
                 || !keys.stream().allMatch(k -> UnsafeRowUtils.isBinaryStable(k.dataType()))) {
                 return null;
             }
-            Kind kind = Kinds.of(stage.kind, stage.arguments);
+            Kind kind = Kinds.of(stage.kind, stage.arguments, stage.lives());
             return kind == null ? null : new Grouped(a, found.get(0), f, stage, kind);
         }
 

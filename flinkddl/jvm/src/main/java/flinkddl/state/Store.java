@@ -1,5 +1,7 @@
 package flinkddl.state;
 
+import java.nio.ByteBuffer;
+import java.util.Arrays;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
@@ -10,18 +12,25 @@ import org.apache.spark.unsafe.Platform;
 /**
  * The state of the group at hand, alike in every stage: a head and three maps, all of bytes, so that Spark never sees a
  * change of their schema. A head begins with one word: the layout's version in its first byte, and a counter in the
- * other seven that says which of two changes of a key came later. No clock does that.
+ * other seven that says which of two changes of a key came later. No clock does that. With a TTL a head ends with the
+ * time of its last change, which a bit of its first byte says, and what is too old is as if it were not there: by the time
+ * of the batch that Spark logs before it runs, so that a batch run again forgets the same.
  */
 final class Store {
     /** Where a kind's own bytes begin in a head: a multiple of eight, as UnsafeRow wants it. */
     static final int BODY = 8;
     private static final int MAPS = 3;
     private static final int COUNTER = 56;
+    private static final int TIMED = 0x80; // the head ends with a time
 
     private final ValueState<byte[]> head;
     private final MapState<byte[], byte[]>[] maps;
-    private int layout;
+    private final Sweep sweep;
+    private Kind kind;
+    private byte[] key;
+    private long now;
     private long counter;
+    private boolean noted; // the sweep will come by
 
     @SuppressWarnings({"unchecked", "rawtypes"})
     Store(StatefulProcessorHandle handle) {
@@ -30,13 +39,21 @@ final class Store {
         for (int i = 0; i < MAPS; i++) {
             maps[i] = handle.getMapState("map" + i, Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
         }
+        sweep = new Sweep(head, maps[0]);
     }
 
-    /** Turn to another group, of a kind with this layout. */
-    void turn(int layout) {
-        this.layout = layout;
+    /** Turn to another group, of this kind, in a batch of this time in ms. */
+    void turn(Kind kind, byte[] key, long now) {
+        this.kind = kind;
+        this.key = key;
+        this.now = now;
+        sweep.once(key, kind.life(), now, this::looked);
         counter = 0;
+        noted = false;
     }
+
+    /** The time of the batch, in ms. */
+    long now() { return now; }
 
     /**
      * The whole head, whose first {@link #BODY} bytes are not the kind's; null of a group that is not there.
@@ -47,11 +64,40 @@ final class Store {
         if (bytes == null) {
             return null;
         }
-        if (bytes[0] != layout) {
-            throw new IllegalStateException("the state was written in layout " + bytes[0] + ", this version of flinkddl reads layout " + layout);
+        int layout = bytes[0] & ~TIMED & 0xFF;
+        if (layout != kind.layout()) {
+            throw new IllegalStateException("the state was written in layout " + layout + ", this version of flinkddl reads layout " + kind.layout());
         }
+        if (old(bytes)) {
+            clear();
+            return null;
+        }
+        noted = timed(bytes);
         counter = Long.reverseBytes(Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET)) & (1L << COUNTER) - 1;
-        return bytes;
+        return noted ? Arrays.copyOf(bytes, bytes.length - Long.BYTES) : bytes;
+    }
+
+    private static boolean timed(byte[] bytes) { return (bytes[0] & TIMED) != 0; }
+
+    private static long touched(byte[] bytes) { return ByteBuffer.wrap(bytes).getLong(bytes.length - Long.BYTES); }
+
+    private boolean old(byte[] bytes) { return kind.life() > 0 && timed(bytes) && now - touched(bytes) > kind.life(); }
+
+    private void clear() {
+        head.clear();
+        for (int i = 0; i < kind.maps(); i++) {
+            maps[i].clear();
+        }
+    }
+
+    /** The sweep has come to a group: it is old, or noted again. */
+    private void looked(byte[] group) {
+        byte[] bytes = head.get();
+        if (bytes != null && old(bytes)) {
+            clear();
+        } else if (bytes != null && timed(bytes)) {
+            sweep.note(group, kind.life(), touched(bytes));
+        }
     }
 
     /** The next number of this group's counter; of use after {@link #head}, and kept by {@link #keep}. */
@@ -63,8 +109,14 @@ final class Store {
             head.clear();
             return;
         }
-        Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET, Long.reverseBytes((long) layout << COUNTER | counter));
-        head.update(bytes);
+        boolean timed = kind.life() > 0;
+        long first = kind.layout() | (timed ? TIMED : 0);
+        Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET, Long.reverseBytes(first << COUNTER | counter));
+        head.update(timed ? ByteBuffer.allocate(bytes.length + Long.BYTES).put(bytes).putLong(now).array() : bytes);
+        if (timed && !noted) {
+            sweep.note(key, kind.life(), now);
+            noted = true;
+        }
     }
 
     /** One of the three maps; exhaust its iterators: Spark frees them no earlier. */

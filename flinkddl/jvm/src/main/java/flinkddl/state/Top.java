@@ -22,6 +22,9 @@ final class Top extends Kind {
     private final int fields;
     private transient Tree places;
     private transient Tree rows;
+    private transient Ages placeAges;
+    private transient Ages rowAges;
+    private transient long now;
     private transient long count; // places that are kept
     private transient long first;
     private transient long last;
@@ -39,6 +42,8 @@ final class Top extends Kind {
     @Override void open() {
         places = new Tree(0, this::compare);
         rows = new Tree(1, Tree.BYTES);
+        placeAges = new Ages(2, places, lives[0]);
+        rowAges = new Ages(2, rows, lives[0]);
     }
 
     /** Places are eight bytes of the sequence, then the order and the row. */
@@ -78,6 +83,9 @@ final class Top extends Kind {
             Retract.writeLong(out, count);
             places.write(out);
             rows.write(out);
+            if (rowAges.forgets()) {
+                (grows ? placeAges : rowAges).write(out);
+            }
         });
         group.keep(places.isEmpty() && rows.isEmpty() ? null : head);
         List<Object> changed = ranked ? byPlace(before, after) : byRow(before, after);
@@ -86,22 +94,34 @@ final class Top extends Kind {
 
     private void read(Store group) {
         byte[] head = group.head();
+        now = group.now();
         count = 0;
         places.reset(group.map(0));
         rows.reset(group.map(0));
+        Ages ages = grows ? placeAges : rowAges; // nothing is taken back: there are no rows but those at their places
+        ages.reset(group.map(0));
         if (head != null) {
             Head.read(head, Store.BODY, in -> {
                 count = Retract.readLong(in);
                 places.read(in, group.map(0));
                 rows.read(in, group.map(0));
+                ages.read(in, group.map(0), now);
+                ages.forget(now, grows ? (place, copies) -> count -= Copies.weight(copies) : this::forgotten);
             });
+        }
+    }
+
+    private void forgotten(byte[] entry, byte[] copies) {
+        for (long sequence : Copies.read(copies).sequences) {
+            put(place(entry, sequence), -1);
         }
     }
 
     private void changed(byte[] entry, Copies change) {
         Copies old = Copies.read(rows.get(entry));
         Copies now = old.and(change);
-        rows.put(entry, now.weight == 0 ? null : now.bytes());
+        boolean none = rowAges.forgets() ? now.weight <= 0 : now.weight == 0; // of a forgotten row nothing is left to take back
+        rowAges.put(entry, none ? null : now.bytes(), this.now);
         for (long sequence : old.sequences) {
             put(place(entry, sequence), -1);
         }
@@ -115,8 +135,13 @@ final class Top extends Kind {
     }
 
     private void put(byte[] place, long more) {
-        long now = Copies.weight(places.get(place)) + more;
-        places.put(place, now == 0 ? null : Copies.of(now));
+        long copies = Copies.weight(places.get(place)) + more;
+        byte[] kept = copies == 0 ? null : Copies.of(copies);
+        if (grows) {
+            placeAges.put(place, kept, now);
+        } else {
+            places.put(place, kept);
+        }
         count += more;
     }
 
