@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
     from flinkddl.runtime.broker.server import Broker
     from flinkddl.runtime.kafka.admin import KafkaAdmin
+
+# a machine that is busy with something else is no failure
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

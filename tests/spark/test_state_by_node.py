@@ -136,8 +136,11 @@ def kept(spark: SparkSession, folder: Path, queries: dict[str, str], form: str) 
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("queries", "form", "nodes"),
-    [(APPENDING, "aggregate", 3), (KEYED, "keyed", 7), (UPDATING, "aggregate", 21)],
-    ids=["windows", "keyed", "aggregates"],
+    [
+        pytest.param(APPENDING, "aggregate", 3, id="windows"),
+        pytest.param(KEYED, "keyed", 7, id="keyed"),
+        pytest.param(UPDATING, "aggregate", 21, id="aggregates", marks=pytest.mark.slow),
+    ],
 )
 def test_state(spark: SparkSession, tmp_path: Path, queries: dict[str, str], form: str, nodes: int) -> None:
     found = kept(spark, tmp_path, queries, form)
