@@ -242,21 +242,18 @@ def test_state_stays_when_a_column_comes_that_it_does_not_hold(world: World) -> 
     assert {(v["name"], v["n"], v["s"]) for v in world.values(target)} == {
         ("a", 5, 20), ("b", 5, 25), ("a", 6, 30), ("b", 6, 36),
     }  # fmt: skip
-    for columns, insert, said in (
-        (
-            "id BIGINT, name STRING",
-            COUNT.replace("SUM(id)", "CAST(SUM(id) AS INT)"),
-            "operator 'Project' was|'Aggregate' was",
-        ),
-        ("extra STRING, id INT, name STRING", COUNT, "operator '"),
-        (
-            "id INT, name STRING, extra INT",
-            COUNT.replace("SUM(id)", "SUM(extra)"),
-            r"operator 'Aggregate' was 'by=\[name\]",
-        ),
+    world.send(source, {"id": 12, "name": "a"})
+    world.read_all(script("extra STRING, id INT, name STRING"))  # JSON goes by names: so does what the state means
+    assert world.values(target)[-1] == {"name": "a", "n": 7, "s": 42}
+    for columns, insert in (
+        ("id BIGINT, name STRING", COUNT.replace("SUM(id)", "CAST(SUM(id) AS INT)")),
+        ("id INT, name STRING, extra INT", COUNT.replace("SUM(id)", "SUM(extra)")),
     ):
-        with pytest.raises(FlinkDdlError, match=f"FD820.*({said})"):
+        with pytest.raises(
+            FlinkDdlError, match=r"FD820.*'Aggregate\(.*' (is now '|has other options, or reads)"
+        ) as told:
             world.start(script(columns, insert))
+        print(told.value)
 
 
 UNFIT = {
