@@ -156,6 +156,7 @@ def test_what_nobody_touches_is_swept(spark: SparkSession, tmp_path: Path) -> No
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_a_ttl_may_come_and_go_over_the_same_state(spark: SparkSession, tmp_path: Path) -> None:
     """State of before the TTL ages from its first batch with one; without one again, nothing goes."""
     left, right = (feed(tmp_path / name, FIELDS, "delta") for name in ("l", "r"))
