@@ -8,6 +8,7 @@ two filters) the larger plan is ``-2``, wherever it stands in the script.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -54,8 +55,8 @@ def digest(*parts: str) -> str:
     return sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:8]
 
 
-class Origins:
-    """Traces the fields of nodes to columns of tables; each node is looked at once."""
+class Traced(ABC):
+    """Traces the fields of nodes to where they come from; each node is looked at once."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Node, tuple[str, ...]]] = {}
@@ -63,8 +64,20 @@ class Origins:
     def of(self, node: Node) -> tuple[str, ...]:
         """Return where each field of a node comes from."""
         if id(node) not in self._known:
-            self._known[id(node)] = (node, tuple(t if len(t) <= LONGEST else digest(t) for t in self._trace(node)))
+            self._known[id(node)] = (node, tuple(map(self._short, self._trace(node))))
         return self._known[id(node)][1]
+
+    def _short(self, text: str) -> str:
+        """Return what stands for a traced expression."""
+        return text if len(text) <= LONGEST else digest(text)
+
+    @abstractmethod
+    def _trace(self, node: Node) -> list[str]:
+        """Return where each field of a node comes from, in full."""
+
+
+class Origins(Traced):
+    """Traces the fields of nodes to columns of tables, by their names."""
 
     def _trace(self, node: Node) -> list[str]:
         below = [name for i in node.inputs for name in self.of(i)]

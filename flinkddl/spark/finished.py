@@ -43,10 +43,9 @@ def as_streams(steps: Sequence[J.Step], inputs: Iterable[str], constants: bool =
 def _to_stream(steps: Sequence[J.Step], written: Iterable[str], constants: bool) -> set[str]:
     """Return the leaves that have to become streams; those above them may ask for more then."""
     known = {s.name: s for s in steps}
-    flows: dict[str, bool] = {}
+    flows = J.flows(steps)
     wanted = set(written)
     for step in steps:
-        flows[step.name] = step.streaming if isinstance(step, J.Read) else any(flows[r] for r in step.reads)
         if flows[step.name] and isinstance(step, J.UnionAll):
             wanted |= set(step.parts)
         elif flows[step.name] and isinstance(step, J.JoinStep):

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from flinkddl.plan.physical import PhysicalSink
     from flinkddl.spark.restarts import RestartStrategy
@@ -360,6 +360,14 @@ class SparkJob:
     def fingerprint(self) -> tuple[tuple[str, str], ...]:
         """(operator, description) pairs that a checkpoint must match."""
         return self.identity()
+
+
+def flows(steps: Iterable[Step]) -> dict[str, bool]:
+    """Return of each step by its name whether a stream comes out of it; each stands after those that it reads."""
+    found: dict[str, bool] = {}
+    for step in steps:
+        found[step.name] = step.streaming if isinstance(step, Read) else any(found[name] for name in step.reads)
+    return found
 
 
 def below(step: Step, steps: Mapping[str, Step]) -> list[Step]:

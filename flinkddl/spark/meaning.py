@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.deep import deep
-from flinkddl.plan.identity import digest
+from flinkddl.plan.identity import Traced, digest
 from flinkddl.plan.nodes import Filter, Project, Scan, Union
 from flinkddl.plan.rex import InputRef
 from flinkddl.spark.fingerprint import state_of
@@ -99,17 +99,11 @@ def _read(step: Step, named: bool) -> str:
     return ""
 
 
-class _Traces:
-    """Traces the fields of nodes to columns of sources; each node is looked at once."""
+class _Traces(Traced):
+    """Traces the fields of nodes to columns of sources, by all that a source is."""
 
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[Node, tuple[str, ...]]] = {}
-
-    def of(self, node: Node) -> tuple[str, ...]:
-        """Return where each field of a node comes from."""
-        if id(node) not in self._known:
-            self._known[id(node)] = (node, tuple(t if len(t) <= _LONGEST else _digest(t) for t in self._trace(node)))
-        return self._known[id(node)][1]
+    def _short(self, text: str) -> str:
+        return text if len(text) <= _LONGEST else _digest(text)
 
     def _trace(self, node: Node) -> list[str]:
         under = [text for i in node.inputs for text in self.of(i)]

@@ -1,9 +1,7 @@
 """Which node of the plan each part of Spark's report of a query stands for: Spark tells its parts apart by order alone.
 
-``StreamingQueryProgress.stateOperators`` comes in the order of the physical plan, from its root down and a join's left
-side first (Spark's ProgressReporter: ``executedPlan.collect`` over what writes to a state store), ``sources`` in the
-order of the logical plan's leaves. The steps of a job have both orders, so each place in them is of one node. Where
-number or names are others than foreseen, nothing is said of any: an optimizer rule may take an operator away.
+``stateful.py`` has the steps of a job in that order, so each place in it is of one node. Where number or names are
+others than foreseen, nothing is said of any: an optimizer rule may take an operator away.
 """
 
 from __future__ import annotations
@@ -12,20 +10,17 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flinkddl.deep import deep
 from flinkddl.plan.nodes import Scan
 from flinkddl.plan.physical import numbers
-from flinkddl.spark.job import DropDuplicates, GroupBy, JoinStep, Read
+from flinkddl.spark.job import Read
+from flinkddl.spark.stateful import AGGREGATE, KEYED, nodes_by_path, operator_of, reported_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from flinkddl.plan.physical import Physical
     from flinkddl.spark.job import SparkJob, Step
 
-AGGREGATE, SESSIONS, KEYED = "stateStoreSave", "sessionWindowStateStoreSaveExec", "transformWithStateExec"
 CONTROL = "flinkddl.control"
-DEDUPLICATE, JOIN = "dedupe", "symmetricHashJoin"
 
 
 @dataclass(frozen=True)
@@ -40,8 +35,8 @@ UNKNOWN = NodePlace("", "")
 
 
 @dataclass(frozen=True)
-class Stateful:
-    """A stateful operator as it is foreseen: the names by which Spark may report it, and the node that it serves."""
+class Expected:
+    """An operator with state as it is foreseen: the names by which Spark may report it, and the node that it serves."""
 
     spark: tuple[str, ...]
     place: NodePlace
@@ -55,7 +50,7 @@ class Foreseen:
     twice twice: whether Spark takes that for one source hangs on whether it must tell its columns apart.
     """
 
-    stateful: tuple[Stateful, ...] = ()
+    stateful: tuple[Expected, ...] = ()
     reads: tuple[tuple[str, NodePlace], ...] = ()
 
     def operators(self, reported: Sequence[str]) -> tuple[NodePlace, ...]:
@@ -83,39 +78,16 @@ def foreseen(job: SparkJob) -> dict[str, Foreseen]:
     places = _Places(job)
     out: dict[str, Foreseen] = {}
     for write in job.writes:
-        found = _below(job, write.input)
-        keeping = tuple(Stateful(_names(s), places.of(s)) for s in found if not isinstance(s, Read))
+        found = list(reported_steps(job, write))
+        keeping = tuple(Expected(_names(s), places.of(s)) for s in found if not isinstance(s, Read))
         out[write.name] = Foreseen(keeping, tuple((s.name, places.scanned(s)) for s in found if isinstance(s, Read)))
     return out
 
 
-def _below(job: SparkJob, top: str) -> Sequence[Step]:
-    """Return the reads and the steps with state of a query, from its root down; what is read twice comes twice."""
-    streams: dict[str, bool] = {}
-    found: dict[str, tuple[Step, ...]] = {}
-    for step in job.steps:  # each after those that it reads
-        sides = [streams[name] for name in step.reads]
-        streams[step.name] = step.streaming if isinstance(step, Read) else any(sides)
-        reads = isinstance(step, Read) and step.streaming
-        own = (step,) if reads or (sides and all(sides) and _names(step)) else ()
-        found[step.name] = own + tuple(s for name in step.reads for s in found[name])
-    return found[top]
-
-
 def _names(step: Step) -> tuple[str, ...]:
-    """Return Spark's names (``StateStoreWriter.shortName``) of what a step becomes; none where it keeps nothing."""
-    match step:
-        case JoinStep():
-            return (JOIN,)
-        case DropDuplicates():
-            return (DEDUPLICATE,)
-        case GroupBy():
-            if any(sql.startswith("session_window(") for _, sql in step.keys):
-                return (SESSIONS,)
-            # a Spark that was not tested keeps the aggregates (FD888)
-            keyed = any(call.form == "keyed" for call in step.state_calls)
-            return (KEYED, AGGREGATE) if keyed else (AGGREGATE,)
-    return ()
+    """Return the names by which Spark may report a step: one that was not tested keeps the aggregates (FD888)."""
+    name = operator_of(step)
+    return (KEYED, AGGREGATE) if name == KEYED else (name,)
 
 
 class _Places:
@@ -123,7 +95,7 @@ class _Places:
 
     def __init__(self, job: SparkJob) -> None:
         self._owners = job.owners
-        self._paths = dict(_paths(job))
+        self._paths = nodes_by_path(job)
         told = numbers(job.plan)
         self._numbers = {path: told[id(here)] for path, here in self._paths.items()}
         shared: dict[int, set[int]] = defaultdict(set)
@@ -146,15 +118,3 @@ class _Places:
         if here is None or id(here.node) in self._unclear:
             return UNKNOWN
         return NodePlace(f"n{self._numbers[path]}", here.node.name)
-
-
-@deep
-def _paths(job: SparkJob) -> list[tuple[str, Physical]]:
-    """Return each place of the plan with its path, as ``operators.paths`` has it."""
-
-    def walk(here: Physical, path: str) -> Iterator[tuple[str, Physical]]:
-        yield path, here
-        for i, child in enumerate(here.inputs):
-            yield from walk(child, f"{path}.{i}")
-
-    return [found for n, planned in enumerate(job.plan) for found in walk(planned.root, f"{n}")]

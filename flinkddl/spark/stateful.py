@@ -1,7 +1,9 @@
-"""The operators with state of a query, in the order of Spark's numbers, and the plan node that each is of.
+"""The steps of a query that Spark reports of, in its order: those that read a stream and those that keep state.
 
-Spark numbers them in its physical plan from the sink on, a node before what it reads, the left input before the right
-(IncrementalExecution, rule ``StateOpIdRule``); a step that two others read stands there twice.
+Spark numbers and reports operators with state by its physical plan, from the sink on, a node before what it reads, the
+left input before the right (IncrementalExecution's ``StateOpIdRule``, ProgressReporter's ``executedPlan.collect``), and
+sources by the logical plan's leaves. The steps of a job have both orders; a step that two others read stands there
+twice.
 """
 
 from __future__ import annotations
@@ -11,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
 from flinkddl.plan.physical import identities
-from flinkddl.spark.context import WINDOW
-from flinkddl.spark.job import DropDuplicates, GroupBy, JoinStep
+from flinkddl.spark.job import DropDuplicates, GroupBy, JoinStep, Read, flows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from flinkddl.plan.physical import Physical
     from flinkddl.spark.job import SparkJob, StateCall, Step, Write
 
-KEYED = "transformWithStateExec"
-"""Spark's name of the operator that keeps its state by key."""
+AGGREGATE, SESSIONS, KEYED = "stateStoreSave", "sessionWindowStateStoreSaveExec", "transformWithStateExec"
+DEDUPLICATE, JOIN = "dedupe", "symmetricHashJoin"
+"""Spark's names (``StateStoreWriter.shortName``) of its operators with state."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,9 @@ class Stateful:
 @deep
 def stateful(job: SparkJob, write: Write) -> list[Stateful]:
     """Return the operators with state of one query, by their numbers in Spark."""
-    steps = {step.name: step for step in job.steps}
-    names = identities(job.plan)
-    nodes = {path: here for n, sink in enumerate(job.plan) for path, here in _paths(sink.root, f"{n}")}
-    found = []
-    for step in _before_inputs(steps[write.input], steps):
-        if spark := _operator(step):
+    names, nodes, found = identities(job.plan), nodes_by_path(job), []
+    for step in reported_steps(job, write):
+        if spark := operator_of(step):
             here = nodes.get(job.owners.get(step.name, ""))
             calls = step.state_calls if isinstance(step, GroupBy) else ()
             what, identity = (here.node.describe(), names.get(id(here), "")) if here is not None else (step.note, "")
@@ -54,32 +53,40 @@ def stateful(job: SparkJob, write: Write) -> list[Stateful]:
     return found
 
 
-def _paths(here: Physical, path: str) -> Iterator[tuple[str, Physical]]:
-    ahead = [(path, here)]
+def nodes_by_path(job: SparkJob) -> dict[str, Physical]:
+    """Return each place of the plan by its path, as the job's ``owners`` have it."""
+    ahead = [(f"{n}", sink.root) for n, sink in enumerate(job.plan)]
+    found = {}
     while ahead:
         path, here = ahead.pop()
-        yield path, here
+        found[path] = here
         ahead += [(f"{path}.{i}", child) for i, child in enumerate(here.inputs)]
+    return found
 
 
-def _before_inputs(step: Step, steps: dict[str, Step]) -> Iterator[Step]:
-    ahead = [step]
+def reported_steps(job: SparkJob, write: Write) -> Iterator[Step]:
+    """Yield the steps of a query that read a stream or keep state, from the query's root down."""
+    steps = {step.name: step for step in job.steps}
+    streams = flows(job.steps)
+    ahead = [steps[write.input]]
     while ahead:
         step = ahead.pop()
-        yield step
+        # beside a table, which is no stream, Spark keeps nothing
+        keeps = operator_of(step) and all(streams[name] for name in step.reads)
+        if keeps or (isinstance(step, Read) and step.streaming):
+            yield step
         ahead += [steps[name] for name in reversed(step.reads)]
 
 
-def _operator(step: Step) -> str:
-    """Return Spark's name of the operator with state that a step becomes; "" for one without."""
+def operator_of(step: Step) -> str:
+    """Return Spark's name of the operator with state that a step over streams becomes; "" for one without."""
     match step:
         case GroupBy() if any(call.form == "keyed" for call in step.state_calls):
             return KEYED
         case GroupBy():
-            session = any(name == WINDOW and "session_window(" in sql for name, sql in step.keys)
-            return "sessionWindowStateStoreSaveExec" if session else "stateStoreSave"
-        case JoinStep() if step.keeps != "nothing":
-            return "symmetricHashJoin"
+            return SESSIONS if any(sql.startswith("session_window(") for _, sql in step.keys) else AGGREGATE
+        case JoinStep():
+            return JOIN
         case DropDuplicates():
-            return "dedupe"
+            return DEDUPLICATE
     return ""

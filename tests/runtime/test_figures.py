@@ -10,9 +10,11 @@ from flinkddl.runtime.job.reporting.figures import figure_lines, figures, plan_n
 from flinkddl.runtime.job.reporting.progress import read_progress
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.show.dataflow import flow_of
+from flinkddl.spark.job import JoinStep
 from flinkddl.spark.operators import lines, operators
 from flinkddl.spark.partitions import apart, split
 from flinkddl.spark.reported import foreseen
+from flinkddl.spark.stateful import stateful
 
 if TYPE_CHECKING:
     from flinkddl.spark.job import SparkJob
@@ -105,6 +107,13 @@ def test_a_sink_that_keeps_rows_is_a_node_of_its_own() -> None:
 def test_operators_that_are_not_foreseen_have_no_figures() -> None:
     found = told(compiled(SET), 0, event([("stateStoreSave", 7), ("stateStoreSave", 2)], [100, 10, 1]))
     assert [line for line in found if "[" in line.replace("by=[", "")] == [found[0], found[-1]]
+
+
+def test_a_join_with_a_table_that_is_no_stream_keeps_nothing() -> None:
+    job = compiled(f"INSERT INTO b SELECT o.k, t.n FROM o JOIN ({VALUES}) ON o.k = t.k;")
+    (write,) = job.writes
+    assert any(isinstance(step, JoinStep) for step in job.steps)
+    assert (stateful(job, write), foreseen(job)[write.name].stateful) == ([], ())
 
 
 def test_nothing_is_foreseen_of_a_batch_run() -> None:

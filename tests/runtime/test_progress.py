@@ -19,7 +19,7 @@ from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.runtime.job.reporting.progress import OperatorState, Progress, in_words, progress_line, read_progress
 from flinkddl.runtime.job.topics.flow import Flow
 from flinkddl.spark import job as J
-from flinkddl.spark.reported import Foreseen, NodePlace, Stateful
+from flinkddl.spark.reported import Expected, Foreseen, NodePlace
 
 EVENT: dict[str, Any] = {
     "batchId": 17,
@@ -92,11 +92,11 @@ WRITE = J.Write(name="w", input="r", format="kafka", options={"topic": "regions"
 JOB = J.SparkJob(name="j", steps=(READ,), writes=(WRITE,), settings={}, streaming=True)
 
 
-AGGREGATE = Stateful(("stateStoreSave",), NodePlace("n2", "Aggregate"))
+AGGREGATE = Expected(("stateStoreSave",), NodePlace("n2", "Aggregate"))
 SCAN = NodePlace("n1", "Scan")
 FORESEEN = Foreseen((AGGREGATE,), (("r@0", SCAN), ("r@1", SCAN), ("control", NodePlace("", ""))))
 TWO = Foreseen(
-    (Stateful(("stateStoreSave",), NodePlace("n3", "Rank")), Stateful(("symmetricHashJoin",), NodePlace("n1", "Join")))
+    (Expected(("stateStoreSave",), NodePlace("n3", "Rank")), Expected(("symmetricHashJoin",), NodePlace("n1", "Join")))
 )
 
 
@@ -147,7 +147,7 @@ def test_rows_of_scans(reads: str, count: int, scans: dict[str, int]) -> None:
 
 
 def test_the_panel_names_the_nodes_that_keep_most() -> None:
-    places = tuple(Stateful(("stateStoreSave",), NodePlace(f"n{n}", "Aggregate")) for n in range(5))
+    places = tuple(Expected(("stateStoreSave",), NodePlace(f"n{n}", "Aggregate")) for n in range(5))
     data = EVENT | kept(*(("stateStoreSave", n, n * 1_000_000) for n in range(5)))
     meter = JobMeter(JOB)
     meter.update(read_progress("w", "per_region", data, foreseen=Foreseen(places)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.session.errors import full_text, reason
 from flinkddl.runtime.storage.heads import head_of, key_of, node_of
-from flinkddl.spark.stateful import KEYED
+from flinkddl.spark.stateful import JOIN, KEYED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from flinkddl.runtime.storage.states import Operator
 
 HEAD = "head"
-_JOIN = "symmetricHashJoin"
 _SIDES = ("left", "right")
 
 
@@ -56,14 +55,14 @@ def parts(operator: Operator) -> Sequence[str]:
     """Return the names of what an operator keeps apart."""
     if operator.spark == KEYED:
         return operator.variables
-    return _SIDES if operator.spark == _JOIN else ("default",)
+    return _SIDES if operator.spark == JOIN else ("default",)
 
 
 def _frame(spark: SparkSession, operator: Operator, part: str) -> DataFrame:
     options: dict[str, Any] = {"operatorId": operator.number, "batchId": operator.batch}
     if operator.spark == KEYED:
         options["stateVarName"] = part
-    elif operator.spark == _JOIN:
+    elif operator.spark == JOIN:
         options["joinSide"] = part
     return spark.read.format("statestore").options(**options).load(operator.folder)
 

@@ -15,6 +15,7 @@ from flinkddl.runtime.storage.checkpoint import PLAN_FILE, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL
 from flinkddl.runtime.storage.noted import noted_state
 from flinkddl.runtime.storage.savepoints import last_of, of_version
+from flinkddl.spark.stateful import AGGREGATE, JOIN, SESSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 _DEPTHS = ("", "*/", "*/*/")
 _DEFAULT = "default_catalog.default_database."
 _FORMATS: Mapping[str, str] = {
-    "stateStoreSave": "spark.sql.streaming.aggregation.stateFormatVersion",
-    "sessionWindowStateStoreSaveExec": "spark.sql.streaming.sessionWindow.stateFormatVersion",
-    "symmetricHashJoin": "spark.sql.streaming.join.stateFormatVersion",
+    AGGREGATE: "spark.sql.streaming.aggregation.stateFormatVersion",
+    SESSIONS: "spark.sql.streaming.sessionWindow.stateFormatVersion",
+    JOIN: "spark.sql.streaming.join.stateFormatVersion",
 }
 """The settings that a checkpoint notes the version of an operator's state format by."""
 
