@@ -108,8 +108,7 @@ class Job:
 
         out = []
         for p in self.progress:
-            written = p.upserts + p.tombstones or (p.rows_out if p.rows_out >= 0 else None)
-            found = figures(plan_nodes(self._running.job, p.write), p.scans, written, p.state_by_node)
+            found = figures(plan_nodes(self._running.job, p.write), p.scans, p.written, p.state_by_node)
             out.append(
                 "\n".join((f"== {p.table or p.write}, batch {p.batch} ==", *figure_lines(list(map(asdict, found)))))
             )

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -14,8 +12,8 @@ import pytest
 
 from flinkddl.cli.main import COMMANDS
 from flinkddl.diagnostics import SourceText
-from flinkddl.runtime.machine.cache import cache_dir
 from flinkddl.script.compile import compile_script
+from tests.support.newcomer import environment
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -58,14 +56,11 @@ def test_the_first_job_line_by_line(tmp_path: Path) -> None:
     block, printed = re.search(  # type: ignore[union-attr]
         r"^## Your first job\n.*?^```console\n(.*?)^```$.*?^```text\n(.*?)^```$", README, re.M | re.S
     ).groups()
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache/jars").symlink_to(cache_dir("jars"))
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environment = os.environ | {"FLINKDDL_CACHE": str(tmp_path / "cache"), "PATH": path}
     script = "set -e\n" + block.replace("$ ", "")
     done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240, check=False
-    )
+        ["bash", "-c", script],
+        cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     consumed = [line.split("  ")[2:] for line in done.stdout.splitlines() if re.match(r"\d+:\d+  ", line)]
     assert sorted(consumed) == sorted(line.split("  ")[2:] for line in printed.splitlines())

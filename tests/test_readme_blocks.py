@@ -10,7 +10,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,8 +18,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.runtime.kafka.admin import KafkaAdmin
-from flinkddl.runtime.machine.cache import cache_dir
 from tests.e2e import support
+from tests.support.newcomer import environment
 from tests.support.spark import SHORT_LIVED
 
 if TYPE_CHECKING:
@@ -69,15 +68,12 @@ class Reader:
         self.folder = folder
         for name in ("samples", "tests"):
             (folder / name).symlink_to(ROOT / name)
-        (folder / "cache").mkdir()
-        (folder / "cache/jars").symlink_to(cache_dir("jars"))
-        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         conf = folder / "conf"
         conf.mkdir()
         confs = "".join(f"{key} {value}\n" for key, value in (SHORT_LIVED | {"spark.driver.memory": "900m"}).items())
         (conf / "spark-defaults.conf").write_text(confs)
-        own = {"FLINKDDL_JOBS": str(folder / "jobs"), "FLINKDDL_CACHE": str(folder / "cache")}
-        self.environment = os.environ | own | {"PATH": path, "SPARK_CONF_DIR": str(conf)}
+        own = {"FLINKDDL_JOBS": str(folder / "jobs"), "SPARK_CONF_DIR": str(conf)}
+        self.environment = environment(folder) | own
         self.names: dict[str, str] = {}
 
     def line(self, text: str) -> str:

@@ -213,6 +213,20 @@ def exit_code(error: FlinkDdlError) -> int:
     return OUTSIDE_FAILED if all(d.code.startswith("FD8") for d in error.diagnostics) else WRONG_SQL
 
 
-def count(n: int, word: str) -> str:
-    """Return ``1 error``, ``2 errors``."""
-    return f"{n} {word}" + ("" if n == 1 else "s")
+def count(n: int, word: str, plural: str = "") -> str:
+    """Return ``1 error``, ``2 errors``; ``plural`` where that is not the word with an s."""
+    return f"{n} {word if n == 1 else plural or word + 's'}"
+
+
+def size_text(n: int) -> str:
+    """Return a number of bytes as people read it."""
+    return f"{n / 1e6:,.1f} MB" if n >= 1e6 else f"{n / 1e3:,.1f} kB"
+
+
+def positive(text: str) -> int:
+    """Take a number from 1, as an argument's type."""
+    import argparse
+
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number from 1")
+    return int(text)

@@ -88,7 +88,7 @@ class WriteTotals:
 
     def add(self, p: Progress, now: float) -> None:
         """Take a batch."""
-        out = rows_out(p)
+        out = p.written or 0
         self.last = p
         self.rows_in += p.rows_in
         self.rows_out += out
@@ -111,11 +111,6 @@ class WriteTotals:
             sum(rows for _, rows, _ in self.recent) / WINDOW_SECONDS,
             sum(rows for _, _, rows in self.recent) / WINDOW_SECONDS,
         )
-
-
-def rows_out(p: Progress) -> int:
-    """Return what a batch wrote: Kafka records where they are counted, else the sink's own number."""
-    return p.upserts + p.tombstones if p.upserts or p.tombstones else max(0, p.rows_out)
 
 
 def counted_out(total: WriteTotals) -> int | None:

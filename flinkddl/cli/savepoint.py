@@ -9,7 +9,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.cli.common import OK, OUTSIDE_FAILED, WRONG_USAGE, add_variables_argument, compiled_script, read_source
+from flinkddl.cli.common import (
+    OK,
+    OUTSIDE_FAILED,
+    WRONG_USAGE,
+    add_variables_argument,
+    compiled_script,
+    positive,
+    read_source,
+    size_text,
+)
 from flinkddl.diagnostics import FlinkDdlError
 
 if TYPE_CHECKING:
@@ -181,11 +190,6 @@ def _told(s: Savepoint) -> Iterator[tuple[str, str]]:
         yield "keeps", f"{what}  [{identity}]"
 
 
-def size_text(n: int) -> str:
-    """Return a number of bytes as people read it."""
-    return f"{n / 1e6:,.1f} MB" if n >= 1e6 else f"{n / 1e3:,.1f} kB"
-
-
 def _verdict(args: argparse.Namespace, savepoint: Savepoint) -> str:
     """Return why a script does not go on from a savepoint; nothing where it does."""
     from flinkddl.runtime.storage.checkpoint import fingerprint, first_difference
@@ -242,15 +246,6 @@ def _create_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep", type=positive, default=0, metavar="N", help="drop the job's older ones, but for N")
     parser.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS", help="how long to wait (120)")
     parser.add_argument("--dir", metavar="DIR", help="folder of the jobs, as of `flinkddl jobs`")
-
-
-def positive(text: str) -> int:
-    """Take a number from 1, as an argument's type."""
-    import argparse
-
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number from 1")
-    return int(text)
 
 
 def _output(parser: argparse.ArgumentParser) -> None:

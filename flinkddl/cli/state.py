@@ -7,8 +7,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.cli.common import OK, assignment, count
-from flinkddl.cli.savepoint import positive, size_text
+from flinkddl.cli.common import OK, assignment, count, positive, size_text
 
 if TYPE_CHECKING:
     import argparse
@@ -137,7 +136,7 @@ def _entries(args: argparse.Namespace, operator: Operator) -> int:
     for entry in found:
         print("  ".join(f"{name} {_short(value)}" for name, value in entry.items()))
     more = "; there may be more: --limit" if len(found) == args.limit else ""
-    print(f"{count(len(found), 'entry').replace('entrys', 'entries')} of {operator.name}{more}", file=sys.stderr)
+    print(f"{count(len(found), 'entry', 'entries')} of {operator.name}{more}", file=sys.stderr)
     return OK
 
 

@@ -77,6 +77,11 @@ class Progress:
     scans: Mapping[NodePlace, int] = field(default_factory=dict)
 
     @property
+    def written(self) -> int | None:
+        """What the sink was given: Kafka records where they are counted, else rows; None where it does not say."""
+        return self.upserts + self.tombstones or (self.rows_out if self.rows_out >= 0 else None)
+
+    @property
     def did_something(self) -> bool:
         """Whether rows came in or went out."""
         return bool(self.rows_in or self.rows_out > 0 or self.upserts or self.tombstones)
