@@ -197,7 +197,7 @@ class _Cons:
         if id(found) not in self.numbers:
             inputs = tuple(map(self.number, found.inputs))
             form = found.form if self.forms else None
-            bucket = self._buckets.setdefault((type(found.node), form, inputs), [])
+            bucket = self._buckets.setdefault((type(found.node), form, inputs, _hash(found.node)), [])
             same = next((n for n, other in bucket if _alike(found.node, other)), None)
             if same is None:
                 same, self._count = self._count, self._count + 1
@@ -211,6 +211,18 @@ _INPUTS = frozenset({"input", "left", "right", "parts", "span"})
 
 def _alike(a: Node, b: Node) -> bool:
     return all(getattr(a, f.name) == getattr(b, f.name) for f in fields(a) if f.name not in _INPUTS)
+
+
+def _hash(node: Node) -> int:
+    """Return a number that nodes share which are alike, so that a thousand parts are not compared with each other."""
+    out = 0
+    for f in fields(node):
+        if f.name not in _INPUTS:
+            try:
+                out = hash((out, getattr(node, f.name)))
+            except TypeError:  # a mapping, which is compared
+                continue
+    return out
 
 
 def reused(sinks: Sequence[PhysicalSink]) -> dict[int, int]:

@@ -66,6 +66,7 @@ def test_sample_follows_its_topic(
             first_seen.add(record.key)
 
 
+@pytest.mark.slow  # tests/e2e/test_printed_programs.py runs others in every run
 def test_printed_program_writes_the_same_table(broker: Broker, new_topic: Callable[..., str], tmp_path: Path) -> None:
     """``flinkddl compile job.sql > out.py; python out.py`` gives the same table (bounded, so that it ends)."""
     source, target = new_topic("pageviews", 2), new_topic("out", 2)

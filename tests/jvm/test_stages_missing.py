@@ -36,6 +36,7 @@ print(json.dumps([why, sorted(map(list, spark.table("out").collect()))]))
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_aggregates_run_where_a_class_is_missing(tmp_path: Path) -> None:
     jar = tmp_path / "flinkddl-functions.jar"
     with zipfile.ZipFile(build.JAR) as whole:

@@ -6,6 +6,8 @@ import cProfile
 import gc
 import pstats
 import time
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,6 +18,9 @@ from flinkddl.script.compile import Compiled, Start, compile_script
 from flinkddl.show.explain import explain
 from flinkddl.show.printer import print_pyspark
 from tests.spark.big_texts import REFUSED, SHAPES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 GROWTH = {"views": 4.5}  # each WHERE is written over the source's columns: its text grows with the views below it
 
@@ -54,9 +59,22 @@ def test_growth(shape: str) -> None:
 
 @deep
 def _calls(sql: str) -> int:
+    return _profiled(partial(compiled, sql))
+
+
+def _profiled(work: Callable[[], object]) -> int:
     profile = cProfile.Profile()
-    profile.runcall(compiled, sql)
+    profile.runcall(work)
     return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]  # typeshed has not got it
+
+
+@deep
+def test_growth_of_explain() -> None:
+    """Parts of one kind are not compared each with each other one."""
+    _, text = SHAPES["UNION ALL"]
+    jobs = [a.job for n in (200, 800) for a in compiled(text(n)).actions if isinstance(a, Start)]
+    small, large = (_profiled(partial(explain, job)) for job in jobs)
+    assert large < 6 * small
 
 
 @pytest.mark.parametrize("shape", SHAPES)

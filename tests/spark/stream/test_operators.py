@@ -12,6 +12,7 @@ from flinkddl import sqltypes as T
 from flinkddl.plan import nodes as N
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex, SortKey
 from tests.spark.stream.harness import Running, feed, write
+from tests.support.nightly import each, nightly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -204,7 +205,7 @@ ONE_INPUT: dict[str, tuple[Callable[[N.Node], N.Node], Callable[[list[Row]], lis
 }
 
 
-@pytest.mark.parametrize(("name", "kind"), [(n, k) for n, q in ONE_INPUT.items() for k in q[2].split()])
+@pytest.mark.parametrize(("name", "kind"), each(2, [(n, k) for n, q in ONE_INPUT.items() for k in q[2].split()]))
 def test_one_input(spark: SparkSession, tmp_path: Path, name: str, kind: str) -> None:
     build, model, _ = ONE_INPUT[name]
     changes = Changes(tmp_path / "t", kind, seed=len(name) + len(kind))
@@ -256,7 +257,7 @@ JOINS = [
 ]
 
 
-@pytest.mark.parametrize(("one", "two", "kind", "condition"), JOINS)
+@pytest.mark.parametrize(("one", "two", "kind", "condition"), each(2, JOINS))
 def test_join(spark: SparkSession, tmp_path: Path, one: str, two: str, kind: Any, condition: Rex) -> None:
     left = Changes(tmp_path / "l", one, 1, "abcd")
     right = Changes(tmp_path / "r", two, 2, "cdef")
@@ -301,7 +302,7 @@ def test_join_of_appends_into_an_append_sink(spark: SparkSession, tmp_path: Path
 # ---- sinks by key ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["append", "upsert", "delta"])
+@pytest.mark.parametrize("kind", ["append", "upsert", nightly("delta")])
 @pytest.mark.parametrize("query", ["having", "where", "keep-last", "count"])
 def test_upsert_sink(spark: SparkSession, tmp_path: Path, kind: str, query: str) -> None:
     """One record per changed key, none for an unchanged one, no tombstone for a key never written."""

@@ -14,6 +14,7 @@ from flinkddl.spark.context import WEIGHT
 from tests.spark.stream.harness import Feed, feed, write
 from tests.spark.stream.stages import FIELDS, KEYED, Staged, changes, deliveries, expected, forget_commit, source
 from tests.spark.stream.test_stages import QUERIES, join, same, top
+from tests.support.nightly import nightly
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,14 +63,9 @@ class Clocked(Staged):
         return sum(not k.startswith(SWEEP) for k in keys)
 
 
-def nightly(*values: Any) -> Any:
-    """A case that CI has no time for."""
-    return pytest.param(*values, marks=pytest.mark.slow)
-
-
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    "name", ["normalise", "join-left", *map(nightly, ("aggregates-delta", "top-append", "top-delta-second"))]
+    "name", ["join-left", *map(nightly, ("normalise", "aggregates-delta", "top-append", "top-delta-second"))]
 )
 def test_what_was_forgotten_was_never_there(spark: SparkSession, tmp_path: Path, name: str) -> None:
     """Two hours on, in whatever order and batches: only what came since; a batch run again, later, gives the same."""
@@ -125,7 +121,8 @@ def test_a_join_forgets_rows_one_by_one(spark: SparkSession, tmp_path: Path) -> 
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("kind", ["append", nightly("delta")])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["append", "delta"])
 def test_a_top_forgets_rows_one_by_one(spark: SparkSession, tmp_path: Path, kind: Any) -> None:
     table = feed(tmp_path / "t", FIELDS, kind)
     running = Clocked(spark, top(1, 2)(table))

@@ -13,6 +13,7 @@ from flinkddl import sqltypes as T
 from flinkddl.plan import nodes as N
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex, SortKey
 from tests.spark.stream.harness import Feed, Running, feed, write
+from tests.support.nightly import each
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,8 +96,7 @@ def agg(function: str, *args: int, type: T.DataType = T.BIGINT, **more: Any) -> 
     return AggCall(function, args, type, **more)
 
 
-@pytest.mark.parametrize("name", WINDOWS)
-@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize(("name", "own"), each(2, [(n, own) for own in (False, True) for n in WINDOWS]))
 def test_window_aggregate(spark: SparkSession, tmp_path: Path, name: str, own: bool) -> None:
     """With Spark's own aggregates, and with ours (DISTINCT)."""
     window, windows = WINDOWS[name]
@@ -193,7 +193,7 @@ def test_window_top(spark: SparkSession, tmp_path: Path) -> None:
     assert run(spark, node, source) == model
 
 
-@pytest.mark.parametrize("kind", ["inner", "left", "full", "semi", "anti"])
+@pytest.mark.parametrize("kind", each(2, ["inner", "left", "full", "semi", "anti"]))
 def test_window_join(spark: SparkSession, tmp_path: Path, kind: Any) -> None:
     left, right = table(tmp_path / "l"), table(tmp_path / "r")
     one, two = fill(left, 5, 8, "abc"), fill(right, 6, 8, "bcd")
@@ -232,7 +232,7 @@ def _joined(kind: str, pairs: list[tuple[Row, Row]], one: list[Row], two: list[R
     return out + [(None, None, *y[:2]) for y in two if y not in met and kind == "full"]
 
 
-@pytest.mark.parametrize("kind", ["inner", "left", "full"])
+@pytest.mark.parametrize("kind", each(2, ["inner", "left", "full"]))
 def test_interval_join(spark: SparkSession, tmp_path: Path, kind: Any) -> None:
     left, right = table(tmp_path / "l"), table(tmp_path / "r")
     one, two = fill(left, 7, 12), fill(right, 8, 12)
@@ -258,8 +258,7 @@ def test_interval_join(spark: SparkSession, tmp_path: Path, kind: Any) -> None:
     assert run(spark, node, left, right) == Counter(_joined(kind, pairs, one, two))
 
 
-@pytest.mark.parametrize("kind", ["inner", "left"])
-@pytest.mark.parametrize("mode", ["append", "update"])
+@pytest.mark.parametrize(("kind", "mode"), each(3, [(k, m) for k in ("inner", "left") for m in ("append", "update")]))
 def test_temporal_join(spark: SparkSession, tmp_path: Path, kind: Any, mode: str) -> None:
     left, right = table(tmp_path / "l"), table(tmp_path / "r")
     one, two = fill(left, 9, 14, "abc"), fill(right, 10, 14, "ab")
