@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Filter, Project, Scan
 from flinkddl.plan.rex import Call, InputRef, Rex, walk
+from flinkddl.plan.sharing import shared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from flinkddl.plan.physical import Physical
 
@@ -31,6 +32,18 @@ def decoded(trees: Iterable[Physical], *, streaming: bool) -> dict[int, Parts]:
     return found
 
 
+def _together(several: Sequence[Parts]) -> None:
+    """Let each have what is read of any: they are read as one."""
+    for parts in several:
+        for other in several:
+            for path in _paths(other):
+                _mark(parts, path)
+
+
+def _paths(parts: Parts) -> list[list[str]]:
+    return [[name, *path] for name, inside in parts.items() for path in (_paths(inside) if inside else [[]])]
+
+
 def _whole(here: Physical) -> set[Path]:
     return {(i,) for i in range(len(here.node.fields))}
 
@@ -46,6 +59,8 @@ def _look(here: Physical, needed: set[Path], streaming: bool, found: dict[int, P
     for below in here.inputs:
         passes = isinstance(node, Filter | Project) and below.form.kind == here.form.kind
         _look(below, _below(node, needed) if passes else _whole(below), streaming, found)
+    for group in shared(node) if here.shares else ():
+        _together([found[id(scan)] for scan in group])
 
 
 def _below(node: object, needed: set[Path]) -> set[Path]:

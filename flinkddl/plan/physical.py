@@ -8,7 +8,7 @@ modes hang on it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,8 +16,9 @@ from flinkddl.deep import deep
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.changelog import plan_sink, writes_changes
 from flinkddl.plan.identity import Identity, Origins, numbered
-from flinkddl.plan.nodes import scans
+from flinkddl.plan.nodes import Join, scans
 from flinkddl.plan.nodes.forms import APPEND, DELTA, PLAIN, Form, How, Traits, weighted
+from flinkddl.plan.sharing import alike, hash_of, meets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,12 +33,16 @@ OutputMode = Literal["append", "update"]
 
 @dataclass(frozen=True)
 class Physical:
-    """One node: its form, what is asked of it, and what its inputs are."""
+    """One node: its form, what is asked of it, and what its inputs are.
+
+    ``shares``: rows of one table meet in it, which is read once for all of its inputs.
+    """
 
     node: Node
     form: Form
     asked: Traits
     inputs: tuple[Physical, ...]
+    shares: bool = False
 
     def walk(self) -> Iterator[Physical]:
         """Yield this and all below it, roots first."""
@@ -117,7 +122,8 @@ class PhysicalSink:
 def how_of(config: Settings, *, streaming: bool = True, realtime: bool = False) -> How:
     """Return what of the settings the forms hang on."""
     ttl, strict = config.table_exec_state_ttl, config.flinkddl_state_ttl_strict
-    return How(streaming, ttl=ttl, strict=strict, realtime=realtime)
+    shares = streaming and config.flinkddl_execution_state == "KEYED" and config.table_optimizer_reuse_source_enabled
+    return How(streaming, ttl=ttl, strict=strict, realtime=realtime, shares=shares)
 
 
 def physical_plan(sinks: Sequence[Sink], config: Settings) -> tuple[PhysicalSink, ...]:
@@ -152,19 +158,20 @@ def _streams(plans: Sequence[SinkPlan], config: Settings) -> bool:
 
 def decide(node: Node, asked: Traits, how: How) -> tuple[Physical, How]:
     """Decide the tree of a query, and with which output mode it runs."""
-    how = replace(how, mode="update" if how.streaming and _updates(node, asked) else "append")
+    how = replace(how, mode="update" if how.streaming and _updates(node, asked, how) else "append")
     return _decide(node, asked, how), how
 
 
-def _updates(node: Node, asked: Traits) -> bool:
+def _updates(node: Node, asked: Traits, how: How) -> bool:
     below = zip(node.inputs, node.requires(asked), strict=True)
-    return node.updates(asked) or any(_updates(i, r) for i, r in below)
+    meeting = how.shares and isinstance(node, Join) and meets(node)  # no join of Spark's own
+    return meeting or node.updates(asked) or any(_updates(i, r, how) for i, r in below)
 
 
 def _decide(node: Node, asked: Traits, how: How) -> Physical:
     inputs = tuple(_decide(i, r, how) for i, r in zip(node.inputs, node.requires(asked), strict=True))
     form = node.form(tuple(i.form for i in inputs), asked, how) if how.streaming else APPEND
-    return Physical(node, form, asked if how.streaming else PLAIN, inputs)
+    return Physical(node, form, asked if how.streaming else PLAIN, inputs, how.shares and meets(node))
 
 
 def physical_sink(sink: Sink, plan: SinkPlan, how: How) -> PhysicalSink:
@@ -197,32 +204,13 @@ class _Cons:
         if id(found) not in self.numbers:
             inputs = tuple(map(self.number, found.inputs))
             form = found.form if self.forms else None
-            bucket = self._buckets.setdefault((type(found.node), form, inputs, _hash(found.node)), [])
-            same = next((n for n, other in bucket if _alike(found.node, other)), None)
+            bucket = self._buckets.setdefault((type(found.node), form, inputs, hash_of(found.node)), [])
+            same = next((n for n, other in bucket if alike(found.node, other)), None)
             if same is None:
                 same, self._count = self._count, self._count + 1
                 bucket.append((same, found.node))
             self.numbers[id(found)] = same
         return self.numbers[id(found)]
-
-
-_INPUTS = frozenset({"input", "left", "right", "parts", "span"})
-
-
-def _alike(a: Node, b: Node) -> bool:
-    return all(getattr(a, f.name) == getattr(b, f.name) for f in fields(a) if f.name not in _INPUTS)
-
-
-def _hash(node: Node) -> int:
-    """Return a number that nodes share which are alike, so that a thousand parts are not compared with each other."""
-    out = 0
-    for f in fields(node):
-        if f.name not in _INPUTS:
-            try:
-                out = hash((out, getattr(node, f.name)))
-            except TypeError:  # a mapping, which is compared
-                continue
-    return out
 
 
 def reused(sinks: Sequence[PhysicalSink]) -> dict[int, int]:
@@ -290,8 +278,8 @@ def identities(sinks: Sequence[PhysicalSink]) -> dict[int, Identity]:
 def explain(sinks: Sequence[PhysicalSink]) -> Iterator[list[str]]:
     """Yield the lines of each sink's plan: Flink's words, and our kind.
 
-    What is there twice is written once, with a ``reuse_id``, as Flink does; then it is ``Reused``. Spark still runs
-    each by itself.
+    What is there twice is written once, with a ``reuse_id``, as Flink does; then it is ``Reused``. Spark runs
+    each by itself, but for a table that is read once (``plan/sharing.py``).
     """
     names = reused(sinks)
     written: set[int] = set()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from flinkddl.plan.nodes import Scan
 from flinkddl.plan.physical import identities, numbers
 from flinkddl.spark import realtime
 from flinkddl.spark.job import (
@@ -84,6 +85,8 @@ class _Walk:
     def nodes(self, found: Physical, mode: Mode, path: str, depth: int = 0) -> Iterator[OnSpark]:
         steps = self.owned.get(path, [])
         names = tuple(dict.fromkeys(filter(None, map(spark_operator, steps))))
+        if isinstance(found.node, Scan) and not steps:
+            names = ("read with the scan above",)
         state = _state(mode, [s for s in steps if _keeps(s)])
         places: list[int | str] = [id(found), *(s.name for s in steps), *([] if depth else [""])]
         why = next((self.blocked[p] for p in places if self.blocked.get(p)), "")

@@ -380,6 +380,10 @@ SETTINGS: dict[str, tuple[tuple[str, str], str, str]] = {
     "flinkddl.execution.state": (
         ("AGGREGATE", "KEYED"), "", "INSERT INTO w SELECT v, COUNT(*) FROM u GROUP BY k, v;"
     ),
+    "table.optimizer.reuse-source-enabled": (
+        ("true", "false"), "SET 'flinkddl.execution.state' = 'keyed'; ",
+        "SELECT k FROM g UNION ALL SELECT k + 1 FROM g;"
+    ),
 }  # fmt: skip
 
 # What no plan holds, and the test that shows it.

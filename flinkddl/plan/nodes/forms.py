@@ -61,7 +61,8 @@ class How:
     """What of a query's run the forms hang on.
 
     ``mode`` is Spark's output mode, ``realtime`` whether it runs in real-time mode; ``ttl`` in ms is
-    ``table.exec.state.ttl``; ``strict`` says that state must be forgotten after it (``flinkddl.state.ttl.strict``).
+    ``table.exec.state.ttl``; ``strict`` says that state must be forgotten after it (``flinkddl.state.ttl.strict``);
+    ``shares`` that a table whose rows meet again is read once (``plan/sharing.py``).
     """
 
     streaming: bool = True
@@ -69,6 +70,7 @@ class How:
     ttl: int = 0
     strict: bool = False
     realtime: bool = False
+    shares: bool = False
 
     def forgets(self, *hints: int | None) -> bool:
         """Whether an operator that never forgets must not be used."""

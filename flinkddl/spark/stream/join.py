@@ -3,6 +3,7 @@
 - Both sides append, inner, with equalities: Spark's stream-stream join; its state is the rows, as in Flink.
 - Otherwise ``flinkddl.retract_<kind>``: both sides in one GROUP BY over the join key, each as a multiset of its live
   rows; the change of the join comes out. State follows live rows, whatever the number of updates.
+- Two ways of one table that meet: the same, so that the table is read once (``plan/sharing.py``).
 - ``flinkddl.join.strategy = bilinear``: inner joins of deltas as Spark's stream-stream join with ``w = wl * wr``; state
   keeps every change.
 
@@ -86,7 +87,7 @@ def join(sides: Sides, node: Join | IntervalJoin | WindowJoin, ctx: Lowering, he
     """Join two relations, blind to time; what is planned as append has no row that is taken back."""
     rest = residual(node.condition, sides.keys, len(sides.left.fields))
     fits = sides.append or ctx.config.flinkddl_join_strategy == "BILINEAR"
-    own = node.kind == "inner" and sides.keys and fits and not sides.windowed
+    own = node.kind == "inner" and sides.keys and fits and not sides.windowed and not here.shares
     if own and not must_forget(ctx, *sides.ttl, span=node.span):
         out = native(sides, ctx)
     else:

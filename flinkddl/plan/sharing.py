@@ -1,0 +1,67 @@
+"""What is there twice in a plan: equal nodes, and rows of one table that meet again in a join or a UNION ALL.
+
+Flink reads such a table once (``table.optimizer.reuse-source-enabled``). So do we where the two ways from the scan to
+the node in which they meet are projections and filters of inserts: each row is read and decoded once, and goes on once
+for each way that it passes (``spark/fanout.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from flinkddl.plan.nodes import Filter, Join, Project, Scan, Union
+
+if TYPE_CHECKING:
+    from flinkddl.plan.nodes import Node
+
+MOST_WAYS = 32
+"""So many ways of one row Spark still compiles to one piece of code."""
+_INPUTS = frozenset({"input", "left", "right", "parts", "span"})
+
+
+def alike(a: Node, b: Node) -> bool:
+    """Return whether two nodes of one class do the same, whatever they read and wherever they stand."""
+    return all(getattr(a, f.name) == getattr(b, f.name) for f in fields(a) if f.name not in _INPUTS)
+
+
+def hash_of(node: Node) -> int:
+    """Return a number that nodes share which are alike, so that a thousand parts are not compared with each other."""
+    out = 0
+    for f in fields(node):
+        if f.name not in _INPUTS:
+            try:
+                out = hash((out, getattr(node, f.name)))
+            except TypeError:  # a mapping, which is compared
+                continue
+    return out
+
+
+def meets(node: Node) -> bool:
+    """Return whether rows of one table meet again in a node, each way to it row by row; of too many ways none do."""
+    return bool(shared(node))
+
+
+def shared(node: Node) -> list[list[Scan]]:
+    """Return the scans whose rows meet in a node and are to be read as one, a list a table."""
+    return [group for group in groups(node) if 1 < len(group) <= MOST_WAYS]
+
+
+def groups(node: Node) -> list[list[Scan]]:
+    """Return the scans below the inputs of a join or a UNION ALL, those of equal tables together."""
+    out: dict[int, list[list[Scan]]] = {}
+    for scan in filter(None, map(_source, node.inputs if isinstance(node, Join | Union) else ())):
+        candidates = out.setdefault(hash_of(scan), [])
+        same = next((group for group in candidates if alike(group[0], scan)), None)
+        if same is None:
+            candidates.append([scan])
+        else:
+            same.append(scan)
+    return [group for candidates in out.values() for group in candidates]
+
+
+def _source(node: Node) -> Scan | None:
+    """Return the table of inserts whose rows a node gives one by one; None for any other."""
+    while isinstance(node, Filter | Project):
+        node = node.input
+    return node if isinstance(node, Scan) and node.carries == "append" else None
