@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Filter, Project, Scan
 from flinkddl.plan.rex import Call, InputRef, Rex, walk
-from flinkddl.plan.sharing import shared
+from flinkddl.plan.sharing import meeting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from flinkddl.plan.physical import Physical
 
@@ -32,18 +32,6 @@ def decoded(trees: Iterable[Physical], *, streaming: bool) -> dict[int, Parts]:
     return found
 
 
-def _together(several: Sequence[Parts]) -> None:
-    """Let each have what is read of any: they are read as one."""
-    for parts in several:
-        for other in several:
-            for path in _paths(other):
-                _mark(parts, path)
-
-
-def _paths(parts: Parts) -> list[list[str]]:
-    return [[name, *path] for name, inside in parts.items() for path in (_paths(inside) if inside else [[]])]
-
-
 def _whole(here: Physical) -> set[Path]:
     return {(i,) for i in range(len(here.node.fields))}
 
@@ -56,11 +44,12 @@ def _look(here: Physical, needed: set[Path], streaming: bool, found: dict[int, P
         for path in _of_table(node, _whole(here) if compared else needed):
             _mark(parts, [node.fields[int(path[0])].name, *map(str, path[1:])])
         return
+    for group in meeting(node) if here.shares else ():  # what is read as one is marked as one
+        parts = found.setdefault(id(group[0]), {})
+        found |= {id(scan): parts for scan in group}
     for below in here.inputs:
         passes = isinstance(node, Filter | Project) and below.form.kind == here.form.kind
         _look(below, _below(node, needed) if passes else _whole(below), streaming, found)
-    for group in shared(node) if here.shares else ():
-        _together([found[id(scan)] for scan in group])
 
 
 def _below(node: object, needed: set[Path]) -> set[Path]:

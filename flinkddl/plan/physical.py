@@ -18,7 +18,7 @@ from flinkddl.plan.changelog import plan_sink, writes_changes
 from flinkddl.plan.identity import Identity, Origins, numbered
 from flinkddl.plan.nodes import Join, scans
 from flinkddl.plan.nodes.forms import APPEND, DELTA, PLAIN, Form, How, Traits, weighted
-from flinkddl.plan.sharing import alike, hash_of, meets
+from flinkddl.plan.sharing import alike, hash_of, meeting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -164,14 +164,14 @@ def decide(node: Node, asked: Traits, how: How) -> tuple[Physical, How]:
 
 def _updates(node: Node, asked: Traits, how: How) -> bool:
     below = zip(node.inputs, node.requires(asked), strict=True)
-    meeting = how.shares and isinstance(node, Join) and meets(node)  # no join of Spark's own
-    return meeting or node.updates(asked) or any(_updates(i, r, how) for i, r in below)
+    ours = how.shares and isinstance(node, Join) and bool(meeting(node))  # no join of Spark's own
+    return ours or node.updates(asked) or any(_updates(i, r, how) for i, r in below)
 
 
 def _decide(node: Node, asked: Traits, how: How) -> Physical:
     inputs = tuple(_decide(i, r, how) for i, r in zip(node.inputs, node.requires(asked), strict=True))
     form = node.form(tuple(i.form for i in inputs), asked, how) if how.streaming else APPEND
-    return Physical(node, form, asked if how.streaming else PLAIN, inputs, how.shares and meets(node))
+    return Physical(node, form, asked if how.streaming else PLAIN, inputs, how.shares and bool(meeting(node)))
 
 
 def physical_sink(sink: Sink, plan: SinkPlan, how: How) -> PhysicalSink:

@@ -2,7 +2,7 @@
 
 Flink reads such a table once (``table.optimizer.reuse-source-enabled``). So do we where the two ways from the scan to
 the node in which they meet are projections and filters of inserts: each row is read and decoded once, and goes on once
-for each way that it passes (``spark/fanout.py``).
+for each way that it passes (``spark/stream/fanout.py``).
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from flinkddl.plan.nodes import Filter, Join, Project, Scan, Union
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from flinkddl.plan.nodes import Node
 
 MOST_WAYS = 32
@@ -37,18 +39,11 @@ def hash_of(node: Node) -> int:
     return out
 
 
-def meets(node: Node) -> bool:
-    """Return whether rows of one table meet again in a node, each way to it row by row; of too many ways none do."""
-    return bool(shared(node))
+def meeting(node: Node) -> list[list[Scan]]:
+    """Return the scans whose rows meet again in a join or a UNION ALL, those of one table together.
 
-
-def shared(node: Node) -> list[list[Scan]]:
-    """Return the scans whose rows meet in a node and are to be read as one, a list a table."""
-    return [group for group in groups(node) if 1 < len(group) <= MOST_WAYS]
-
-
-def groups(node: Node) -> list[list[Scan]]:
-    """Return the scans below the inputs of a join or a UNION ALL, those of equal tables together."""
+    Each way to the node is row by row; of too many ways none is there.
+    """
     out: dict[int, list[list[Scan]]] = {}
     for scan in filter(None, map(_source, node.inputs if isinstance(node, Join | Union) else ())):
         candidates = out.setdefault(hash_of(scan), [])
@@ -57,7 +52,12 @@ def groups(node: Node) -> list[list[Scan]]:
             candidates.append([scan])
         else:
             same.append(scan)
-    return [group for candidates in out.values() for group in candidates]
+    return [group for candidates in out.values() for group in candidates if 1 < len(group) <= MOST_WAYS]
+
+
+def leaders(nodes: Iterable[Node]) -> dict[int, int]:
+    """Return of each scan that meets others in one of the nodes the first of them, both by their identity."""
+    return {id(scan): id(group[0]) for node in nodes for group in meeting(node) for scan in group}
 
 
 def _source(node: Node) -> Scan | None:

@@ -11,7 +11,6 @@ from flinkddl.plan.physical import physical_plan
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import user_functions
-from flinkddl.spark.fanout import fan_out
 from flinkddl.spark.fingerprint import essence, fingerprint, queries
 from flinkddl.spark.finished import as_streams
 from flinkddl.spark.job import SparkJob
@@ -67,8 +66,6 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, b
     )
     writes = [_write(p, ctx) for p in physical]
     if streaming:
-        if physical[0].how.shares and any(here.shares for p in physical for here in p.query.walk()):
-            fan_out(ctx, [w.input for w in writes])
         ctx.steps[:] = as_streams(ctx.steps, (w.input for w in writes))
         note_kept(ctx.steps, sinks, config, bag)
     if not can_name(ctx.steps, writes):

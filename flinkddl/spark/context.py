@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from flinkddl.connectors.base import PayloadField
     from flinkddl.plan.decoded import Parts
     from flinkddl.plan.nodes import Field, Node
+    from flinkddl.plan.nodes.forms import Traits
     from flinkddl.plan.physical import Physical, PhysicalSink
     from flinkddl.spark.job import Step
 
@@ -98,7 +99,8 @@ class Lowering:
     ``zone`` is ``table.local-time-zone``; ``streaming`` the execution mode; ``config`` what the session has SET;
     ``row_kinds`` asks a scan of CDC records for ``__kind``;
     ``bounded`` says of a streaming run that its sources end; ``timed`` are the tables below operators on event time;
-    ``decoded`` says what is read of each scan (its identity, ``plan/decoded.py``);
+    ``decoded`` says what is read of each scan (its identity, ``plan/decoded.py``); ``leaders`` which scans are read as
+    one, and ``once`` what has been lowered of those, by their leader and what is asked of them;
     ``owners`` notes the plan node (its identity) that each step was made for;
     ``output_mode`` is Spark's, of the query that is lowered; ``sink`` is the physical plan of the INSERT.
     """
@@ -114,6 +116,8 @@ class Lowering:
     row_kinds: bool = False
     timed: frozenset[str] = frozenset()
     decoded: Mapping[int, Parts] = field(default_factory=dict, repr=False)
+    leaders: Mapping[int, int] = field(default_factory=dict)
+    once: dict[tuple[int, Traits], Rel] = field(default_factory=dict)
     owners: dict[str, int] = field(default_factory=dict)
     sink: PhysicalSink | None = None
     _names: set[str] = field(default_factory=set)

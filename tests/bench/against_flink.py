@@ -143,9 +143,13 @@ class Bench:
                     f"CAST(to_json({row}) AS BINARY) AS value",
                     f"CAST({k} % {PARTITIONS} AS INT) AS partition",
                 ]
-            frame = self.spark.range(0, self.records, 1, PARTITIONS).selectExpr(*columns)
-            write = frame.write.format("kafka").option("kafka.bootstrap.servers", self.servers)
-            write.option("topic", topic).option("kafka.linger.ms", "50").option("kafka.batch.size", "262144").save()
+            self.put(topic, columns)
+
+    def put(self, topic: str, columns: list[str]) -> None:
+        """Write a record for each ``id`` below ``records``; ``columns`` are Spark SQL."""
+        frame = self.spark.range(0, self.records, 1, PARTITIONS).selectExpr(*columns)
+        write = frame.write.format("kafka").option("kafka.bootstrap.servers", self.servers)
+        write.option("topic", topic).option("kafka.linger.ms", "50").option("kafka.batch.size", "262144").save()
 
     def sources(self) -> list[str]:
         visits = [VIEWS.format(name=name, servers=self.servers) for name in ("visits", "clicks")]

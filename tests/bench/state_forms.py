@@ -80,10 +80,7 @@ class Forms(Bench):
     def fill(self, topics: set[str]) -> None:
         """Write the sources with Spark."""
         super().fill(topics - {"events"})
-        value = f"CAST(to_json({EVENT}) AS BINARY) AS value"
-        frame = self.spark.range(0, self.records, 1, PARTITIONS).selectExpr(value)
-        write = frame.write.format("kafka").option("kafka.bootstrap.servers", self.servers)
-        write.option("topic", "events").option("kafka.linger.ms", "50").option("kafka.batch.size", "262144").save()
+        self.put("events", [f"CAST(to_json({EVENT}) AS BINARY) AS value"])
 
     def sources(self) -> list[str]:
         newest = LATEST.replace("TABLE latest", "TABLE newest").replace("'topic' = 'latest'", "'topic' = 'newest'")

@@ -11,6 +11,7 @@ import pytest
 from flinkddl.api import Catalog
 from tests.conformance import beside
 from tests.support.kernels import kernel_session
+from tests.support.nightly import nightly
 from tests.support.topics import send
 
 if TYPE_CHECKING:
@@ -57,10 +58,10 @@ KNOWN: dict[str, dict[str, str]] = {
     },
 }
 # each operator once in every run, the neighbours at night: they cost minutes
-SETS = r"sets-(aa0|ab-ab-a|rollup-aa|cube-aba)-[sb]|wsets-tumble-(kk0|inside)-[sb]|sets-q-e"
-ROWTIME = r"filter-null|tumble-e-[sb]|session-rows-[sb]|over-range-|interval-leftouter|temporal-left-"
+SETS = r"sets-(aa0|a3|ab-ab-a|a-ab-a|rollup-aa|cube-aba|a-cube-a)-[sb]|wsets-tumble-(kk0|cube-k|inside)-[sb]|sets-q-e"
+ROWTIME = r"filter-null|(tumble|session)-(e|rows)-[sb]|over-(rows|range|lag)-|interval-leftouter|temporal-left-"
 ASKED = {
-    name: [p for mode in ("batch", "streaming") for p in ((mode, q), pytest.param(mode, "", marks=pytest.mark.slow))]
+    name: [p for mode in ("batch", "streaming") for p in ((mode, q), nightly(mode, ""))]
     for name, q in (("sets", SETS), ("rowtime", ROWTIME))
 }
 T = [(1, "x", 10), (1, "y", 20), (2, "x", 30), (None, "x", 40), (1, "x", 50)]

@@ -11,18 +11,21 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.bridge_cases import *  # noqa: F403 - the cases themselves
+from tests.support.nightly import nightly
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.kafka
 
 
 OURS = (
-    "updates_are_changes", "users_own_is_left", "a_batch_dataframe_joins", "a_printed_program",
+    "ddl_makes_temp_views", "updates_are_changes", "users_own_is_left", "a_batch_dataframe_joins", "a_select_is",
+    "with_tombstones", "a_printed_program",
 )  # fmt: skip
 REMOTE = (
-    "ddl_makes_temp_views", "use_moves_names", "with_tombstones", "stop_takes_ours",
+    "ddl_makes_temp_views", "a_batch_view_reads_anew", "use_moves_names", "do_not_depend", "has_no_type",
+    "is_written_by_name", "with_tombstones", "stop_takes_ours",
 )  # fmt: skip
-"""Some on one of the two sessions; the nightly run takes all on both."""
+"""One of each kind, on one of the two sessions; the nightly run takes all on both."""
 
 
 @pytest.mark.parametrize(
@@ -30,8 +33,8 @@ REMOTE = (
     [
         ("ours", OURS),
         ("remote", REMOTE),
-        pytest.param("ours", (), marks=pytest.mark.slow),
-        pytest.param("remote", (), marks=pytest.mark.slow),
+        nightly("ours", ()),
+        nightly("remote", ()),
     ],
 )
 def test_the_same_on_another_kind_of_session(kind, cases):

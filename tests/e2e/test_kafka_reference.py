@@ -13,6 +13,7 @@ import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
 from tests.e2e.tables import Tables
+from tests.support.nightly import nightly
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 pytestmark = pytest.mark.kafka
-FORMATS = [pytest.param("avro", marks=pytest.mark.slow), pytest.param("csv", marks=pytest.mark.slow), "json"]
+FORMATS = [nightly("avro"), nightly("csv"), "json"]
 
 
 @pytest.fixture

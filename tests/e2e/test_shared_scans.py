@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.api import Catalog
+from flinkddl.catalog.model import ObjectPath
 from flinkddl.diagnostics import SourceText
 from flinkddl.script.compile import compile_script
+from flinkddl.spark.frames import frame_of
 from flinkddl.spark.job import Read
+from flinkddl.spark.realtime import reads_of
 from tests.spark.stream.harness import plain
 from tests.support.nightly import each
 
@@ -40,8 +43,8 @@ QUERIES: dict[str, tuple[str, int, int]] = {
     "beyond equality": ("SELECT b.n, a.id FROM bids b JOIN auctions a ON b.auction = a.id AND b.price > a.id", 1, 2),
     "outer, beyond equality": (
         "SELECT a.id, b.n FROM auctions a FULL JOIN bids b ON b.auction = a.id AND b.price > a.id",
-        2,
-        2,
+        5,
+        8,
     ),
     "semi": ("SELECT n FROM bids WHERE auction IN (SELECT id FROM auctions WHERE seller <> 'x')", 1, 2),
     "anti": ("SELECT id FROM auctions a WHERE NOT EXISTS (SELECT 1 FROM bids b WHERE b.auction = a.id)", 1, 2),
@@ -140,9 +143,19 @@ def test_a_topic_is_read_once(name: str) -> None:
     assert (readings(query, reuse=True), readings(query, reuse=False)) == (once, mentions)
 
 
+def test_a_frame_reads_it_once_as_well() -> None:
+    sets = "SET 'flinkddl.execution.state' = 'keyed';"
+    view = f"CREATE VIEW joined AS {QUERIES['inner join'][0]};"
+    text = f"{sets} {TABLE.format(topic='t', servers='b:1')};\n{VIEW};\n{view}"
+    catalog = compile_script(SourceText("t.sql", text)).catalog
+    frame = frame_of(catalog, ObjectPath("default_catalog", "default_database", "joined"), "streaming")
+    assert sum(isinstance(s, Read) for s in frame.job.steps) == 1
+    assert not frame.updating
+
+
 def readings(query: str, *, reuse: bool) -> int:
     """Return how often the topic is read."""
     sets = f"SET 'flinkddl.execution.state' = 'keyed'; SET 'table.optimizer.reuse-source-enabled' = '{reuse}';"
     text = TABLE.format(topic="t", servers="b:1").replace(", 'scan.bounded.mode' = 'latest-offset'", "")
     (job,) = compile_script(SourceText("t.sql", f"{sets} {text};\n{VIEW};\n{query};")).jobs
-    return sum(isinstance(s, Read) and s.table.endswith("events") for s in job.steps)
+    return sum(read.table.endswith("events") for read in reads_of(job, job.writes[0]))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.e2e.tables import Tables
+from tests.support.nightly import nightly
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 pytestmark = pytest.mark.kafka
-FORMATS = [pytest.param("avro", marks=pytest.mark.slow), pytest.param("csv", marks=pytest.mark.slow), "json"]
+FORMATS = [nightly("avro"), nightly("csv"), "json"]
 WORDS = "Good good study day day up Good boy"
 
 

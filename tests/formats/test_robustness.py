@@ -26,6 +26,7 @@ from flinkddl.runtime.machine.jars import spark_jars
 from flinkddl.sqltypes import spark_type
 from tests.formats.harness import IGNORE, chosen, fields
 from tests.support.kernels import kernel_session, messages
+from tests.support.nightly import nightly
 from tests.support.registry import Registry
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ CONFLUENT: dict[str, bytes] = {
 }
 SMALL = int(os.environ.get("FLINKDDL_BAD_RECORDS", "300"))
 """Bad records a format in ``make test``; the slow tests take 10,000."""
-COUNTS = [SMALL, pytest.param(10_000, marks=pytest.mark.slow)]
+COUNTS = [SMALL, nightly(10_000)]
 CHUNK = 4
 
 

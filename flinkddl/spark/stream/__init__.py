@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes import Filter, Project, Scan, Union, Unnest, Values
+from flinkddl.plan.sharing import leaders
 from flinkddl.spark.base import project
 from flinkddl.spark.stream import aggregate, join, over, ranking, rows, temporal, windows  # noqa: F401 - fill HANDLERS
 from flinkddl.spark.stream.base import HANDLERS, lower_node
+from flinkddl.spark.stream.fanout import drop_unread
 from flinkddl.spark.stream.kinds import first_rows, last_changes, normalise, to_delta, to_images, to_upsert
 
 if TYPE_CHECKING:
@@ -29,7 +31,13 @@ def lower(tree: Physical, how: How, ctx: Lowering) -> Rel:
     if how.mode == "update":
         # chains of our own aggregates are exact; Spark's check knows only its own patterns
         ctx.settings["spark.sql.streaming.statefulOperator.checkCorrectness.enabled"] = "false"
-    return _finished(lower_node(tree, ctx), ctx)
+    ctx.once.clear()
+    ctx.leaders = leaders(here.node for here in tree.walk() if here.shares) if how.shares else {}
+    first = len(ctx.steps)
+    rel = _finished(lower_node(tree, ctx), ctx)
+    if ctx.once:
+        drop_unread(ctx, first, rel.step)
+    return rel
 
 
 def _finished(rel: Rel, ctx: Lowering) -> Rel:

@@ -24,6 +24,7 @@ from flinkddl.spark.expressions import condition_to_spark
 from flinkddl.spark.job import JoinStep, StateCall, UnionAll
 from flinkddl.spark.rowtime import is_rowtime, untimed
 from flinkddl.spark.stream.base import explode, lowers, members, struct
+from flinkddl.spark.stream.fanout import united
 from flinkddl.spark.stream.kinds import KEY, arrival, family, inputs, single, weight, weighted
 from flinkddl.spark.ttl import hinted_ttl, must_forget
 from flinkddl.sqltypes import quote, spark_type
@@ -203,7 +204,7 @@ def _tagged(sides: Sides, ctx: Lowering) -> str:
         ] or [(f"{KEY}0", "0")]
         named += [("__salt", salt), ("__match", match), ("__w", weight(rel)), ("__l", rows[0]), ("__r", rows[1])]
         parts.append(select(rel.step, [*named, *sides.window], ctx, ("left", "right")[side]))
-    return ctx.add(UnionAll(name=ctx.fresh("both_sides"), parts=tuple(parts), note="Join: both sides by key")).name
+    return united("both_sides", parts, "Join: both sides by key", ctx)
 
 
 def struct_type(fields: Sequence[Field]) -> str:

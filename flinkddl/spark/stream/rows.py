@@ -11,9 +11,10 @@ from flinkddl.plan.rex import InputRef
 from flinkddl.spark.base import constants, extend, generate, names_of, project, same, select, where
 from flinkddl.spark.context import AFTER, BEFORE, NOTHING, SEQUENCE, SEQUENCE_STEP, WATERMARK, WEIGHT, Rel
 from flinkddl.spark.expressions import condition_to_spark, to_spark
-from flinkddl.spark.job import Read, Rows, UnionAll
+from flinkddl.spark.job import Read, Rows
 from flinkddl.spark.rowtime import millis
 from flinkddl.spark.stream.base import explode, lower_node, lowers
+from flinkddl.spark.stream.fanout import united
 from flinkddl.spark.stream.kinds import arrival, drop_unchanged, inputs, normalise, weight
 from flinkddl.spark.unnest import elements, generator, grouping_copies
 from flinkddl.sqltypes import quote, spark_type
@@ -32,10 +33,16 @@ NO_WATERMARK = -(2**62)  # of a row without a time: earlier than any
 
 @lowers(Scan)
 def lower_scan(node: Scan, ctx: Lowering, here: Physical) -> Rel:
-    """Lower a table through the scan that batch and streaming share."""
+    """Lower a table through the scan that batch and streaming share; what is read as one, the first time alone."""
     asked = here.asked
+    leader = ctx.leaders.get(id(node))
+    if leader is not None and (leader, asked) in ctx.once:
+        return ctx.once[leader, asked]
     rel: Rel = import_module("flinkddl.spark.scan").lower_scan(node, ctx, asked.sequence or asked.watermark)
-    return _stamped(node, rel, ctx, asked.sequence) if asked.watermark and rel.kind == "append" else rel
+    rel = _stamped(node, rel, ctx, asked.sequence) if asked.watermark and rel.kind == "append" else rel
+    if leader is not None:
+        ctx.once[leader, asked] = rel
+    return rel
 
 
 def _stamped(node: Scan, rel: Rel, ctx: Lowering, sequence: bool) -> Rel:
@@ -125,8 +132,7 @@ def lower_union(node: Union, ctx: Lowering, here: Physical) -> Rel:
         named += [(WEIGHT, weight(rel))] * (kind == "delta") + [(SEQUENCE, arrival(rel))] * sequence
         named += [(WATERMARK, WATERMARK if rel.watermark else "CAST(NULL AS BIGINT)")] * watermark
         steps.append(select(rel.step, named, ctx, "part"))
-    step = ctx.add(UnionAll(name=ctx.fresh("union"), parts=tuple(steps), note="Union"))
-    return Rel(step.name, columns, node.fields, kind, sequence=sequence, watermark=watermark)
+    return Rel(united("union", steps, "Union", ctx), columns, node.fields, kind, sequence=sequence, watermark=watermark)
 
 
 @lowers(Expand)

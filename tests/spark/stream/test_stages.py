@@ -19,6 +19,7 @@ from flinkddl.spark.operators import operators
 from flinkddl.spark.stages import KINDS
 from tests.spark.stream.harness import JOB
 from tests.spark.stream.stages import FIELDS, Row, expected, forget_commit, run, source
+from tests.support.nightly import nightly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -240,7 +241,7 @@ IN_CI = ("normalise", "aggregates-delta", "join-left", "join-full", "top-append"
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", [n if n in IN_CI else pytest.param(n, marks=pytest.mark.slow) for n in QUERIES])
+@pytest.mark.parametrize("name", [n if n in IN_CI else nightly(n) for n in QUERIES])
 def test_order_of_delivery_and_batches_change_nothing(spark: SparkSession, tmp_path: Path, name: str) -> None:
     """Eight trials at once; then the last batch runs again over the same state, and leaves the same."""
     query = QUERIES[name]
