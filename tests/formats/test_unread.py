@@ -16,7 +16,7 @@ import pytest
 
 from flinkddl.formats.spec import spec_text
 from tests.formats.harness import IGNORE, chosen, fields
-from tests.formats.test_robustness import compiled, needs_javac
+from tests.formats.test_robustness import SAYING, compiled, needs_javac
 from tests.support.registry import Registry
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ pytestmark = [pytest.mark.spark, needs_javac]
 TREE = {"decode.json-parser.enabled": False}
 MISSING = {"fail-on-missing-field": True}
 PROGRAM = "flinkddl.format.Unread"
+OPENS = ("--add-opens=java.base/java.nio=ALL-UNNAMED",)
 GROUPS, MESSAGES, CHANGES = 12, 6, 20
 
 # type -> values that fit, values that may not
@@ -111,7 +112,7 @@ def spec(name: str, columns: str, options: dict[str, Any], read: Parts | None) -
 def compared(lines: list[str]) -> list[list[int]]:
     """Return the numbers of each group: messages, refused ones, those read again, and of the well-formed those."""
     done = subprocess.run(
-        ["java", "-Xmx300m", "--add-opens=java.base/java.nio=ALL-UNNAMED", "-cp", compiled("Unread.java"), PROGRAM],
+        ["java", "-Xmx300m", *SAYING, *OPENS, "-cp", compiled("Unread.java"), PROGRAM],
         input="\n".join(lines).encode() + b"\n", capture_output=True, check=False, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()[-3000:]

@@ -43,7 +43,8 @@ def test_java_stays_small() -> None:
     # 7,600 until state by key came (package state); it takes the place of the retracting aggregates in time.
     # 390 more: messages are read without building what nobody reads, and read again as wholes where that may differ.
     # 330 more: state by key that is forgotten by its age.
-    assert lines < 10300, f"{lines} lines of Java"
+    # 100 more: this machine's files without a process a file.
+    assert lines < 10400, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

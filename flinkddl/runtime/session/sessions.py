@@ -72,6 +72,12 @@ START_SETTINGS: Mapping[str, str] = {
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Of the environment: the Java process that started this one is Spark's driver (``PythonRunner`` of spark-submit)."""
 
+LOCAL_FILES: Mapping[str, str] = {
+    "spark.hadoop.fs.file.impl": "flinkddl.state.LocalFiles",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "flinkddl.state.LocalFiles$Context",
+}
+"""Where Spark runs in one process with our jar on its class path: checkpoints without a process a file."""
+
 OF_SUBMIT = ("spark.ui.enabled", "spark.driver.memory", "spark.ui.showConsoleProgress")
 """Start settings that are spark-submit's own business."""
 
@@ -184,6 +190,7 @@ def _start_conf(options: SparkOptions, log: Path) -> dict[str, str]:
     conf["spark.driver.extraClassPath"] = os.pathsep.join(jars)
     if (options.master or "local").startswith("local"):
         conf["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
+        conf |= LOCAL_FILES
     conf |= _given(options)
     java = [f"-Dlog4j2.configurationFile={log4j.as_uri()}", conf.get("spark.driver.extraJavaOptions", "")]
     conf["spark.driver.extraJavaOptions"] = " ".join(java).strip()
