@@ -10,7 +10,7 @@ import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.machine.java import find_java
-from tests.support.spark import SHORT_LIVED, VIEWFS, viewfs_conf
+from tests.support.spark import SHARED, VIEWFS, viewfs_conf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ def spark() -> Iterator[SparkSession]:
     """Start a local session with small memory; jobs run in ``job_session(spark, ...)`` children of it."""
     from flinkddl.runtime.session.sessions import SparkOptions, build_session
 
-    conf = SHORT_LIVED | viewfs_conf() | {"spark.sql.shuffle.partitions": "2"}
+    conf = SHARED | viewfs_conf() | {"spark.sql.shuffle.partitions": "2"}
     session = build_session(SparkOptions(master="local[2]", conf=conf))
     yield session
     session.stop()

@@ -13,10 +13,9 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from importlib.util import find_spec
 from pathlib import Path
 
-from flinkddl.runtime.machine.jars import resolve_jars
+from flinkddl.runtime.machine.jars import pyspark_home, resolve_jars
 
 ROOM = Path(__file__).parent
 SOURCES = ROOM / "src" / "main" / "java"
@@ -28,10 +27,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip entry can have
 
 def spark_jars() -> Path:
     """Return the folder of the jars in the installed pyspark. Raises RuntimeError when pyspark is missing."""
-    spec = find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        raise RuntimeError("pyspark is not installed")
-    return Path(spec.origin).parent / "jars"
+    return pyspark_home() / "jars"
 
 
 def class_path() -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.runtime.machine.cache import log_file
-from flinkddl.runtime.session.sessions import JOB_SETTINGS, KEPT_SETTINGS, job_session
+from flinkddl.runtime.session.sessions import JOB_SETTINGS, KEPT_SETTINGS, SparkOptions, _start_conf, job_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,6 +60,43 @@ def test_sparks_log_is_a_file(spark: SparkSession) -> None:
     log = log_file()
     assert log is not None
     assert log.is_file()
+
+
+@pytest.mark.parametrize(
+    ("given", "collectors"),
+    [
+        ({}, ["-XX:+UseParallelGC"]),
+        ({"spark.driver.extraJavaOptions": "-Da=b"}, ["-XX:+UseParallelGC"]),
+        ({"spark.driver.extraJavaOptions": "-XX:+UseG1GC"}, ["-XX:+UseG1GC"]),
+        ({"spark.driver.defaultJavaOptions": "-XX:+UseZGC -Da=b"}, ["-XX:+UseZGC"]),
+    ],
+)
+def test_javas_options_of_the_user_stand_behind_ours(
+    tmp_path: Path, given: dict[str, str], collectors: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours are Spark's default options: what a user's spark-defaults.conf says in "extraJavaOptions" counts too."""
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))  # nobody is asked for an archive of classes
+    conf = _start_conf(SparkOptions(conf=given), tmp_path / "spark.log")
+    own, extra = conf["spark.driver.defaultJavaOptions"], conf.get("spark.driver.extraJavaOptions", "")
+    assert own.startswith("-Dlog4j2.configurationFile=file:")
+    assert own.endswith(given.get("spark.driver.defaultJavaOptions", own))
+    assert extra == given.get("spark.driver.extraJavaOptions", "")
+    assert re.findall(r"-XX:.Use\w+GC\b", f"{own} {extra}") == collectors
+
+
+@pytest.mark.parametrize("where", ["JDK_JAVA_OPTIONS", "spark-defaults.conf"])
+def test_a_collector_named_elsewhere_stays_the_only_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert (
+        "-XX:+UseParallelGC" in _start_conf(SparkOptions(), tmp_path / "spark.log")["spark.driver.defaultJavaOptions"]
+    )
+    if where == "spark-defaults.conf":
+        (tmp_path / where).write_text("spark.driver.extraJavaOptions -XX:+UseSerialGC\n")
+    else:
+        monkeypatch.setenv(where, "-XX:+UseSerialGC")
+    assert "GC" not in _start_conf(SparkOptions(), tmp_path / "spark.log")["spark.driver.defaultJavaOptions"]
 
 
 USERS_OWN = """

@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from tests.support.spark import SHORT_LIVED, viewfs_conf
+from tests.support.spark import SHARED, viewfs_conf
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +27,7 @@ def kernel_session(**more: str) -> SparkSession:
 
     os.environ["TZ"] = "UTC"
     time.tzset()
-    start = SHORT_LIVED | viewfs_conf() | {k: v for k, v in more.items() if not k.startswith("spark.sql.")}
+    start = SHARED | viewfs_conf() | {k: v for k, v in more.items() if not k.startswith("spark.sql.")}
     session = build_session(SparkOptions(master="local[2]", conf=start)).newSession()
     for key, value in (_SQL | {k: v for k, v in more.items() if k.startswith("spark.sql.")}).items():
         session.conf.set(key, value)

@@ -14,6 +14,9 @@ SHORT_LIVED = {
     # C2 would spend more processor time on optimising than such runs ever get back
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
+SHARED = SHORT_LIVED | {"spark.driver.extraJavaOptions": f"{SHORT_LIVED['spark.driver.extraJavaOptions']} -Xshare:auto"}
+"""Of the session that a test process keeps: its Java ends last, so others write the archive (class_archive.py)."""
+
 VIEWFS = "viewfs://test/state"
 """A second Hadoop file system beside this machine's: one that Python cannot open, over ``viewfs_folder``."""
 

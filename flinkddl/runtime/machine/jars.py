@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version as installed_version
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -112,6 +113,14 @@ def spark_jars_here(folder: str | None = None) -> list[Path]:
     except FlinkDdlError:  # no cache, no jars
         return []
     return [path for a in locked_artifacts("spark") if (path := _cached(a, store))]
+
+
+def pyspark_home() -> Path:
+    """Return the folder of the installed PySpark, without importing it. Raises RuntimeError where there is none."""
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise RuntimeError("pyspark is not installed")
+    return Path(spec.origin).parent
 
 
 def beside_spark(jars: Iterable[Path]) -> str:
