@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.machine.java import find_java
-from tests.support.spark import SHARED, VIEWFS, viewfs_conf
+from tests.support.spark import QUICK, SHARED, VIEWFS, viewfs_conf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 # a machine that is busy with something else is no failure
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
+
+
+def pytest_configure() -> None:
+    """Java starts some hundred times in a run, mostly for seconds: all of them compile quickly."""
+    os.environ.setdefault("JDK_JAVA_OPTIONS", QUICK)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -35,7 +35,6 @@ def terminal(*arguments: str, home: Path) -> Terminal:
     env = {
         "HOME": str(home),
         "FLINKDDL_CACHE": str(cache_dir()),
-        "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "PROMPT_TOOLKIT_NO_CPR": "1",
     }
     return Terminal([sys.executable, "-m", "flinkddl", *arguments], env)

@@ -16,7 +16,7 @@ import pytest
 
 from flinkddl.formats.spec import spec_text
 from tests.formats.harness import IGNORE, chosen, fields
-from tests.formats.test_robustness import SAYING, compiled, needs_javac
+from tests.formats.test_robustness import JAVA, compiled, needs_javac
 from tests.support.registry import Registry
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def spec(name: str, columns: str, options: dict[str, Any], read: Parts | None) -
 def compared(lines: list[str]) -> list[list[int]]:
     """Return the numbers of each group: messages, refused ones, those read again, and of the well-formed those."""
     done = subprocess.run(
-        ["java", "-Xmx300m", *SAYING, *OPENS, "-cp", compiled("Unread.java"), PROGRAM],
+        [*JAVA, *OPENS, "-cp", compiled("Unread.java"), PROGRAM],
         input="\n".join(lines).encode() + b"\n", capture_output=True, check=False, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()[-3000:]

@@ -36,7 +36,6 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Any:
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in CELLS])
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("JUPYTER_PATH", str(folder))
-        patched.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         execute(made, folder)
     nbformat.write(made, folder / "saved.ipynb")
     return nbformat.read(folder / "saved.ipynb", as_version=4)

@@ -75,6 +75,7 @@ def test_javas_options_of_the_user_stand_behind_ours(
     tmp_path: Path, given: dict[str, str], collectors: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ours are Spark's default options: what a user's spark-defaults.conf says in "extraJavaOptions" counts too."""
+    monkeypatch.delenv("JDK_JAVA_OPTIONS")
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))  # nobody is asked for an archive of classes
     conf = _start_conf(SparkOptions(conf=given), tmp_path / "spark.log")
     own, extra = conf["spark.driver.defaultJavaOptions"], conf.get("spark.driver.extraJavaOptions", "")
@@ -88,6 +89,7 @@ def test_javas_options_of_the_user_stand_behind_ours(
 def test_a_collector_named_elsewhere_stays_the_only_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
+    monkeypatch.delenv("JDK_JAVA_OPTIONS")
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     assert (
         "-XX:+UseParallelGC" in _start_conf(SparkOptions(), tmp_path / "spark.log")["spark.driver.defaultJavaOptions"]

@@ -43,7 +43,6 @@ def rows(cell: Any) -> list[list[str]]:
 def test_notebook(broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_SERVERS", broker.bootstrap)
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
-    monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     execute(notebook, tmp_path)
     magic = {c.source.split("\n", 1)[0]: c for c in notebook.cells if c.source.startswith("%%flinksql --")}
@@ -71,7 +70,6 @@ def test_bridge_notebook(broker: Broker, tmp_path: Path, monkeypatch: pytest.Mon
     """Flink's tables in Spark's session, in ten cells; its numbers are recounted here."""
     monkeypatch.setenv("KAFKA_SERVERS", broker.bootstrap)
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
-    monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     notebook = nbformat.read(BRIDGE, as_version=4)
     execute(notebook, tmp_path)
     cells = [c for c in notebook.cells if c.cell_type == "code"]

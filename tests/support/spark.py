@@ -8,13 +8,15 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options of every Java here: C2 would spend more processor time on optimising than such runs ever get back."""
+
 SHORT_LIVED = {
     "spark.driver.memory": "2g",
     "spark.default.parallelism": "2",
-    # C2 would spend more processor time on optimising than such runs ever get back
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": QUICK,
 }
-SHARED = SHORT_LIVED | {"spark.driver.extraJavaOptions": f"{SHORT_LIVED['spark.driver.extraJavaOptions']} -Xshare:auto"}
+SHARED = SHORT_LIVED | {"spark.driver.extraJavaOptions": f"{QUICK} -Xshare:auto"}
 """Of the session that a test process keeps: its Java ends last, so others write the archive (class_archive.py)."""
 
 VIEWFS = "viewfs://test/state"

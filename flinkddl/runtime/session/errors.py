@@ -47,18 +47,27 @@ def reason(text: str) -> str:
 
 
 class _NotOfPy4j(logging.Filter):
-    """py4j tells the root logger, with a traceback, of each call that gets no answer."""
+    """py4j tells, with a traceback, of each call that gets no answer and of each batch whose writer failed."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        return not (record.module == "java_gateway" and "while sending command" in str(record.msg))
+        said = str(record.msg)
+        return not (
+            (record.module == "java_gateway" and "while sending command" in said)
+            or (record.module == "clientserver" and "while executing the Python Proxy" in said)
+        )
 
 
 _QUIET = _NotOfPy4j()
+_TOLD_OF_CALLS = ("", "py4j.clientserver")  # loggers: a filter hears what is said to its own alone
 
 
 def quiet_py4j() -> None:
-    """Keep py4j's tracebacks off stderr: whoever calls Java gets the error and says what it means."""
-    logging.getLogger().addFilter(_QUIET)
+    """Keep py4j's tracebacks off stderr: whoever calls Java gets the error and says what it means.
+
+    A writer's error goes to Java and comes back as that of its query.
+    """
+    for name in _TOLD_OF_CALLS:
+        logging.getLogger(name).addFilter(_QUIET)
 
 
 def has_java(spark: SparkSession) -> bool:
