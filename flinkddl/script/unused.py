@@ -19,21 +19,26 @@ if TYPE_CHECKING:
 
 def unused(compiled: Compiled) -> Iterator[Diagnostic]:
     """Yield warnings for tables that could neither be read nor written, and that nothing was said of yet."""
-    known = {(d.code, d.message) for d in compiled.diagnostics}
+    known = {(d.code, d.message, d.span) for d in compiled.diagnostics}
+    absent = {(code, message) for code, message, _ in known}  # what a table lacks is told at its use
     for table in _tables(compiled.catalog):
         if _is_pattern(table):
             continue
         found = _mistakes(table)
-        if any((d.code, d.message) in known for d in found):
+        if any((d.code, d.message, d.span) in known for d in found):
+            continue
+        if any(d.span == table.span and (d.code, d.message) in absent for d in found):
             continue
         for d in found:
             yield replace(d, severity="warning", message=f"{d.message} (no query uses table '{table.path.name}' yet)")
 
 
 def _tables(catalog: Catalog) -> Iterator[Table]:
-    for name in catalog.catalogs:
-        for database in catalog.catalogs[name].databases:
-            yield from (o for o in catalog.objects_in(name, database) if isinstance(o, Table))
+    for name, entry in catalog.catalogs.items():
+        for database in entry.databases:
+            tables = (o for o in catalog.objects_in(name, database) if isinstance(o, Table))
+            # The tables of a catalog that was refused need no connector in Flink.
+            yield from (t for t in tables if not entry.refused or "connector" in t.options)
 
 
 def _is_pattern(table: Table) -> bool:
