@@ -28,6 +28,7 @@ _SERVERS = "<host>:9092"
 _STARTS = {"latest-offset": "latest-offset", "timestamp": "timestamp"}  # all else from the topic's beginning, but
 _NO_STARTS = ("specific-offset", "committed-offset", "snapshot")  # have no equal
 _PATTERN = re.compile(r"[*+?|\\^()\[\]{}]|\$$")
+_ANCHOR = re.compile(r"(?:^|(?<=[(|]))\^|(?<!\\)\$(?=[)|]|$)")  # of a name, which is a part of a topic's
 _NOT_IN_TOPICS = re.compile(r"[^A-Za-z0-9._<>-]")
 
 
@@ -146,7 +147,7 @@ def _topic(table: Table, capture: Capture) -> tuple[str, str]:
     if not any(_PATTERN.search(p) for p in parts):
         # Debezium puts an underscore for what Kafka does not take in a topic's name.
         return "topic", ".".join(["<topic.prefix>", *(_NOT_IN_TOPICS.sub("_", p) for p in parts)])
-    patterns = [p.strip("^").removesuffix("$") if _PATTERN.search(p) else re.escape(p) for p in parts]
+    patterns = [_ANCHOR.sub("", p) if _PATTERN.search(p) else re.escape(p) for p in parts]
     return "topic-pattern", r"\.".join(["<topic.prefix>", *(f"(?:{p})" if "|" in p else p for p in patterns)])
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from flinkddl.catalog.state import Catalog
+    from flinkddl.options.registry import Role
     from flinkddl.script.compile import Compiled
 
 
@@ -24,12 +25,13 @@ def unused(compiled: Compiled) -> Iterator[Diagnostic]:
     for table in _tables(compiled.catalog):
         if _is_pattern(table):
             continue
-        found = _mistakes(table)
-        if any((d.code, d.message, d.span) in known for d in found):
+        reading, writing = _errors(table, "source"), _errors(table, "sink")
+        every = [*reading, *writing]
+        if any((d.code, d.message, d.span) in known for d in every):
             continue
-        if any(d.span == table.span and (d.code, d.message) in absent for d in found):
+        if any(d.span == table.span and (d.code, d.message) in absent for d in every):
             continue
-        for d in found:
+        for d in _mistakes(reading, writing):
             yield replace(d, severity="warning", message=f"{d.message} (no query uses table '{table.path.name}' yet)")
 
 
@@ -47,14 +49,15 @@ def _is_pattern(table: Table) -> bool:
     return table.span is not None and re.search(name, table.span.source.text, re.I) is not None
 
 
-def _mistakes(table: Table) -> list[Diagnostic]:
+def _errors(table: Table, role: Role) -> list[Diagnostic]:
+    bag = Bag()
+    use_table(table, role, None, bag, Use(table.span))
+    return [d for d in bag if d.severity == "error"]
+
+
+def _mistakes(reading: list[Diagnostic], writing: list[Diagnostic]) -> list[Diagnostic]:
     """Return what is wrong with a table however it is used: nothing where one way is right."""
-    ways = []
-    for role in ("source", "sink"):
-        bag = Bag()
-        use_table(table, role, None, bag, Use(table.span))
-        ways.append([d for d in bag if d.severity == "error"])
-    if not all(ways):
+    if not reading or not writing:
         return []
-    both = {(d.code, d.message) for d in ways[1]}
-    return [d for d in ways[0] if (d.code, d.message) in both] or ways[0]
+    both = {(d.code, d.message) for d in writing}
+    return [d for d in reading if (d.code, d.message) in both] or reading

@@ -87,6 +87,10 @@ HOW_OFTEN = {
         "CREATE TABLE t (a INT) WITH ('connector' = 'hive');\nCREATE TABLE u (a INT) WITH ('connector' = 'hive');\nSELECT a FROM t;",
         ["FD203 error", "FD203 warning"],
     ),
+    "a sink that is wrong is not said to be unused": (
+        "CREATE TABLE t (a STRING, PRIMARY KEY (a) NOT ENFORCED) WITH ('connector' = 'redis', 'host' = 'h', 'command' = 'set');\nINSERT INTO t VALUES ('a');",
+        ["FD212 error"],
+    ),
     "a table LIKE it, not used": (
         "CREATE TABLE t (a INT) WITH ('connector' = 'hive');\nCREATE TABLE u LIKE t;\nSELECT a FROM t;",
         ["FD203 error"],
@@ -310,6 +314,7 @@ TOPICS = [
     ("mysql-cdc", "'database-name' = 'shop', 'table-name' = 'order$s ü'", ("topic", "<topic.prefix>.shop.order_s__")),
     ("mysql-cdc", "'database-name' = 'db.1', 'table-name' = '^orders_[0-9]+$'", ("topic-pattern", r"<topic.prefix>\.db\.1\.orders_[0-9]+")),
     ("mysql-cdc", "'database-name' = 'a|b', 'table-name' = '.*'", ("topic-pattern", r"<topic.prefix>\.(?:a|b)\..*")),
+    ("mysql-cdc", "'database-name' = '(^(test).*|^tpc|a[^b])', 'table-name' = '(?:t$|u$)|v$'", ("topic-pattern", r"<topic.prefix>\.(?:((test).*|tpc|a[^b]))\.(?:(?:t|u)|v)")),
     ("mysql-cdc", "'table-name' = 'orders'", ("topic", "<topic.prefix>.<database>.orders")),
     ("postgres-cdc", "'database-name' = 'd', 'table-name' = 'orders'", ("topic", "<topic.prefix>.<schema>.orders")),
     ("sqlserver-cdc", "'database-name' = 'd', 'table-name' = 'orders'", ("topic", "<topic.prefix>.d.<schema>.orders")),
