@@ -11,6 +11,7 @@ from flinkddl.catalog.model import Function, ObjectPath, Table, View
 from flinkddl.catalog.state import CatalogEntry, Database, put, without
 from flinkddl.diagnostics import did_you_mean
 from flinkddl.dialect import nodes
+from flinkddl.options import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,6 +46,8 @@ def catalog_named(catalog: Catalog, name: str, node: exp.Expression | None, ctx:
 def database_exists(catalog: Catalog, path: ObjectPath, node: exp.Expression, ctx: Context) -> bool:
     """Return whether the database of a path exists; report it when not."""
     entry = catalog_named(catalog, path.catalog, node, ctx)
+    if entry is not None and entry.refused:
+        return True
     if entry is not None and path.database not in entry.databases:
         help = did_you_mean(path.database, entry.databases)
         ctx.error("FD302", f"unknown database '{path.catalog}.{path.database}'", node, help)
@@ -71,11 +74,23 @@ def create_catalog(catalog: Catalog, statement: exp.Expression, ctx: Context) ->
     if kind is None:
         ctx.error("FD312", f"catalog '{name}' has no option 'type'", statement.this, "add 'type' = 'generic_in_memory'")
     elif kind.value != "generic_in_memory":
-        help = "use 'generic_in_memory' and declare the tables with CREATE TABLE"
-        ctx.bag.error("FD312", f"catalog type '{kind.value}' is not available", kind.value_span, help)
+        refused = elsewhere.catalog(kind.value)
+        why = f": {refused.cause}" if refused else ""
+        declare = refused.instead if refused else "declare the tables with CREATE TABLE"
+        help = f"write 'type' = 'generic_in_memory' and {declare}"
+        ctx.bag.error("FD312", f"catalog type '{kind.value}' is not available{why}", kind.value_span, help)
     options = MappingProxyType({k: t.value for k, t in texts.items()})
     first = options.get("default-database", "default")
     entry = CatalogEntry(MappingProxyType({first: Database()}), options, comment(statement.args.get("comment")))
+    return replace(catalog, catalogs=put(catalog.catalogs, name, entry))
+
+
+def standing_in(catalog: Catalog, statement: exp.Expression) -> Catalog:
+    """Return the catalog with what a refused CREATE CATALOG would have made, so that nothing is said of its users."""
+    name = dotted(parts(statement.this))
+    if name in catalog.catalogs:
+        return catalog
+    entry = CatalogEntry(MappingProxyType({"default": Database()}), refused=True)
     return replace(catalog, catalogs=put(catalog.catalogs, name, entry))
 
 

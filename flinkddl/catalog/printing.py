@@ -52,15 +52,20 @@ def create_table(table: Table, secrets: bool = False) -> str:
 
 
 def column_of(column: Column) -> str:
-    """Return a column definition."""
+    """Return a column definition, its type as Flink's catalog prints it."""
+    return definition_of(column, type_of(column))
+
+
+def definition_of(column: Column, kind: str) -> str:
+    """Return a column definition with a type."""
     match column.kind:
         case "computed" if column.expression is not None:
             rest = f"AS {text_of(column.expression)}"
         case "metadata":
             source = "" if column.metadata_key == column.name else f" FROM {literal_of(column.metadata_key or '')}"
-            rest = f"{type_of(column)} METADATA{source}{' VIRTUAL' if column.virtual else ''}"
+            rest = f"{kind} METADATA{source}{' VIRTUAL' if column.virtual else ''}"
         case _:
-            rest = type_of(column)
+            rest = kind
     note = "" if column.comment is None else f" COMMENT {literal_of(column.comment)}"
     return f"{quote(column.name)} {rest}{note}"
 

@@ -57,11 +57,15 @@ def _first_catalogs() -> Mapping[str, CatalogEntry]:
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """One catalog: its databases and how it was declared."""
+    """One catalog: its databases and how it was declared.
+
+    ``refused``: its CREATE CATALOG failed; it stands in so that the rest of the script is looked at.
+    """
 
     databases: Mapping[str, Database] = field(default_factory=_none)
     options: Mapping[str, str] = field(default_factory=_none, repr=False)
     comment: str | None = None
+    refused: bool = False
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,8 @@ def _group_lines(group: dict[str, Any]) -> list[str]:
     scripts = group["scripts"]
     lines = [f"  {group['code']}  {group['title']}  ({count(len(scripts), 'script')})"]
     for f in group["findings"][:_SHOWN]:
-        lines.append(f"      {f['place']}: {f['message']}" + (f" ({f['help']})" if f.get("help") else ""))
+        first, *more = (f.get("help") or "").split("\n")  # a statement that is proposed is for ``check`` and JSON
+        lines.append(f"      {f['place']}: {f['message']}" + (f" ({first}{' ...' if more else ''})" if first else ""))
     more = len(group["findings"]) - _SHOWN
     return lines + ([f"      and {more} more"] if more > 0 else [])
 

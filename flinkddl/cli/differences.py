@@ -28,7 +28,7 @@ def refused() -> list[Row]:
     rows = [*_options("refused"), *_settings("refused")]
     functions = [(f.name, f.reason) for f in catalogue.FUNCTIONS.values() if f.reason]
     rows += [(f"functions {names}", why) for names, why in _by_reason(functions)]
-    rows += [(f"{kind} {names}", f"`flinkddl error {code}`") for kind, names, code in _elsewhere()]
+    rows += _elsewhere()
     return rows + [(code, title(code)) for code in CODES]
 
 
@@ -84,8 +84,14 @@ def _by_reason(pairs: list[tuple[str, str]]) -> list[Row]:
     return [(", ".join(names), why) for why, names in found.items()]
 
 
-def _elsewhere() -> list[tuple[str, str, str]]:
-    from flinkddl.options import registry
+def _elsewhere() -> list[Row]:
+    """Return the connectors and catalogs of others that do not run here, those of one cause together, and formats."""
+    from flinkddl.options import elsewhere, registry
 
-    kinds = (("connectors", "FD203"), ("formats", "FD215"))
-    return [(kind, ", ".join(f"`{n}`" for n in registry.elsewhere()[kind]), code) for kind, code in kinds]
+    kinds: tuple[elsewhere.Kind, ...] = ("connectors", "catalogs")
+    rows = [
+        (f"{kind} {', '.join(f'`{n}`' for n in row.names)}", f"{row.cause}; {row.instead}")
+        for kind in kinds
+        for row in elsewhere.families(kind)
+    ]
+    return [*rows, *((f"formats `{name}`", instead) for name, instead in registry.elsewhere()["formats"].items())]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.cli.common import OK, WRONG_USAGE
 from flinkddl.diagnostics import did_you_mean
+from flinkddl.options import elsewhere
 
 if TYPE_CHECKING:
     import argparse
@@ -36,7 +37,8 @@ def run(args: argparse.Namespace) -> int:
     for name in args.names:
         entries = about(name)
         if not entries:
-            hint = did_you_mean(name, known_names())
+            refused = elsewhere.connector(name)
+            hint = f"{refused.cause}; {refused.instead}" if refused else did_you_mean(name, known_names())
             said = f"; {hint}" if hint else ""
             print(f"no connector, format, option or setting is named '{name}'{said}", file=sys.stderr)
             return WRONG_USAGE

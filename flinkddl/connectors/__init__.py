@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from flinkddl.connectors import common
+from flinkddl.connectors import common, refused
 from flinkddl.connectors.base import Connector, Metadata, PayloadField, Projection, Use
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.options import OptionText, ResolvedOptions, installed, registry, validate
@@ -54,7 +54,7 @@ def use_table(
     Returns None where the connector is not usable at all.
     """
     use = use or Use()
-    table = with_hints(table, hints)
+    declared, table = table, with_hints(table, hints)
     named = table.options.get("connector")
     try:
         found = connector(named.value) if named is not None and installed.package(named.value) is not None else None
@@ -64,6 +64,8 @@ def use_table(
     if named is not None and (others := installed.passed_over(named.value)):
         message = f"connector '{named.value}' is flinkddl's own; the one that package '{others}' brings is not used"
         bag.warning("FD525", message, named.value_span, "uninstall the package, or give its connector another name")
+    if named is not None and found is None and refused.report(declared, named, bag):
+        return None
     if found is not None:
         table = common.completed(found, table, role, bag, use)
     resolved = validate(table.options, role, bag, use.span or table.span)

@@ -62,7 +62,9 @@ def _snippet(span: Span, help: str | None) -> list[str]:
     # Tabs stay tabs in the padding, so that the caret stands below its character in any terminal.
     pad = "".join("\t" if c == "\t" else " " for c in text[:column])
     caret = f"{' ' * (len(gutter) - 2)}| {pad}{'^' * width}"
-    return [gutter + text, caret + (f" {help}" if help else "")]
+    first, *more = help.split("\n") if help else [""]
+    # What a help proposes to write stands without a margin, to be copied.
+    return [gutter + text, f"{caret} {first}".rstrip(), *(" " * len(gutter) + line for line in more)]
 
 
 def _clipped(text: str, column: int, width: int) -> tuple[str, int, int]:

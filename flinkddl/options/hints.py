@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import did_you_mean
-from flinkddl.options import registry
+from flinkddl.options import elsewhere, registry
 from flinkddl.options.installed import CONNECTORS
 from flinkddl.options.kafka_properties import PREFIX, WELL_KNOWN
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from flinkddl.diagnostics import Bag
+    from flinkddl.options.elsewhere import Refused
     from flinkddl.options.registry import Document, Space
     from flinkddl.options.resolved import OptionText
 
@@ -35,13 +36,18 @@ def legacy(options: Mapping[str, OptionText], bag: Bag) -> bool:
 
 def no_connector(text: OptionText, bag: Bag) -> None:
     """Report a connector that is unknown, or known elsewhere and not available here."""
-    instead = registry.elsewhere()["connectors"].get(text.value)
-    if instead:
-        bag.error("FD203", f"connector '{text.value}' is not available", text.value_span, instead)
+    refused = elsewhere.connector(text.value)
+    if refused is not None:
+        not_available(text, refused, refused.instead, bag)
         return
     available = registry.names("connector")
     help = did_you_mean(text.value, available) or f"available: {', '.join(available)}"
     bag.error("FD202", f"unknown connector '{text.value}'", text.value_span, help)
+
+
+def not_available(text: OptionText, refused: Refused, help: str, bag: Bag) -> None:
+    """Report a connector that is known elsewhere: why it does not run here, and how to go on."""
+    bag.error("FD203", f"connector '{text.value}' is not available: {refused.cause}", text.value_span, help)
 
 
 def no_format(key: str, text: OptionText, document: Document, bag: Bag) -> None:

@@ -162,8 +162,8 @@ def documents(kind: str) -> list[Document]:
     return [document for name in names(kind) if (document := find(name)) is not None]
 
 
-def elsewhere() -> Mapping[str, Mapping[str, str]]:
-    """Return what to write instead of connectors, formats and legacy keys that do not run here."""
+def elsewhere() -> Mapping[str, Any]:
+    """Return what to write instead of connectors, formats and legacy keys that do not run here (``elsewhere.py``)."""
     return _read("elsewhere")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from flinkddl.catalog.apply import HANDLERS, apply
 from flinkddl.catalog.context import parts
+from flinkddl.catalog.objects import standing_in
 from flinkddl.catalog.state import Catalog
 from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag, Diagnostic, FlinkDdlError, SourceText, Span
@@ -138,12 +139,12 @@ def _fold(out: Compiled, tree: exp.Expression, span: Span, broken: set[tuple[str
         bag.extend(error.diagnostics)
     if bag.has_errors:
         _tell_hidden(out, tree, span, bag)
-    found = [d for d in bag if not _follows(d, broken)]
+    found = [d for d in bag if not _follows(d, broken, out.catalog) and not _of_refused(d, out.catalog)]
     for d in (d if d.span else replace(d, span=span) for d in found):
         if d not in out.diagnostics:  # a table that two statements use is told of once
             out.diagnostics.append(d)
     if bag.has_errors and isinstance(tree, (nodes.CreateTable, nodes.CreateView)):
-        broken.add(parts(tree.this))
+        broken |= {parts(tree.this), _full(parts(tree.this), out.catalog)}
 
 
 def _tell_hidden(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> None:
@@ -153,9 +154,26 @@ def _tell_hidden(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> N
         bag.extend(d for d in error.diagnostics if d.span not in told)
 
 
-def _follows(d: Diagnostic, broken: set[tuple[str, ...]]) -> bool:
+def _follows(d: Diagnostic, broken: set[tuple[str, ...]], catalog: Catalog) -> bool:
     """Whether a finding only says that a table is missing whose own statement was wrong already."""
-    return d.code in ("FD301", "FD452") and any(f"'{'.'.join(name)}'" in d.message for name in broken)
+    if d.code not in ("FD301", "FD303", "FD452"):
+        return False
+    named = tuple(d.message.partition("'")[2].partition("'")[0].split("."))
+    return _full(named, catalog) in broken or any(f"'{'.'.join(name)}'" in d.message for name in broken)
+
+
+def _full(name: tuple[str, ...], catalog: Catalog) -> tuple[str, ...]:
+    path = catalog.path(name)
+    return path.catalog, path.database, path.name
+
+
+def _of_refused(d: Diagnostic, catalog: Catalog) -> bool:
+    """Whether a finding is about a name in a catalog that was refused: what it would hold, and how, is not known."""
+    if d.code not in ("FD201", "FD302", "FD303", "FD452") or d.span is None:
+        return False
+    refused = {name for name, entry in catalog.catalogs.items() if entry.refused}
+    first = d.span.text.partition(".")[0].strip("` ")
+    return first in refused or (first not in catalog.catalogs and catalog.current_catalog in refused)
 
 
 def _action(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Action | None:
@@ -182,6 +200,8 @@ def _apply(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Action 
     out.catalog, found = apply(before, tree, span.source, hooks(span.source))
     bag.extend(found)
     if bag.has_errors:
+        if isinstance(tree, nodes.CreateCatalog):
+            out.catalog = standing_in(before, tree)
         return None
     if isinstance(tree, nodes.CreateTable | nodes.CreateView):
         added(before, out.catalog, before.path(parts(tree.this)))

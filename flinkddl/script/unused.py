@@ -14,26 +14,33 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from flinkddl.catalog.state import Catalog
+    from flinkddl.options.registry import Role
     from flinkddl.script.compile import Compiled
 
 
 def unused(compiled: Compiled) -> Iterator[Diagnostic]:
     """Yield warnings for tables that could neither be read nor written, and that nothing was said of yet."""
-    known = {(d.code, d.message) for d in compiled.diagnostics}
+    known = {(d.code, d.message, d.span) for d in compiled.diagnostics}
+    absent = {(code, message) for code, message, _ in known}  # what a table lacks is told at its use
     for table in _tables(compiled.catalog):
         if _is_pattern(table):
             continue
-        found = _mistakes(table)
-        if any((d.code, d.message) in known for d in found):
+        reading, writing = _errors(table, "source"), _errors(table, "sink")
+        every = [*reading, *writing]
+        if any((d.code, d.message, d.span) in known for d in every):
             continue
-        for d in found:
+        if any(d.span == table.span and (d.code, d.message) in absent for d in every):
+            continue
+        for d in _mistakes(reading, writing):
             yield replace(d, severity="warning", message=f"{d.message} (no query uses table '{table.path.name}' yet)")
 
 
 def _tables(catalog: Catalog) -> Iterator[Table]:
-    for name in catalog.catalogs:
-        for database in catalog.catalogs[name].databases:
-            yield from (o for o in catalog.objects_in(name, database) if isinstance(o, Table))
+    for name, entry in catalog.catalogs.items():
+        for database in entry.databases:
+            tables = (o for o in catalog.objects_in(name, database) if isinstance(o, Table))
+            # The tables of a catalog that was refused need no connector in Flink.
+            yield from (t for t in tables if not entry.refused or "connector" in t.options)
 
 
 def _is_pattern(table: Table) -> bool:
@@ -42,14 +49,15 @@ def _is_pattern(table: Table) -> bool:
     return table.span is not None and re.search(name, table.span.source.text, re.I) is not None
 
 
-def _mistakes(table: Table) -> list[Diagnostic]:
+def _errors(table: Table, role: Role) -> list[Diagnostic]:
+    bag = Bag()
+    use_table(table, role, None, bag, Use(table.span))
+    return [d for d in bag if d.severity == "error"]
+
+
+def _mistakes(reading: list[Diagnostic], writing: list[Diagnostic]) -> list[Diagnostic]:
     """Return what is wrong with a table however it is used: nothing where one way is right."""
-    ways = []
-    for role in ("source", "sink"):
-        bag = Bag()
-        use_table(table, role, None, bag, Use(table.span))
-        ways.append([d for d in bag if d.severity == "error"])
-    if not all(ways):
+    if not reading or not writing:
         return []
-    both = {(d.code, d.message) for d in ways[1]}
-    return [d for d in ways[0] if (d.code, d.message) in both] or ways[0]
+    both = {(d.code, d.message) for d in writing}
+    return [d for d in reading if (d.code, d.message) in both] or reading

@@ -69,11 +69,16 @@ def build_insert(build: Builder, statement: Insert) -> Sink:
     except FlinkDdlError as error:
         raise joined(error, [lambda: build.query(statement.expression)]) from None
     target = _Target(build, resolved, statement)
-    query = build.query(statement.expression)
+    try:
+        query = build.query(statement.expression)
+    except FlinkDdlError as error:
+        raise FlinkDdlError([*error.diagnostics, *_option_errors(target)]) from None
     try:
         node = _cast(_mapped(query, target), target)
     except FlinkDdlError as error:
-        raise FlinkDdlError([*error.diagnostics, *_option_errors(target)]) from None
+        found = _option_errors(target)
+        refused = any(d.code == "FD203" for d in found)  # then nothing is said of how its users fit it
+        raise FlinkDdlError(found if refused else [*error.diagnostics, *found]) from None
     options = target.options()
     _check_topic(target, options)
     return Sink(
@@ -89,7 +94,7 @@ def build_insert(build: Builder, statement: Insert) -> Sink:
 
 
 def _option_errors(target: _Target) -> tuple[Diagnostic, ...]:
-    """Return what is wrong with the sink's options, where the query does not fit it anyway."""
+    """Return what is wrong with the sink's options, where the query is wrong or does not fit it anyway."""
     try:
         target.options()
     except FlinkDdlError as error:

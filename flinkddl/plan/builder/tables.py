@@ -17,6 +17,7 @@ from flinkddl.catalog.model import OptionText
 from flinkddl.connectors import connector
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, did_you_mean
 from flinkddl.dialect import nodes as tree_nodes
+from flinkddl.options import elsewhere
 from flinkddl.plan import expressions
 from flinkddl.plan.builder.base import Builder, NameScope
 from flinkddl.plan.builder.names import Relation
@@ -152,8 +153,10 @@ def _timed(table: Table) -> Table:
 
 
 def warnings(resolved: ResolvedTable) -> Iterator[Diagnostic]:
-    """Yield what a declaration is warned of."""
-    mark = resolved.table.watermark
+    """Yield what a declaration is warned of; of a table that is refused that is all there is to say."""
+    mark, named = resolved.table.watermark, resolved.table.options.get("connector")
+    if named is not None and elsewhere.connector(named.value) is not None:
+        return
     if resolved.cut is not None and mark is not None:
         name, kept = mark.column[0], resolved.cut.summary.replace(f"({resolved.cut.precision})", f"({MILLIS})")
         message = (
