@@ -309,6 +309,7 @@ class QueryParser(FromParser):
     def hints(self, token: t.Token) -> list[QueryHint]:
         """``hints``: the inside of ``/*+ .. */``."""
         inner = type(self)(self.source, token.tokens)
+        inner.taken = self.taken
         out: list[QueryHint] = []
         while inner.tok.kind != t.END:
             out.append(inner._one_hint())
