@@ -119,10 +119,11 @@ class Cursor:
         span = at if isinstance(at, Span) else self.span(at or self.tok)
         raise ParseFailure(Diagnostic(code, message, span, help))
 
-    def take_note(self, what: str, at: Token, help: str, fix: str | None = None) -> None:
-        """Note that Flink 2.3 refuses what stands at a token, which is taken; ``fix`` is what to write there."""
-        as_written = self.source.text[at.start : at.end] == at.text  # else it came out of a variable
-        self.taken.append(taken(what, self.span(at), help, fix if as_written else None))
+    def take_note(self, what: str, at: Token | Span, help: str, fix: str | None = None) -> None:
+        """Note that Flink 2.3 refuses what stands at a place, which is taken; ``fix`` is what to write there."""
+        span = at if isinstance(at, Span) else self.span(at)
+        as_written = span.text == at.text  # else it came out of a variable
+        self.taken.append(taken(what, span, help, fix if as_written else None))
 
     def found(self, token: Token | None = None) -> str:
         """What stands at a token, for messages."""

@@ -61,7 +61,96 @@ WORDS = {
     "a plan": ("EXPLAIN SELECT value FROM t", ["value"]),
 }
 
+JOIN = "SELECT {} a.id FROM t a JOIN t b ON a.id = b.id"
+FROM_A = f"CREATE TABLE a (id INT, n INT NOT NULL) {SOURCE}; CREATE TABLE b (PRIMARY KEY ({{}}) NOT ENFORCED) "
+AS_QUERY = f"CREATE TABLE b ({{}} PRIMARY KEY (id) NOT ENFORCED) {SINK} AS SELECT {{}} FROM t"
+
+# what stands after T, the place, a part of the message, a part of the help, and the fix
+OTHERS = {
+    "REAL": (f"CREATE TABLE u (a REAL) {SOURCE}", "REAL", "REAL is no type", "write FLOAT", "FLOAT"),
+    "REAL within": (f"CREATE TABLE u (a MAP<INT, ROW<b REAL>>) {SOURCE}", "REAL", "REAL", "FLOAT", "FLOAT"),
+    "REAL of a cast": ("SELECT CAST(id AS REAL) FROM t", "REAL", "REAL", "write FLOAT", "FLOAT"),
+    "NULL": (f"CREATE TABLE u (a NULL) {SOURCE}", "NULL", "NULL is no type", "such as STRING", None),
+    "NULL within": (f"CREATE TABLE u (a ARRAY<NULL>) {SOURCE}", "NULL", "NULL is no type", "such as STRING", None),
+    "a field's COMMENT": (
+        f"CREATE TABLE u (r ROW<a INT COMMENT 'x'>) {SOURCE}",
+        *("COMMENT", "COMMENT before the text of a field", "write the text alone", ""),
+    ),
+    "a key from LIKE": (
+        FROM_A.format("id") + "WITH ('connector' = 'blackhole') LIKE a",
+        *("PRIMARY KEY (id) NOT ENFORCED", "column 'id' of the PRIMARY KEY", "in the base table", None),
+    ),
+    "a key from AS": (
+        AS_QUERY.format("", "id"),
+        *("PRIMARY KEY (id) NOT ENFORCED", "column 'id' of the PRIMARY KEY", "COALESCE in the query", None),
+    ),
+    "a declared key and AS": (AS_QUERY.format("id INT,", "id"), "id INT", "column 'id'", "write COALESCE", None),
+    "NOT NULL and AS": (
+        f"CREATE TABLE b (id INT NOT NULL) {SINK} AS SELECT id FROM t",
+        *("id INT NOT NULL", "column 'id' is NOT NULL here", "INSERT INTO", None),
+    ),
+    "two columns of a WITH query": (
+        "WITH c AS (SELECT id, ts AS id, ts FROM t) SELECT ts FROM c",
+        *("ts AS id", "query 'c' has two columns 'id'", "another name", None),
+    ),
+    "an unread WITH query": (
+        "WITH c AS (SELECT a.id, b.id FROM t a JOIN t b ON a.id = b.id) SELECT id FROM t",
+        *("b.id", "query 'c' has two columns 'id'", "another name", None),
+    ),
+    "two names of a WITH query": (
+        "WITH c (x, x) AS (SELECT id, ts FROM t) SELECT 1 FROM c",
+        *("x", "query 'c' has two columns 'x'", "another name", None),
+    ),
+    "a number for a setting": ("SET 'pipeline.name' = 2", "2", "without quotes behind a key", "write '2'", "'2'"),
+    "a word for a setting": ("SET 'pipeline.name' = two", "two", "behind a key in quotes", "write 'two'", "'two'"),
+    "words for a setting": (
+        "SET pipeline.name = it's mine",
+        *("it's mine", "that is not one word", "write 'it''s mine'", "'it''s mine'"),
+    ),
+    "a hint nobody knows": (JOIN.format("/*+ FOO(a) */"), "FOO", "there is no hint FOO", "remove it", None),
+    "a hint misspelt": (JOIN.format("/*+ BROADCAT(a) */"), "BROADCAT", "no hint", "did you mean BROADCAST?", None),
+    "a second hint": (JOIN.format("/*+ BROADCAST(a), foo */"), "foo", "there is no hint FOO", "remove it", None),
+    "a table's hint": ("SELECT id FROM t /*+ RESOURCE('a' = 'b') */", "RESOURCE", "there is no hint", "remove", None),
+    "a sink's hint": (
+        f"CREATE TABLE s (a INT) {SINK}; INSERT INTO s /*+ FOO(t) */ SELECT id FROM t",
+        *("FOO", "there is no hint FOO", "remove it", None),
+    ),
+    "a view's hint": ("CREATE VIEW v AS SELECT /*+ FOO */ id FROM t", "FOO", "there is no hint", "remove it", None),
+    "no table": (JOIN.format("/*+ BROADCAST */"), "BROADCAST", "BROADCAST names no table", "(table)", None),
+    "no table in brackets": (JOIN.format("/*+ NEST_LOOP() */"), "NEST_LOOP", "names no table", "NEST_LOOP(", None),
+    "a pair for a table": (JOIN.format("/*+ SHUFFLE_HASH('a' = 'b') */"), "SHUFFLE_HASH", "no table", "(table)", None),
+    "no table to look up": (
+        JOIN.format("/*+ LOOKUP('retry-predicate' = 'x') */"),
+        "LOOKUP",
+        "no table",
+        "LOOKUP(",
+        None,
+    ),
+    "no options": ("SELECT id FROM t /*+ OPTIONS() */", "OPTIONS", "holds nothing", "OPTIONS('key' = 'value')", None),
+    "no TTL": (JOIN.format("/*+ STATE_TTL() */"), "STATE_TTL", "holds nothing", "STATE_TTL('table' = '1 d')", None),
+}
+
 FINE = {
+    "numbers without digits": f"CREATE TABLE u (a FLOAT, b DOUBLE PRECISION, c DECIMAL, r ROW<a INT 'x'>) {SOURCE}",
+    "own keys": f"CREATE TABLE u (id INT, PRIMARY KEY (id) NOT ENFORCED) {SINK}",
+    "an added key": f"CREATE TABLE u (id INT) {SINK}; ALTER TABLE u ADD PRIMARY KEY (id) NOT ENFORCED",
+    "a key from LIKE, NOT NULL": FROM_A.format("n") + "WITH ('connector' = 'blackhole') LIKE a",
+    "the base's own key": (
+        f"CREATE TABLE a (id INT, PRIMARY KEY (id) NOT ENFORCED) {SINK}; "
+        "CREATE TABLE b WITH ('property-version' = '1') LIKE a"
+    ),
+    "a key from AS, NOT NULL": AS_QUERY.format("", "COALESCE(id, 0) AS id"),
+    "a declared key and AS, NOT NULL": AS_QUERY.format("id INT,", "COALESCE(id, 0) AS id"),
+    "a star's columns": "WITH c AS (SELECT * FROM t a JOIN t b ON a.id = b.id) SELECT 1 FROM c",
+    "names of a WITH query": "WITH c (x, y) AS (SELECT id, id FROM t) SELECT x FROM c",
+    "settings": (
+        "SET pipeline.name = two; SET parallelism.default = 2; SET 'pipeline.name' = '2'; "
+        "SET pipeline.name = 'two words'"
+    ),
+    "no setting": "SET; RESET pipeline.name; RESET 'pipeline.name'",
+    "hints": JOIN.format("/*+ broadcast(a), SHUFFLE_MERGE('a', b), STATE_TTL('a' = '1 d'), LOOKUP('table' = 'b') */"),
+    "the planner's hints": JOIN.format("/*+ ALIAS('x'), JSON_AGGREGATE_WRAPPED */"),
+    "a table's hints": "SELECT id FROM t /*+ OPTIONS('number-of-rows' = '5') */",
     "in back-ticks": "SELECT `value` AS `count`, t.`date` FROM t AS `t`",
     "functions": (
         "SELECT YEAR(ts), HOUR(ts), SECOND(ts), POSITION('a' IN `value`), FIRST_VALUE(id), MIN(id), COUNT(*), "
@@ -103,6 +192,17 @@ def test_a_reserved_word_is_taken_as_a_name(script: str, words: list[str]) -> No
     check(script, words, "is a reserved word and no bare name", "write `")
     assert [d.fix for d in of_the_code(said(script))] == [f"`{w}`" for w in words]
     assert {f"write `{w}`" for w in words} == {d.help for d in of_the_code(said(script))}
+
+
+@pytest.mark.parametrize(("script", "place", "words", "help", "fix"), OTHERS.values(), ids=OTHERS)
+def test_what_else_is_taken(script: str, place: str, words: str, help: str, fix: str | None) -> None:
+    check(script, [place], words, help)
+    assert [d.fix for d in of_the_code(said(script))] == [fix]
+
+
+def test_a_ttl_without_a_duration_is_refused() -> None:
+    (found,) = [d for d in said(JOIN.format("/*+ STATE_TTL('a') */")) if d.severity == "error"]
+    assert (found.code, found.help) == ("FD114", "write STATE_TTL('table' = '1 d')")
 
 
 @pytest.mark.parametrize("script", FINE.values(), ids=FINE)
