@@ -11,6 +11,8 @@ from flinkddl.api import Catalog
 from flinkddl.catalog.settings import STRICT
 from flinkddl.catalog.state import Catalog as CatalogState
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText
+from flinkddl.dialect import parse_script
+from flinkddl.dialect.format import format_script
 from flinkddl.script.compile import compile_script
 
 SOURCE, SINK = "WITH ('connector' = 'datagen')", "WITH ('connector' = 'blackhole')"
@@ -198,6 +200,19 @@ def test_a_reserved_word_is_taken_as_a_name(script: str, words: list[str]) -> No
 def test_what_else_is_taken(script: str, place: str, words: str, help: str, fix: str | None) -> None:
     check(script, [place], words, help)
     assert [d.fix for d in of_the_code(said(script))] == [fix]
+
+
+FIXED = {name: c[0] for name, c in WORDS.items()} | {name: c[0] for name, c in OTHERS.items() if c[4] is not None}
+
+
+@pytest.mark.parametrize("script", FIXED.values(), ids=FIXED)
+def test_format_writes_the_fix_and_nothing_else_changes(script: str) -> None:
+    fixed = format_script(T + script, fix=True)
+    assert of_the_code(compile_script(SourceText("fixed.sql", fixed)).diagnostics) == []
+    before, after = (parse_script(SourceText("case.sql", text)).statements for text in (T + script, fixed))
+    assert [s.tree for s in before] == [s.tree for s in after]
+    assert format_script(fixed, fix=True) == fixed
+    assert format_script(T + script) != fixed
 
 
 def test_a_ttl_without_a_duration_is_refused() -> None:
