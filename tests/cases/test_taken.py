@@ -11,6 +11,7 @@ from flinkddl.api import Catalog
 from flinkddl.catalog.settings import STRICT
 from flinkddl.catalog.state import Catalog as CatalogState
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText
+from flinkddl.diagnostics.render import to_json
 from flinkddl.dialect import parse_script
 from flinkddl.dialect.format import format_script
 from flinkddl.script.compile import compile_script
@@ -193,6 +194,7 @@ def check(script: str, places: list[str], words: str, help: str) -> None:
 def test_a_reserved_word_is_taken_as_a_name(script: str, words: list[str]) -> None:
     check(script, words, "is a reserved word and no bare name", "write `")
     assert [d.fix for d in of_the_code(said(script))] == [f"`{w}`" for w in words]
+    assert [to_json(d).get("fix") for d in of_the_code(said(script))] == [f"`{w}`" for w in words]
     assert {f"write `{w}`" for w in words} == {d.help for d in of_the_code(said(script))}
 
 
