@@ -59,6 +59,7 @@ def create_table(catalog: Catalog, statement: exp.Expression, ctx: Context) -> C
 
 def _table(catalog: Catalog, path: ObjectPath, statement: exp.Expression, ctx: Context) -> Table:
     draft = tables.read(statement, ctx)
+    own = frozenset(draft.names())
     if connection := statement.args.get("connection"):
         ctx.error("FD316", "connections are not available", connection, "write the options into the WITH clause")
     if like := statement.args.get("like"):
@@ -69,6 +70,7 @@ def _table(catalog: Catalog, path: ObjectPath, statement: exp.Expression, ctx: C
             ctx.error("FD310", f"'{dotted(parts(like.this))}' is a view and can not be the base of LIKE", like.this)
     if statement.args.get("expression") is not None:
         _as_query(catalog, draft, statement, ctx)
+    tables.note_nullable_key(draft, own, ctx)
     tables.finish(draft, ctx, statement.this)
     return draft.table(path, statement, ctx)
 

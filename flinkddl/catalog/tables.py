@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from flinkddl.catalog.context import comment, dotted, literal, parts
 from flinkddl.catalog.model import Column, PrimaryKey, Table, Watermark
-from flinkddl.diagnostics import did_you_mean
+from flinkddl.diagnostics import did_you_mean, taken
 from flinkddl.dialect import nodes
 from flinkddl.dialect.types import to_type
 from flinkddl.sqltypes import TIMESTAMPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from sqlglot import exp
 
@@ -184,6 +184,17 @@ def _primary_key(draft: Draft, ctx: Context) -> None:
     _not_null(draft, frozenset(key.columns))
 
 
+def note_nullable_key(draft: Draft, own: Container[str], ctx: Context) -> None:
+    """Note key columns that may be NULL where LIKE or AS brought them: only its ``own`` a table makes NOT NULL."""
+    key = draft.primary_key
+    for name in dict.fromkeys(key.columns if key else ()):
+        column = draft.column(name)
+        if column is not None and column.type is not None and column.type.nullable and name not in own:
+            what = f"column '{name}' of the PRIMARY KEY is not declared here and may be NULL"
+            help = "make it NOT NULL where it comes from: in the base table, or by COALESCE in the query"
+            ctx.bag.extend([taken(what, key.span if key else None, help)])
+
+
 def _not_null(draft: Draft, names: frozenset[str]) -> None:
     draft.columns = [replace(c, type=c.type.not_null()) if c.name in names and c.type else c for c in draft.columns]
 
@@ -244,8 +255,22 @@ def with_query(draft: Draft, fields: Iterable[tuple[str, DataType]], statement: 
         if name in declared and declared[name].kind != "physical":
             message = f"column '{name}' of the query is declared as a {declared[name].kind} column"
             ctx.bag.error("FD318", message, declared[name].span, "rename one of them")
-    taken = [declared.get(name) or Column(name, "physical", t) for name, t in query.items()]
-    draft.columns = [c for c in draft.columns if c.name not in query] + taken
+    _note_nullable(draft, query, ctx)
+    common = [declared.get(name) or Column(name, "physical", t) for name, t in query.items()]
+    draft.columns = [c for c in draft.columns if c.name not in query] + common
+
+
+def _note_nullable(draft: Draft, query: Mapping[str, DataType], ctx: Context) -> None:
+    """Note columns that are declared NOT NULL, or as a key, and may be NULL in the query of CREATE TABLE AS."""
+    keys = draft.primary_key.columns if draft.primary_key else ()
+    for column in draft.columns:
+        given = query.get(column.name)
+        if given is None or column.type is None or not given.nullable:
+            continue
+        if column.name in keys or not column.type.nullable:
+            what = f"column '{column.name}' is NOT NULL here and may be NULL in the query"
+            help = "write COALESCE in the query, or CREATE TABLE first and INSERT INTO it"
+            ctx.bag.extend([taken(what, column.span, help)])
 
 
 def _reorder(

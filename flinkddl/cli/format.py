@@ -16,6 +16,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("scripts", nargs="+", metavar="FILE", help="a .sql file, a folder of them, or - for stdin")
     parser.add_argument("--write", action="store_true", help="rewrite the files instead of printing them")
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="write back-ticks around reserved words, and what else Flink 2.3 wants (FD477)",
+    )
     parser.add_argument("--check", action="store_true", help="only say which files would change; exit 1 if any")
 
 
@@ -27,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     for path in find_scripts(args.scripts):
         try:
             source = read_source(path)
-            text = format_script(source.text, path)
+            text = format_script(source.text, path, args.fix)
         except FlinkDdlError as error:
             print_diagnostics(error.diagnostics)
             code = max(code, exit_code(error))

@@ -1,6 +1,7 @@
 """Places in source texts, diagnostics as data, and their rendering. Knows nothing of SQL."""
 
 from flinkddl.diagnostics.report import (
+    TAKEN,
     Bag,
     Diagnostic,
     FlinkDdlError,
@@ -9,11 +10,14 @@ from flinkddl.diagnostics.report import (
     did_you_mean,
     each,
     joined,
+    strictly,
     suggest,
+    taken,
 )
 from flinkddl.diagnostics.source import SourceText, Span
 
 __all__ = [
+    "TAKEN",
     "Bag",
     "Diagnostic",
     "FlinkDdlError",
@@ -24,5 +28,7 @@ __all__ = [
     "did_you_mean",
     "each",
     "joined",
+    "strictly",
     "suggest",
+    "taken",
 ]

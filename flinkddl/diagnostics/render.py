@@ -83,6 +83,8 @@ def to_json(d: Diagnostic) -> dict[str, Any]:
     out: dict[str, Any] = {"code": d.code, "severity": d.severity, "message": d.message}
     if d.help:
         out["help"] = d.help
+    if d.fix is not None:
+        out["fix"] = d.fix
     if d.span:
         out |= _place(d.span)
     if d.related:

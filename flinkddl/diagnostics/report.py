@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Severity = Literal["error", "warning", "note"]
+
+TAKEN = "FD477"
+"""Code of what Flink 2.3 refuses and is taken here: a warning, and an error where the session is strict."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Diagnostic:
 
     ``code`` names a page of the catalogue (``flinkddl error CODE``); ``message`` is one sentence, lower case, without
     a full stop; ``help`` says in the imperative what to write instead; ``span`` is None where no text is concerned.
+    ``fix`` is the text to write in the place of ``span``, where that is all there is to do.
     """
 
     code: str
@@ -38,6 +42,17 @@ class Diagnostic:
     help: str | None = None
     severity: Severity = "error"
     related: tuple[Related, ...] = ()
+    fix: str | None = None
+
+
+def taken(what: str, span: Span | None, help: str, fix: str | None = None) -> Diagnostic:
+    """Return the warning of what Flink 2.3 refuses and is taken here; ``strictly`` makes an error of it."""
+    return Diagnostic(TAKEN, f"{what}: Flink 2.3 refuses it", span, help, "warning", fix=fix)
+
+
+def strictly(found: Iterable[Diagnostic], strict: bool) -> list[Diagnostic]:
+    """Return findings as a session sees them: a strict one refuses what Flink 2.3 refuses."""
+    return [replace(d, severity="error") if strict and d.code == TAKEN else d for d in found]
 
 
 class FlinkDdlError(Exception):

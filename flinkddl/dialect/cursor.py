@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from sqlglot import exp
 
-from flinkddl.diagnostics import Diagnostic, SourceText, Span, suggest
+from flinkddl.diagnostics import Diagnostic, SourceText, Span, suggest, taken
 from flinkddl.dialect import tokens as t
 from flinkddl.dialect.nodes import Node, Option
 from flinkddl.dialect.words import LENIENT, RESERVED, STRICT
@@ -46,6 +46,7 @@ class Cursor:
         self.depth = 0
         self.loose_alias: Token | None = None
         self.notes: list[Diagnostic] = []
+        self.taken: list[Diagnostic] = []
 
     # ---- moving --------------------------------------------------------------------------------------------------
 
@@ -118,6 +119,12 @@ class Cursor:
         span = at if isinstance(at, Span) else self.span(at or self.tok)
         raise ParseFailure(Diagnostic(code, message, span, help))
 
+    def take_note(self, what: str, at: Token | Span, help: str, fix: str | None = None) -> None:
+        """Note that Flink 2.3 refuses what stands at a place, which is taken; ``fix`` is what to write there."""
+        span = at if isinstance(at, Span) else self.span(at)
+        as_written = span.text == at.text  # else it came out of a variable
+        self.taken.append(taken(what, span, help, fix if as_written else None))
+
     def found(self, token: Token | None = None) -> str:
         """What stands at a token, for messages."""
         token = token or self.tok
@@ -174,8 +181,11 @@ class Cursor:
         elif token.kind != t.NAME:
             self.fail_expected(what=what)
         self.advance()
-        # A reserved word that we take bare is a quoted name from here on: so it prints as Flink reads it.
-        quoted = token.kind == t.NAME or token.key in RESERVED
+        quoted = token.kind == t.NAME
+        if not quoted and token.key in RESERVED:
+            # A reserved word that we take bare is a quoted name from here on: so it prints as Flink reads it.
+            quoted, name = True, f"`{token.text}`"
+            self.take_note(f"'{token.text}' is a reserved word and no bare name", token, f"write {name}", name)
         return self.place(exp.Identifier(this=token.value, quoted=quoted), token)
 
     def string(self, what: str = "a string") -> exp.Literal:

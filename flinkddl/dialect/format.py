@@ -1,6 +1,7 @@
 """Canonical layout of scripts: the tokens stay as they are, the space between them and the case of keywords change.
 
-Comments are kept where they stood. Works on tokens, so nothing of a script can get lost.
+Comments are kept where they stood. Works on tokens, so nothing of a script can get lost. ``fix`` also writes what
+Flink 2.3 takes in the place of what only we take (FD477), where that is a text for a text.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from flinkddl.deep import deep
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect import tokens as t
 from flinkddl.dialect.script import parse_tokens
-from flinkddl.dialect.variables import lex_script
+from flinkddl.dialect.variables import lex_script, variables_of
 from flinkddl.dialect.words import RESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from flinkddl.dialect.script import Script
 
 _CLAUSES = frozenset(
     {
@@ -46,10 +49,11 @@ class _Frame:
 
 
 @deep
-def format_script(text: str, name: str = "<sql>") -> str:
+def format_script(text: str, name: str = "<sql>", fix: bool = False) -> str:
     """Return the script in canonical layout. Raises FlinkDdlError when it does not parse.
 
-    Variables stay as they are written; one that is not defined is no mistake here.
+    Variables stay as they are written; one that is not defined is no mistake here. ``fix`` puts reserved words that
+    are names into back-ticks, and writes FLOAT for REAL and quotes around the values of SET, as Flink 2.3 wants it.
     """
     source = SourceText(name, text)
     script = parse_tokens(source, lex_script(text))
@@ -58,8 +62,19 @@ def format_script(text: str, name: str = "<sql>") -> str:
         raise FlinkDdlError(found)
     if not script.statements:
         return text
+    if fix and (fixed := _fixed(text, script)) != text:
+        return format_script(fixed, name)
     names = {n._meta["start"] for s in script.statements for n in s.tree.find_all(exp.Identifier) if n._meta}
+    names.update(place for variable in variables_of(text) for place in range(*variable.span()))
     return _Layout(text, names).run()
+
+
+def _fixed(text: str, script: Script) -> str:
+    """Return a script with the texts that its warnings of this kind say to write."""
+    fixes = {(d.span.start, d.span.end): d.fix for s in script.statements for d in s.taken if d.span}
+    for (start, end), fix in sorted(fixes.items(), reverse=True):
+        text = text if fix is None else text[:start] + fix + text[end:]
+    return text
 
 
 class _Statements:

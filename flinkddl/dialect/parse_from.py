@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from flinkddl.diagnostics import Span, suggest
+from flinkddl.dialect import hints
 from flinkddl.dialect import tokens as t
 from flinkddl.dialect.cursor import is_bare_alias
-from flinkddl.dialect.nodes import MatchRecognize, Node, OptionsHint, QueryHint, TableFunction, TemporalTable, span_of
+from flinkddl.dialect.nodes import (
+    MatchRecognize,
+    Node,
+    Option,
+    OptionsHint,
+    QueryHint,
+    TableFunction,
+    TemporalTable,
+    span_of,
+)
 from flinkddl.dialect.parse_calls import CallParser
 
 if TYPE_CHECKING:
@@ -154,13 +164,18 @@ class FromParser(CallParser):
     def _options_hint(self, hint: QueryHint) -> OptionsHint | QueryHint:
         if hint.this != "OPTIONS":
             return hint
-        for item in hint.expressions:
-            if isinstance(item, exp.Literal | exp.Identifier):
-                place = Span(self.source, *(span_of(item) or (0, 0)))
-                self.fail("FD114", "OPTIONS takes 'key' = 'value' pairs", place, "write OPTIONS('key' = 'value')")
+        self.pairs_only("OPTIONS", hint.expressions)
         node = OptionsHint(expressions=hint.expressions)
         node._meta = hint._meta
         return node
+
+    def pairs_only(self, name: str, items: list[exp.Expression]) -> None:
+        """Fail at a name or a text that stands alone where a hint holds pairs."""
+        for item in items:
+            if not isinstance(item, Option):
+                place = Span(self.source, *(span_of(item) or (0, 0)))
+                written = f"{name}({hints.PAIRS[name]})"
+                self.fail("FD114", f"{name} takes {hints.PAIRS[name]} pairs", place, f"write {written}")
 
     def _parenthesised(self, token: Token) -> exp.Expression:
         """``derived_table``: a query, VALUES or a join in parentheses."""

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from flinkddl.diagnostics import Span
+from flinkddl.dialect import hints
 from flinkddl.dialect import tokens as t
 from flinkddl.dialect.cursor import MAX_DEPTH, is_bare_alias
-from flinkddl.dialect.nodes import Option, QueryHint, SelectHint
+from flinkddl.dialect.nodes import Option, QueryHint, SelectHint, span_of
 from flinkddl.dialect.parse_from import FromParser
 from flinkddl.dialect.words import STRICT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _STARTS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
 _SET_OPERATIONS: dict[str, type[exp.SetOperation]] = {
@@ -92,7 +94,17 @@ class QueryParser(FromParser):
         query = self.query()
         if not self.take(")"):
             self.fail_expected(")", *TAIL)
+        self._note_twice(name.name, columns or _names_given(query))
         return self.mark(exp.CTE(this=query, alias=alias), start)
+
+    def _note_twice(self, name: str, columns: Sequence[exp.Expression]) -> None:
+        """Note each name that a WITH query gives a second column; those of a star are numbered by Flink."""
+        seen: set[str] = set()
+        for column in columns:
+            if (given := column.alias_or_name) in seen:
+                place = Span(self.source, *(span_of(column) or (0, 0)))
+                self.take_note(f"query '{name}' has two columns '{given}'", place, "give one of them another name")
+            seen.add(given)
 
     def _set_operations(self, level: int) -> exp.Expression:
         """``body``: INTERSECT binds tighter than UNION and EXCEPT, which go from left to right."""
@@ -309,6 +321,7 @@ class QueryParser(FromParser):
     def hints(self, token: t.Token) -> list[QueryHint]:
         """``hints``: the inside of ``/*+ .. */``."""
         inner = type(self)(self.source, token.tokens)
+        inner.taken = self.taken
         out: list[QueryHint] = []
         while inner.tok.kind != t.END:
             out.append(inner._one_hint())
@@ -326,7 +339,12 @@ class QueryParser(FromParser):
         items: list[exp.Expression] = []
         if self.take("(") and not self.take(")"):
             items = self.comma_list(self._hint_argument)
-        return self.mark(QueryHint(this=token.text.upper(), expressions=items), token.start)
+        name = token.text.upper()
+        if name == "STATE_TTL":
+            self.pairs_only(name, items)
+        if wrong := hints.mistake(name, items):
+            self.take_note(wrong[0], token, wrong[1])
+        return self.mark(QueryHint(this=name, expressions=items), token.start)
 
     def _hint_argument(self) -> exp.Expression:
         """``hint_argument``."""
@@ -343,6 +361,14 @@ class QueryParser(FromParser):
             key._meta = name._meta
             return self.mark(Option(this=key, expression=self.string("a value")), start)
         return self.dotted(name, start, "a name")
+
+
+def _names_given(query: exp.Expression) -> list[exp.Expression]:
+    """Return the columns of a query whose names it gives itself."""
+    while isinstance(query, exp.SetOperation | exp.Subquery):
+        query = query.this
+    items = query.expressions if isinstance(query, exp.Select) else []
+    return [i for i in items if isinstance(i, exp.Alias | exp.Column | exp.Dot) and not i.is_star]
 
 
 _AFTER_WRAPPED = frozenset({*_SET_OPERATIONS, *(")", ";", "END", "ON", "ORDER", "LIMIT", "OFFSET", "FETCH")})

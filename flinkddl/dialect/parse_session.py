@@ -170,8 +170,14 @@ class StatementParser(AlterParser):
         if self.tok.kind == t.END or self.tok.key == ";":
             return self.mark(n.Set(), start)
         key = self._raw_or_string("an option key")
+        quoted = self.prev.kind == t.STRING
         self.need("=")
-        return self.mark(n.Set(this=key, expression=self._raw_or_string("a value")), start)
+        value = self._raw_or_string("a value")
+        at, text = self.prev, "'" + value.name.replace("'", "''") + "'"
+        if at.kind != t.STRING and (quoted or len(at.text.split()) != 1):
+            which = "behind a key in quotes" if quoted else "that is not one word"
+            self.take_note(f"a value without quotes {which}", at, f"write {text}", text)
+        return self.mark(n.Set(this=key, expression=value), start)
 
     def _raw_or_string(self, what: str) -> exp.Literal:
         token = self.tok

@@ -71,6 +71,13 @@ _FOREIGN = {
 }
 
 
+# What is read as a type and none in Flink 2.3 -> what to write, and that as a text where it is one.
+_TAKEN: dict[str, tuple[str, str | None]] = {
+    "REAL": ("write FLOAT", "FLOAT"),
+    "NULL": ("write the type of the values, such as STRING", None),
+}
+
+
 class TypeParser(Cursor):
     """Reads types."""
 
@@ -136,6 +143,8 @@ class TypeParser(Cursor):
 
     def _simple(self, word: str, start: int) -> Type:
         """``simple_type``."""
+        if word in _TAKEN:
+            self.take_note(f"{word} is no type", self.prev, *_TAKEN[word])
         root, kind, default = SIMPLE[word]
         params = list(default) if default is not None else None
         if word == "DOUBLE":
@@ -188,7 +197,10 @@ class TypeParser(Cursor):
         name = self.identifier("a field name", after_dot=True)
         kind = self.type_()
         comment = None
-        if self.take("COMMENT") or self.tok.kind == t.STRING:
+        word = self.prev if self.take("COMMENT") else None
+        if word is not None:
+            self.take_note("COMMENT before the text of a field", word, "write the text alone", "")
+        if word is not None or self.tok.kind == t.STRING:
             comment = self.string("a comment")
         return self.mark(Field(this=name, kind=kind, comment=comment), start)
 

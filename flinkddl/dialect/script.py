@@ -24,10 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ParsedStatement:
-    """One statement: its tree (a ``nodes.Statement`` or a query) and the text it was read from."""
+    """One statement: its tree (a ``nodes.Statement`` or a query) and the text it was read from.
+
+    ``taken`` are warnings (FD477) of what Flink 2.3 refuses in it; ``strictly`` makes errors of them.
+    """
 
     tree: exp.Expression
     span: Span
+    taken: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,10 +126,11 @@ def _one(parser: StatementParser, bag: Bag, statements: list[ParsedStatement]) -
     first, start = parser.index, parser.tok.start
     parser.depth = 0
     parser.loose_alias = None
+    parser.taken = []
     try:
         tree = parser.statement()
         _check_end(parser, bag)
-        statements.append(ParsedStatement(tree, Span(parser.source, start, parser.prev.end)))
+        statements.append(ParsedStatement(tree, Span(parser.source, start, parser.prev.end), tuple(parser.taken)))
         return True
     except ParseFailure as failure:
         bag.items.append(failure.diagnostic)

@@ -14,7 +14,7 @@ from flinkddl.catalog.context import parts
 from flinkddl.catalog.objects import standing_in
 from flinkddl.catalog.state import Catalog
 from flinkddl.deep import deep
-from flinkddl.diagnostics import Bag, Diagnostic, FlinkDdlError, SourceText, Span
+from flinkddl.diagnostics import Bag, Diagnostic, FlinkDdlError, SourceText, Span, strictly
 from flinkddl.dialect import nodes
 from flinkddl.dialect.script import parse_script
 from flinkddl.plan.builder.hooks import added, context_of, hooks
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
+    from flinkddl.dialect import ParsedStatement
     from flinkddl.plan.context import Context
     from flinkddl.spark.job import SparkJob
 
@@ -119,7 +120,7 @@ def compile_script(
     broken: set[tuple[str, ...]] = set(script.unread)
     for statement in script.statements:
         out.statements += 1
-        _fold(out, statement.tree, statement.span, broken)
+        _fold(out, statement, broken)
     starts = [(a, s) for a, s in zip(out.actions, out.states, strict=True) if isinstance(a, Start)]
     out.diagnostics += shared_folders((a.job, a.sinks, s.settings.table_dml_sync) for a, s in starts)
     names = frozenset(a.job.name for a, _ in starts)
@@ -128,8 +129,9 @@ def compile_script(
     return out
 
 
-def _fold(out: Compiled, tree: exp.Expression, span: Span, broken: set[tuple[str, ...]]) -> None:
-    bag = Bag()
+def _fold(out: Compiled, statement: ParsedStatement, broken: set[tuple[str, ...]]) -> None:
+    tree, span, bag = statement.tree, statement.span, Bag()
+    strict = out.catalog.settings.flinkddl_strict
     try:
         action = _action(out, tree, span, bag)
         if action is not None:
@@ -139,7 +141,8 @@ def _fold(out: Compiled, tree: exp.Expression, span: Span, broken: set[tuple[str
         bag.extend(error.diagnostics)
     if bag.has_errors:
         _tell_hidden(out, tree, span, bag)
-    found = [d for d in bag if not _follows(d, broken, out.catalog) and not _of_refused(d, out.catalog)]
+    told = strictly([*statement.taken, *bag], strict)
+    found = [d for d in told if not _follows(d, broken, out.catalog) and not _of_refused(d, out.catalog)]
     for d in (d if d.span else replace(d, span=span) for d in found):
         if d not in out.diagnostics:  # a table that two statements use is told of once
             out.diagnostics.append(d)

@@ -45,6 +45,21 @@ def test_write_changes_files_once(folder, pretty, capsys):
     assert capsys.readouterr().out == ""
 
 
+BARE, FIXED = "SELECT value\nFROM t\n", "SELECT `value`\nFROM t\n"
+
+
+def test_fix_puts_reserved_words_into_back_ticks(tmp_path, capsys):
+    path = tmp_path / "bare.sql"
+    path.write_text(BARE)
+    assert main(["format", "--check", str(path)]) == 0
+    assert main(["format", "--check", "--fix", str(path)]) == 1
+    assert main(["format", "--fix", str(path)]) == 0
+    assert capsys.readouterr().out == f"would change {path}\n{FIXED}"
+    assert path.read_text() == BARE
+    assert main(["format", "--fix", "--write", str(path)]) == 0
+    assert path.read_text() == FIXED
+
+
 def test_a_broken_script_is_reported_and_kept_and_the_others_done(folder, pretty, capsys):
     (folder / "broken.sql").write_text(BROKEN)
     assert main(["format", "--write", str(folder)]) == 1

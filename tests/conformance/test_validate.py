@@ -12,7 +12,7 @@ DIFFERENT = {
     "val-topic-list-write",
     "val-topic-list-upsert-write",
 }
-LEAST = 0.98
+LEAST = 0.99
 
 
 def test_nearly_all_verdicts_are_those_of_flink():

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from flinkddl.catalog import Catalog, show
 from flinkddl.catalog.apply import apply
-from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText
+from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText, strictly
 from flinkddl.dialect import nodes
 from flinkddl.dialect.script import parse_script
 from flinkddl.options import registry
@@ -22,7 +22,7 @@ from flinkddl.plan.nodes import Sink
 from tests.conformance.outcome import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from flinkddl.plan.nodes import Node
 
@@ -104,9 +104,9 @@ def _statement(catalog: Catalog, sql: str) -> tuple[Catalog, list[list[Any]] | N
     _raise_errors(script.diagnostics)
     rows = None
     for statement in script.statements:
-        tree = statement.tree
+        tree, strict = statement.tree, catalog.settings.flinkddl_strict
         catalog, findings = apply(catalog, tree, source, hooks(source))
-        _raise_errors(findings)
+        _raise_errors(strictly([*statement.taken, *findings], strict))
         if isinstance(tree, nodes.Insert):
             _changelog(plan_insert(tree, context_of(catalog, source)), catalog)
         elif isinstance(tree, exp.Query):
@@ -126,7 +126,7 @@ def _changelog(plan: Node, catalog: Catalog) -> None:
         changelog.infer(plan)
 
 
-def _raise_errors(findings: tuple[Diagnostic, ...]) -> None:
+def _raise_errors(findings: Sequence[Diagnostic]) -> None:
     if any(d.severity == "error" for d in findings):
         raise FlinkDdlError(findings)
 

@@ -56,6 +56,24 @@ def test_nothing_is_lost() -> None:
         assert format_script(once) == once
 
 
+# as written, as laid out with ``fix``
+FIXES = [
+    ("select count(*) as count, t.date from t", "SELECT COUNT(*) AS `count`, t.`date`\nFROM t\n"),
+    ("select /*+ broadcast(user) */ 1 from user", "SELECT /*+ broadcast(`user`) */ 1\nFROM `user`\n"),
+    ("set 'a' = 2; set b = c; set d=e  f", "SET 'a' = '2';\n\nSET b = c;\n\nSET d = 'e  f'\n"),
+    ("select cast(a as real /* why */) -- value\nfrom t", "SELECT CAST(a AS FLOAT /* why */) -- value\nFROM t\n"),
+    ("select ${name}, value from t", "SELECT ${name}, `value`\nFROM t\n"),
+    ("select /*+ foo */ `value` from t", "SELECT /*+ foo */ `value`\nFROM t\n"),
+]
+
+
+@pytest.mark.parametrize(("text", "fixed"), FIXES)
+def test_fix(text: str, fixed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("name", "user")
+    assert format_script(text, fix=True) == fixed
+    assert format_script(fixed, fix=True) == fixed
+
+
 def test_a_script_with_mistakes_is_left_alone() -> None:
     with pytest.raises(FlinkDdlError):
         format_script("SELEC 1")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import did_you_mean
 from flinkddl.dialect import nodes as tree_nodes
+from flinkddl.dialect.hints import TABLES
 from flinkddl.options.values import parse_duration
 from flinkddl.plan.nodes import Aggregate, Filter, Join, Project
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from flinkddl.plan.context import Context
     from flinkddl.plan.nodes import Node
 
-_NAMING = frozenset({"BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE", "NEST_LOOP", "MULTI_JOIN"})
-
 
 def apply_hints(tree: exp.Select, relation: Relation, context: Context) -> Relation:
     """Return the FROM clause with STATE_TTL on its joins. Raises FlinkDdlError (FD518) for unknown tables."""
@@ -32,7 +31,7 @@ def apply_hints(tree: exp.Select, relation: Relation, context: Context) -> Relat
     for name, o in _options(hint):
         if name == "LOOKUP" and isinstance(o, tree_nodes.Option) and o.this.name == "table":
             _table(o.expression, known, name, context)
-        elif name in _NAMING:
+        elif name in TABLES:
             _table(o, known, name, context)
     return relation.over(_with_ttl(relation.node, relation, ttl)) if ttl else relation
 
