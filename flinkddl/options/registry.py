@@ -163,7 +163,7 @@ def documents(kind: str) -> list[Document]:
 
 
 def elsewhere() -> Mapping[str, Mapping[str, str]]:
-    """Return what to write instead of connectors, formats and legacy keys that do not run here."""
+    """Return what to write instead of connectors and formats that do not run here."""
     return _read("elsewhere")
 
 
