@@ -193,7 +193,7 @@ class _Old(_Renewal):
     def _of_connector(self, key: str, name: str, value: str) -> None:
         if name == "type":
             self.pairs[key] = (("connector", self.connector),)
-        elif name == "version":
+        elif name == "version" or (self.upserts and (name, value) == ("startup-mode", "earliest-offset")):
             self.pairs[key] = ()
         elif name.startswith("sink-partitioner") and self.connector == "kafka":
             self._partitioner(key, name, value)

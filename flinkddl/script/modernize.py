@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from flinkddl.catalog.context import parts
 from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag, Diagnostic, FlinkDdlError, SourceText, Span
 from flinkddl.dialect import nodes
 from flinkddl.dialect.script import parse_tokens
 from flinkddl.dialect.variables import lex_script
 from flinkddl.dialect.words import RESERVED
-from flinkddl.options.legacy import renew
+from flinkddl.options.legacy import is_old, renew
 from flinkddl.script.edits import Edits, Place
 from flinkddl.script.new_keys import missing_keys
 from flinkddl.script.old_columns import OldColumns, columns_of, holds_timestamps
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from flinkddl.dialect.script import Script
     from flinkddl.options.legacy import Pair, Renewed
 
+Name = tuple[str, ...]
 _HARMLESS = ("FD106", "FD672")
 
 
@@ -51,12 +53,28 @@ def modernize(source: SourceText, variables: Mapping[str, str] | None = None) ->
     bag = Bag()
     _quote_words(script, edits)
     read = _read(script)
-    upserted = [_table(t, t.this.sql() in read, edits, bag) for t in _tables(script)]
+    known: dict[Name, dict[str, str]] = {}
+    upserted: set[Name] = set()
+    for table in _tables(script):
+        name = parts(table.this)
+        known[name] = _options(table, known, edits)
+        if _table(table, _Old(known[name], name in read), edits, bag):
+            upserted.add(name)
     text = edits.apply()
-    if not any(upserted):
-        return Modern(text, tuple(bag))
-    names = {t.this.sql() for t, new in zip(_tables(script), upserted, strict=True) if new}
-    return Modern(_with_keys(SourceText(source.name, text), names, variables), tuple(bag))
+    if upserted:
+        text = _with_keys(SourceText(source.name, text), upserted, variables)
+    return Modern(text, tuple(bag))
+
+
+def _options(table: nodes.CreateTable, known: Mapping[Name, dict[str, str]], edits: Edits) -> dict[str, str]:
+    """Return a table's options as written; below them, where they are older ones, those of the table it is LIKE."""
+    written = {o.this.name: _raw(o.expression, edits.text) for o in table.args.get("options") or []}
+    like = table.args.get("like")
+    return {**known.get(parts(like.this), {}), **written} if like and _says_old(written) else written
+
+
+def _says_old(options: Mapping[str, str]) -> bool:
+    return any(key.startswith(("connector.", "format.")) for key in options)
 
 
 def _tables(script: Script) -> list[nodes.CreateTable]:
@@ -71,42 +89,63 @@ def _quote_words(script: Script, edits: Edits) -> None:
                 edits.replace(_place(name), quote(written))
 
 
-def _read(script: Script) -> set[str]:
+def _read(script: Script) -> set[Name]:
     """The names of the tables that queries read."""
     queries = [q for s in script.statements for q in s.tree.find_all(exp.Query)]
-    return {t.this.sql() for q in queries for t in q.find_all(exp.Table)}
+    return {parts(t) for q in queries for t in q.find_all(exp.Table) if not isinstance(t.this, exp.Func)}
 
 
-def _table(table: nodes.CreateTable, read: bool, edits: Edits, bag: Bag) -> bool:
+@dataclass(frozen=True)
+class _Old:
+    """A table's options as written, with those of the one that it is LIKE; whether a query reads it."""
+
+    options: Mapping[str, str]
+    read: bool
+
+
+def _table(table: nodes.CreateTable, old: _Old, edits: Edits, bag: Bag) -> bool:
     """Change one table; return whether it is an old one, whose key the query may have said."""
     elements = table.args.get("elements") or []
     for key in table.find_all(nodes.PrimaryKey):
         _not_enforced(key, edits)
     written = {o.this.name: o for o in table.args.get("options") or []}
-    values = {key: _raw(option.expression, edits.text) for key, option in written.items()}
-    if hidden := next((o for o in written.values() if edits.text[_place(o).start] == "$"), None):
-        # What a variable holds is not in the text: there is nothing to change it in.
-        bag.error("FD673", "a variable stands for options of this table", _span(hidden, edits.source), "write them out")
+    places = {key: _span(option.this, edits.source) for key, option in written.items()}
+    if _unknown(old.options, places, bag):
         return False
-    renewed = renew(values, holds_timestamps(columns_of(table), values), read)
+    renewed = renew(old.options, holds_timestamps(columns_of(table), old.options), old.read)
     if renewed is None:
         return False
     columns = OldColumns(table, renewed, edits)
     columns.run()
-    pairs = {**renewed.pairs, **{key: ((key, values[key]),) for key in columns.lost}}
+    pairs = {**renewed.pairs, **{key: ((key, old.options[key]),) for key in columns.lost}}
     _clause(list(written.values()), pairs, edits)
     if columns.added and elements:
-        places = [columns.place(e) for e in elements]
-        edits.renew(places, [True] * len(places), {len(places) - 1: columns.added})
-    _tell(renewed, columns, {k: _span(o.this, edits.source) for k, o in written.items()}, bag)
-    return "connector.type" in values
+        found = [columns.place(e) for e in elements]
+        edits.renew(found, [True] * len(found), {len(found) - 1: columns.added})
+    _tell(renewed, columns, places, bag)
+    return is_old(old.options)
+
+
+def _unknown(options: Mapping[str, str], places: Mapping[str, Span], bag: Bag) -> bool:
+    """Tell of options that can not be rewritten here, and return whether there are some."""
+    if hidden := next((place for place in places.values() if place.text.startswith("$")), None):
+        bag.error("FD673", "a variable stands for options of this table", hidden, "write them out")
+    elif not is_old(options) and (key := next((k for k in places if k.startswith("connector.")), None)):
+        message = f"'{key}' is an option of the older style, and the table has no 'connector.type'"
+        bag.error("FD673", message, places[key], "say which connector it is")
+    else:
+        return False
+    return True
 
 
 def _tell(renewed: Renewed, columns: OldColumns, places: Mapping[str, Span], bag: Bag) -> None:
+    """Tell of the table's own options; those of a table that it is LIKE are told of there."""
     for key, instead in {**renewed.lost, **columns.lost}.items():
-        bag.error("FD673", f"nothing does the same as '{key}' today", places[key], instead)
+        if key in places:
+            bag.error("FD673", f"nothing does the same as '{key}' today", places[key], instead)
     for key, what in {**renewed.differs, **columns.differs}.items():
-        bag.warning("FD674", f"'{key}' is not quite the same today: {what}", places[key])
+        if key in places:
+            bag.warning("FD674", f"'{key}' is not quite the same today: {what}", places[key])
 
 
 # ---- a WITH clause -----------------------------------------------------------------------------------------------
@@ -150,7 +189,7 @@ def _not_enforced(key: nodes.PrimaryKey, edits: Edits) -> None:
         edits.insert(_place(key).end - len("ENFORCED"), "NOT ")
 
 
-def _with_keys(source: SourceText, names: set[str], variables: Mapping[str, str] | None) -> str:
+def _with_keys(source: SourceText, names: set[Name], variables: Mapping[str, str] | None) -> str:
     """Return a script whose tables of these names have the PRIMARY KEYs that their queries update them by."""
     lexed = lex_script(source.text, variables)
     script = parse_tokens(source, lexed)

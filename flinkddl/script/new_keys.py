@@ -25,24 +25,26 @@ _KEYED = ("jdbc", "upsert-kafka", "elasticsearch-")
 """Connectors that are written by key, and must be told it."""
 
 
-def missing_keys(script: Script, source: SourceText, names: set[str]) -> Iterator[tuple[nodes.CreateTable, list[str]]]:
+def missing_keys(
+    script: Script, source: SourceText, names: set[tuple[str, ...]]
+) -> Iterator[tuple[nodes.CreateTable, list[str]]]:
     """Yield tables of these names that a query updates and that declare no PRIMARY KEY, with the columns of the key."""
     catalog = Catalog()
-    tables: dict[str, nodes.CreateTable] = {}
+    tables: dict[tuple[str, ...], nodes.CreateTable] = {}
     for statement in script.statements:
         tree = statement.tree
         if type(tree) in HANDLERS and not isinstance(tree, nodes.Drop):
             catalog = _applied(catalog, tree, source)
-        if isinstance(tree, nodes.CreateTable) and tree.this.sql() in names and _lacks_key(tree):
-            tables[tree.this.sql()] = tree
+        if isinstance(tree, nodes.CreateTable) and parts(tree.this) in names and _lacks_key(tree):
+            tables[parts(tree.this)] = tree
         inserts = tree.expressions if isinstance(tree, nodes.StatementSet) else [tree]
         for insert in inserts:
             if not isinstance(insert, nodes.Insert):
                 continue
-            table = tables.get(insert.this.sql())
+            table = tables.get(parts(insert.this))
             columns = _columns(insert, table, catalog, source) if table is not None else None
             if table is not None and columns:
-                yield tables.pop(insert.this.sql()), columns
+                yield tables.pop(parts(insert.this)), columns
 
 
 def _applied(catalog: Catalog, tree: exp.Expression, source: SourceText) -> Catalog:

@@ -35,6 +35,10 @@ _ZONED = (
     "the zone of the session; with SET 'table.local-time-zone' = 'UTC' it is what it was"
 )
 
+_TIMES = (
+    "the older JSON took and wrote a TIME with a Z ('10:00:00Z'), which none has today: read such a field as STRING"
+)
+
 
 @dataclass
 class OldColumns:
@@ -209,8 +213,10 @@ class OldColumns:
         for column in self.physical:
             if column not in self.changed:
                 self.edits.replace(self.place(column.args["kind"]), self._kind(self.text(column.args["kind"])))
-        if self.zoned:
-            self.differs["format.type"] = _ZONED
+        times = any(t.args["name"] == "TIME" for c in self.physical for t in c.args["kind"].find_all(nodes.Type))
+        told = [_ZONED] * self.zoned + [_TIMES] * (times and self.renewed.format == "json")
+        if told:
+            self.differs["format.type"] = "; ".join(told)
 
     def _kind(self, kind: str) -> str:
         """Return the type of a column that is read from the table's format."""

@@ -125,6 +125,12 @@ CASES: dict[str, tuple[str, str]] = {
         "CREATE TABLE a (x INT) WITH ('connector' = 'datagen');\n"
         "CREATE TABLE s (x INT) WITH ('connector' = 'jdbc', 'url' = 'u', 'table-name' = 's');\nINSERT INTO s SELECT x FROM a;",
     ),
+    "a table like an old one": (
+        f"CREATE TABLE d.a (x INT) WITH ({K}, 'format.type' = 'csv', 'connector.startup-mode' = 'group-offsets');\n"
+        "CREATE TABLE d.b WITH ('connector.topic' = 'u', 'connector.properties.group.id' = 'h', 'format.field-delimiter' = ';') LIKE d.a;",
+        f"CREATE TABLE d.a (x INT) WITH ({N}, 'format' = 'csv', 'scan.startup.mode' = 'group-offsets');\n"
+        "CREATE TABLE d.b WITH ('topic' = 'u', 'properties.group.id' = 'h', 'csv.field-delimiter' = ';') LIKE d.a;",
+    ),
     "words that are reserved now": (
         "CREATE TABLE stream (views INT, `date` INT) WITH ('connector' = 'datagen');\nSELECT s.views FROM stream AS s;",
         "CREATE TABLE `stream` (`views` INT, `date` INT) WITH ('connector' = 'datagen');\nSELECT s.`views` FROM `stream` AS s;",
@@ -173,9 +179,16 @@ TOLD: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "times of JSON": (
         f"CREATE TABLE a (t TIMESTAMP(3)) WITH ({K}, 'format.type' = 'json');", [("FD674", "'format.type'")]
     ),
+    "times without a date": (
+        f"CREATE TABLE a (t TIME, u ROW<v TIME>) WITH ({K}, 'format.type' = 'json');", [("FD674", "'format.type'")]
+    ),
     "the end of lines": (
         f"CREATE TABLE a (x INT) WITH ({K}, 'format.type' = 'csv', 'format.line-delimiter' = U&'\\000A');",
         [("FD674", "'format.line-delimiter'")],
+    ),
+    "no connector": (
+        "CREATE TABLE b (x INT) WITH ('connector.topic' = 'u', 'format.field-delimiter' = ';');",
+        [("FD673", "'connector.topic'")],
     ),
     "options of a variable": (
         "CREATE TABLE a (x INT) WITH ('connector.type' = 'kafka', ${SURELY_UNKNOWN:-'format.type' = 'json'});",
