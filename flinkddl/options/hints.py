@@ -44,6 +44,8 @@ def _today(renewed: Renewed) -> str:
     clause = ", ".join(f"'{key}' = '{mask(key, value)}'" for key, value in shown)
     parts = [f"write WITH ({clause})"] if shown else []
     parts += [f"nothing does the same as '{key}' today: {instead}" for key, instead in renewed.lost.items()]
+    if any(key.endswith("timestamp-format.standard") for key, _ in shown):
+        parts.append("its TIMESTAMP columns are TIMESTAMP_LTZ")
     if renewed.of_columns:
         parts.append("what it says of columns stands among them today")
     return f"{'; '.join(parts)} (`flinkddl modernize` rewrites the script)"

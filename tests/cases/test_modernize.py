@@ -11,6 +11,7 @@ from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.tokens import lex
 from flinkddl.script.compile import compile_script
 from flinkddl.script.modernize import modernize
+from flinkddl.script.unused import unused
 
 SCRIPTS = sorted((Path(__file__).parent / "old_style").glob("*.sql"))
 K = "'connector.type' = 'kafka', 'connector.topic' = 't', 'connector.properties.group.id' = 'g'"
@@ -238,6 +239,22 @@ def test_a_script_runs_once_it_is_modern(path: Path) -> None:
     assert modernize(SourceText(path.name, modern.text)).text == modern.text
     assert comments(modern.text) == comments(old)
     assert "\r\n" not in modern.text or "\r\n" in old
+
+
+def test_check_says_one_thing_of_each_table() -> None:
+    text = (Path(__file__).parent / "old_style" / "01_visits_per_hour_to_mysql.sql").read_text(encoding="utf-8")
+    compiled = compile_script(SourceText("x.sql", text))
+    found = [*compiled.diagnostics, *unused(compiled)]
+    assert [(d.code, d.message) for d in found] == [
+        ("FD203", f"options of table '{t}' in the style 'connector.type' are no longer read")
+        for t in ("visits", "visits_per_hour")
+    ]
+    assert "TIMESTAMP columns are TIMESTAMP_LTZ" in (found[0].help or "")
+    modern = modernize(SourceText("x.sql", text)).text
+    for d in found:
+        options = (d.help or "").partition("write WITH (")[2].partition(")")[0].split(", ")
+        assert len(options) > 5
+        assert all(option in modern for option in options if "******" not in option)
 
 
 def comments(text: str) -> list[str]:
