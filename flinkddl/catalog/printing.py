@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.diagnostics.secrets import mask
+from flinkddl.diagnostics.secrets import masked
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -109,5 +109,6 @@ def _names(names: tuple[str, ...]) -> str:
 def _with(options: Mapping[str, str], secrets: bool = False) -> list[str]:
     if not options:
         return []
-    lines = [f"  {literal_of(k)} = {literal_of(v if secrets else mask(k, v))}" for k, v in options.items()]
+    shown = options if secrets else masked(options)
+    lines = [f"  {literal_of(k)} = {literal_of(shown[k])}" for k in options]
     return ["WITH (", ",\n".join(lines), ")"]

@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("flinkddl.cli.verify", "compare two topics or tables, while both are written"),
     "handover": ("flinkddl.cli.handover", "start where a Flink job stands: its group's offsets, or a time"),
     "format": ("flinkddl.cli.format", "print scripts in canonical layout, comments kept"),
+    "modernize": ("flinkddl.cli.modernize", "rewrite scripts of Flink 1.9 and 1.10 in today's words, as a diff"),
     "savepoint": ("flinkddl.cli.savepoint", "copies of a job's state that a run elsewhere goes on from"),
     "state": ("flinkddl.cli.state", "list what the jobs of a checkpoint keep, and print its entries"),
     "options": ("flinkddl.cli.options", "explain connectors, formats, options and settings"),

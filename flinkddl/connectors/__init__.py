@@ -11,6 +11,9 @@ from flinkddl.connectors import common, refused
 from flinkddl.connectors.base import Connector, Metadata, PayloadField, Projection, Use
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.options import OptionText, ResolvedOptions, installed, registry, validate
+from flinkddl.options.hints import legacy
+from flinkddl.options.legacy import is_old
+from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from flinkddl.catalog.model import Table
     from flinkddl.diagnostics import Bag
     from flinkddl.options.registry import Role
+    from flinkddl.sqltypes import DataType
 
 __all__ = ["Connector", "Metadata", "PayloadField", "Projection", "Use", "connector", "use_table", "with_hints"]
 
@@ -68,6 +72,10 @@ def use_table(
         return None
     if found is not None:
         table = common.completed(found, table, role, bag, use)
+    elif named is None and is_old(table.options):
+        timestamps = any(c.type is not None and _holds_timestamp(c.type) for c in table.physical)
+        legacy(table.options, bag, table.path.name, timestamps=timestamps, read=role == "source")
+        return None
     resolved = validate(table.options, role, bag, use.span or table.span)
     if resolved is None or found is None:
         return None
@@ -77,3 +85,7 @@ def use_table(
     else:
         (found.check_source or common.check_source)(found, table, resolved, bag, use)
     return resolved
+
+
+def _holds_timestamp(t: DataType) -> bool:
+    return t.root is Root.TIMESTAMP or any(map(_holds_timestamp, (*t.children, *(f.type for f in t.fields))))

@@ -59,6 +59,9 @@ _PARAMETER = re.compile(rf"((?:{_WORDS})\s*=)(?:\{{[^}}]*\}}|[^&;)\s]+)", re.IGN
 _ENTRY = re.compile(r"([^,:]+)(:)([^,]+)")  # of an option that is a map: key:value,key:value
 _LOGIN = re.compile(r"""(?i)\b\w*(?:password|secret|key)\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s;]+)""")
 
+# Flink 1.9 and 1.10 named a property in one option and gave its value in another.
+_NAMES_KEY = re.compile(r"connector\.properties\.\d+\.key")
+_NAMED = re.compile(r"'(connector\.properties\.\d+)\.key'\s*=\s*'([^']*)'")
 _LITERAL = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
 _ASSIGNED = re.compile(r"\s*=?\s*")
 
@@ -87,7 +90,9 @@ def mask_urls(text: str) -> str:
 
 def masked(options: Mapping[str, str]) -> dict[str, str]:
     """Return options as messages and listings show them, sorted by key."""
-    return {key: mask(key, options[key]) for key in sorted(options)}
+    shown = {key: mask(key, options[key]) for key in sorted(options)}
+    named = {f"{key[:-4]}.value" for key, value in options.items() if _NAMES_KEY.fullmatch(key) and is_secret(value)}
+    return {key: MASK if key in named else value for key, value in shown.items()}
 
 
 def holds_secret(key: str, value: str) -> bool:
@@ -128,6 +133,7 @@ def secret_places(script: str) -> Iterator[tuple[int, int, str]]:
 
     A literal is one by the literal before it, its key; what is behind ``--`` counts as one line of text.
     """
+    named = {f"{m[1]}.value" for m in _NAMED.finditer(script) if is_secret(m[2])}
     before: re.Match[str] | None = None
     for found in _LITERAL.finditer(script):
         if found[0][0] == "-":
@@ -137,7 +143,7 @@ def secret_places(script: str) -> Iterator[tuple[int, int, str]]:
         value = found[0][1:-1]
         adjacent = before is not None and _ASSIGNED.fullmatch(script, before.end(), found.start())
         key = before[0][1:-1] if before is not None and adjacent else ""
-        shown = mask(key, value)
+        shown = MASK if key in named else mask(key, value)
         if shown != value:
             yield found.start() + 1, found.end() - 1, shown
         before = found

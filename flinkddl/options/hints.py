@@ -5,33 +5,51 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import did_you_mean
+from flinkddl.diagnostics.secrets import mask
 from flinkddl.options import elsewhere, registry
 from flinkddl.options.installed import CONNECTORS
 from flinkddl.options.kafka_properties import PREFIX, WELL_KNOWN
+from flinkddl.options.legacy import is_old, renew
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from flinkddl.diagnostics import Bag
     from flinkddl.options.elsewhere import Refused
+    from flinkddl.options.legacy import Renewed
     from flinkddl.options.registry import Document, Space
     from flinkddl.options.resolved import OptionText
 
 _ROLE_PREFIXES = ("key.", "value.", "")
 
 
-def legacy(options: Mapping[str, OptionText], bag: Bag) -> bool:
-    """Report a table in the style before Flink 1.11 and return whether it is one."""
+def legacy(options: Mapping[str, OptionText], bag: Bag, table: str = "", **of_table: bool) -> bool:
+    """Report a table in the style before Flink 1.11, with its clause of today, and return whether it is one.
+
+    ``table`` is its name, ``of_table`` what ``renew`` asks of it.
+    """
     if not any(key.startswith("connector.") for key in options):
         return False
-    known = registry.elsewhere()["legacy"]
-    first = next(key for key in options if key.startswith("connector."))
-    renamed = [f"'{new}' for '{key}'" for key in options if (new := known.get(key))]
-    if any(key.startswith("connector.properties.") for key in options):
-        renamed.append(f"'{PREFIX}*' for 'connector.properties.*'")
-    help = f"write {', '.join(renamed)}" if renamed else "write 'connector' = '...'"
-    bag.error("FD203", "options of the style 'connector.type' are no longer read", options[first].key_span, help)
+    first = "connector.type" if is_old(options) else next(key for key in options if key.startswith("connector."))
+    renewed = renew({key: text.value for key, text in options.items()}, **of_table)
+    help = "write 'connector' = '...'" if renewed is None else _today(renewed)
+    whose = f" of table '{table}'" if table else ""
+    message = f"options{whose} in the style 'connector.type' are no longer read"
+    bag.error("FD203", message, options[first].key_span, help)
     return True
+
+
+def _today(renewed: Renewed) -> str:
+    """Say what a WITH clause is today; what `flinkddl modernize` does beside is only named."""
+    shown = [pair for key, pairs in renewed.pairs.items() if key not in renewed.lost for pair in pairs]
+    clause = ", ".join(f"'{key}' = '{mask(key, value)}'" for key, value in shown)
+    parts = [f"write WITH ({clause})"] if shown else []
+    parts += [f"nothing does the same as '{key}' today: {instead}" for key, instead in renewed.lost.items()]
+    if any(key.endswith("timestamp-format.standard") for key, _ in shown):
+        parts.append("its TIMESTAMP columns are TIMESTAMP_LTZ")
+    if renewed.of_columns:
+        parts.append("what it says of columns stands among them today")
+    return f"{'; '.join(parts)} (`flinkddl modernize` rewrites the script)"
 
 
 def no_connector(text: OptionText, bag: Bag) -> None:

@@ -163,7 +163,7 @@ def documents(kind: str) -> list[Document]:
 
 
 def elsewhere() -> Mapping[str, Any]:
-    """Return what to write instead of connectors, formats and legacy keys that do not run here (``elsewhere.py``)."""
+    """Return what to write instead of connectors and formats that do not run here (``elsewhere.py``)."""
     return _read("elsewhere")
 
 

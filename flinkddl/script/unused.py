@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from flinkddl.catalog.model import Table
 from flinkddl.connectors import Use, use_table
 from flinkddl.diagnostics import Bag, Diagnostic
+from flinkddl.options.legacy import is_old
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +32,10 @@ def unused(compiled: Compiled) -> Iterator[Diagnostic]:
             continue
         if any(d.span == table.span and (d.code, d.message) in absent for d in every):
             continue
+        # A query may well use an old table, and have ended at another one.
+        more = "" if is_old(table.options) else f" (no query uses table '{table.path.name}' yet)"
         for d in _mistakes(reading, writing):
-            yield replace(d, severity="warning", message=f"{d.message} (no query uses table '{table.path.name}' yet)")
+            yield replace(d, severity="warning", message=d.message + more)
 
 
 def _tables(catalog: Catalog) -> Iterator[Table]:

@@ -27,7 +27,17 @@ CREATE TABLE t (id INT) WITH ('connector' = 'kafka', 'topic' = 't', 'properties.
 CREATE TABLE b (id INT) WITH ('connector' = 'blackhole');
 INSERT INTO b SELECT id FROM t;
 """
-FILES = {"good.sql": GOOD, "bad.sql": "SELECT nope FROM nowhere;", "kafka.sql": KAFKA, "file": "", "bytes.sql": "\xff"}
+OLD = "CREATE TABLE t (id INT) WITH ('connector.type' = 'kafka', 'connector.topic' = 't', 'format.type' = 'json');\n"
+LOST = OLD.replace("connector.topic", "connector.tropic")
+FILES = {
+    "old.sql": OLD,
+    "lost.sql": LOST,
+    "good.sql": GOOD,
+    "bad.sql": "SELECT nope FROM nowhere;",
+    "kafka.sql": KAFKA,
+    "file": "",
+    "bytes.sql": "\xff",
+}
 NO_JAVA = {"JAVA_HOME": "/nonexistent", "PATH": "/nonexistent"}
 NO_CACHE = {"FLINKDDL_CACHE": "file/cache"}
 
@@ -55,6 +65,12 @@ CASES: list[tuple[str, int, str, dict[str, str]]] = [
     ("format good.sql", 0, "", {}),
     ("format bytes.sql", 3, "UTF-8", {}),
     ("format gone.sql", 3, "FD801", {}),
+    ("modernize good.sql", 0, "", {}),
+    ("modernize old.sql", 0, "+CREATE TABLE t (id INT) WITH ('connector' = 'kafka'", {}),
+    ("modernize --check old.sql", 1, "would change old.sql", {}),
+    ("modernize lost.sql", 1, "FD673", {}),
+    ("modernize gone.sql", 3, "FD801", {}),
+    ("modernize", 2, "usage", {}),
     ("jobs list", 0, "jobs", {}),
     ("jobs stop nobody", 3, "FD854", {}),
     ("jobs stop", 2, "usage", {}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flinkddl.diagnostics.secrets import MASK, mask
+from flinkddl.diagnostics.secrets import MASK, mask, mask_script, masked
 
 CASES = [
     ("properties.sasl.jaas.config", "x required username='u';", MASK),
@@ -25,3 +25,15 @@ CASES = [
 @pytest.mark.parametrize(("key", "value", "shown"), CASES, ids=range(len(CASES)))
 def test_a_secret_is_not_shown(key: str, value: str, shown: str) -> None:
     assert mask(key, value) == shown
+
+
+def test_a_property_in_two_options_is_masked_by_its_name() -> None:
+    options = {
+        "connector.properties.0.value": "p", "connector.properties.0.key": "sasl.jaas.config",
+        "connector.properties.1.key": "group.id", "connector.properties.1.value": "g",
+    }  # fmt: skip
+    shown = masked(options)
+    assert shown["connector.properties.0.value"] == MASK
+    assert shown["connector.properties.1.value"] == "g"
+    script = ", ".join(f"'{k}' = '{v}'" for k, v in options.items())
+    assert mask_script(script) == script.replace("'p'", f"'{MASK}'")

@@ -76,7 +76,7 @@ REFUSED = [
     ("V5-case", "kafka", "source", {"connector": "Kafka"}, ("FD202", "did you mean 'kafka'?")),
     ("V5-third-party", "kafka", "source", {"connector": "mysql-cdc"}, ("FD203", "debezium-json")),
     ("V5-faker", "kafka", "source", {"connector": "faker"}, ("FD203", "datagen")),
-    ("V5-legacy", "kafka", "source", {"connector": None, "connector.type": "kafka", "connector.topic": "t"}, ("FD203", "'topic' for 'connector.topic'")),
+    ("V5-legacy", "kafka", "source", {"connector": None, "connector.type": "kafka", "connector.topic": "t"}, ("FD203", "'connector' = 'kafka', 'topic' = 't') (`flinkddl modernize`")),
     ("V6", "kafka", "source", {"format": None}, ("FD213", "'value.format'")),
     ("V7", "kafka", "source", {"format": "jsn"}, ("FD214", "did you mean 'json'?")),
     ("V7-protobuf", "kafka", "source", {"format": "protobuf"}, ("FD215", "avro")),
