@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from flinkddl.catalog.state import Catalog
 
 LANGUAGES = ("JAVA", "SCALA", "PYTHON")
+DECLARE = "declare its tables with CREATE TABLE ... WITH ('connector' = '...'), here or in a script given with -i"
 
 
 # ---- names -------------------------------------------------------------------------------------------------------
@@ -38,7 +39,7 @@ def require(catalog: Catalog, node: exp.Expression, ctx: Context) -> Table | Vie
 def catalog_named(catalog: Catalog, name: str, node: exp.Expression | None, ctx: Context) -> CatalogEntry | None:
     """Return a catalog by name; report it where there is none."""
     if name not in catalog.catalogs:
-        ctx.error("FD301", f"unknown catalog '{name}'", node, did_you_mean(name, catalog.catalogs))
+        ctx.error("FD301", f"unknown catalog '{name}'", node, catalog.nearest((name, "", "")))
     return catalog.catalogs.get(name)
 
 
@@ -46,7 +47,9 @@ def database_exists(catalog: Catalog, path: ObjectPath, node: exp.Expression, ct
     """Return whether the database of a path exists; report it when not."""
     entry = catalog_named(catalog, path.catalog, node, ctx)
     if entry is not None and path.database not in entry.databases:
-        help = did_you_mean(path.database, entry.databases)
+        if entry.absent:
+            return True
+        help = catalog.nearest((path.catalog, path.database, ""))
         ctx.error("FD302", f"unknown database '{path.catalog}.{path.database}'", node, help)
     return entry is not None and path.database in entry.databases
 
@@ -71,7 +74,7 @@ def create_catalog(catalog: Catalog, statement: exp.Expression, ctx: Context) ->
     if kind is None:
         ctx.error("FD312", f"catalog '{name}' has no option 'type'", statement.this, "add 'type' = 'generic_in_memory'")
     elif kind.value != "generic_in_memory":
-        help = "use 'generic_in_memory' and declare the tables with CREATE TABLE"
+        help = f"use 'generic_in_memory', and {DECLARE}"
         ctx.bag.error("FD312", f"catalog type '{kind.value}' is not available", kind.value_span, help)
     options = MappingProxyType({k: t.value for k, t in texts.items()})
     first = options.get("default-database", "default")

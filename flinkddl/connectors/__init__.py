@@ -66,7 +66,7 @@ def use_table(
         bag.warning("FD525", message, named.value_span, "uninstall the package, or give its connector another name")
     if found is not None:
         table = common.completed(found, table, role, bag, use)
-    resolved = validate(table.options, role, bag, use.span or table.span)
+    resolved = validate(table.options, role, bag, table.span or use.span, use.span)
     if resolved is None or found is None:
         return None
     if role == "sink":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -46,6 +46,10 @@ class FlinkDdlError(Exception):
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(sorted(diagnostics, key=_place))
         super().__init__("\n".join(_line(*same) for same in alike(self.diagnostics)))
+
+    def placed(self, span: Span | None) -> FlinkDdlError:
+        """Return the error with this place for findings that have none."""
+        return FlinkDdlError(d if d.span else replace(d, span=span) for d in self.diagnostics)
 
     @classmethod
     def of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import did_you_mean
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from flinkddl.options.registry import Document, Space
     from flinkddl.options.resolved import OptionText
 
+_CDC = re.compile(r"\bcdc\b", re.IGNORECASE)
+"""In the name of whatever reads the log of a database: there are more of these than a list can hold."""
 _ROLE_PREFIXES = ("key.", "value.", "")
 
 
@@ -35,7 +38,8 @@ def legacy(options: Mapping[str, OptionText], bag: Bag) -> bool:
 
 def no_connector(text: OptionText, bag: Bag) -> None:
     """Report a connector that is unknown, or known elsewhere and not available here."""
-    instead = registry.elsewhere()["connectors"].get(text.value)
+    elsewhere = registry.elsewhere()["connectors"]
+    instead = elsewhere.get(text.value) or (elsewhere["mysql-cdc"] if _CDC.search(text.value) else None)
     if instead:
         bag.error("FD203", f"connector '{text.value}' is not available", text.value_span, instead)
         return

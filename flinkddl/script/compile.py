@@ -20,6 +20,7 @@ from flinkddl.plan.builder.hooks import added, context_of, hooks
 from flinkddl.plan.builder.planner import plan_insert, plan_query, unknown_functions
 from flinkddl.plan.nodes import Sink
 from flinkddl.script import planfile
+from flinkddl.script.lost import Lost, without_unknown
 from flinkddl.spark.assemble import lower_job
 from flinkddl.spark.folders import shared_folders
 
@@ -115,10 +116,11 @@ def compile_script(
     """Parse, fold, plan and lower a whole script; never raises for a mistake in it."""
     script = parse_script(source, variables)
     out = Compiled(catalog or Catalog(), diagnostics=list(script.diagnostics))
-    broken: set[tuple[str, ...]] = set(script.unread)
+    lost = Lost(set(script.unread), {name[-1].lower() for name in script.unread})
     for statement in script.statements:
         out.statements += 1
-        _fold(out, statement.tree, statement.span, broken)
+        _fold(out, statement.tree, statement.span, lost)
+    out.diagnostics = list(lost.told(out.diagnostics))
     starts = [(a, s) for a, s in zip(out.actions, out.states, strict=True) if isinstance(a, Start)]
     out.diagnostics += shared_folders((a.job, a.sinks, s.settings.table_dml_sync) for a, s in starts)
     names = frozenset(a.job.name for a, _ in starts)
@@ -127,7 +129,7 @@ def compile_script(
     return out
 
 
-def _fold(out: Compiled, tree: exp.Expression, span: Span, broken: set[tuple[str, ...]]) -> None:
+def _fold(out: Compiled, tree: exp.Expression, span: Span, lost: Lost) -> None:
     bag = Bag()
     try:
         action = _action(out, tree, span, bag)
@@ -138,12 +140,11 @@ def _fold(out: Compiled, tree: exp.Expression, span: Span, broken: set[tuple[str
         bag.extend(error.diagnostics)
     if bag.has_errors:
         _tell_hidden(out, tree, span, bag)
-    found = [d for d in bag if not _follows(d, broken)]
-    for d in (d if d.span else replace(d, span=span) for d in found):
+    for d in (d if d.span else replace(d, span=span) for d in lost.causes(bag, out.catalog)):
         if d not in out.diagnostics:  # a table that two statements use is told of once
             out.diagnostics.append(d)
-    if bag.has_errors and isinstance(tree, (nodes.CreateTable, nodes.CreateView)):
-        broken.add(parts(tree.this))
+    if bag.has_errors:
+        out.catalog = lost.after(out.catalog, tree, bag)
 
 
 def _tell_hidden(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> None:
@@ -151,11 +152,6 @@ def _tell_hidden(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> N
     told = {d.span for d in bag}
     for error in unknown_functions(tree, context_of(out.catalog, span.source)):
         bag.extend(d for d in error.diagnostics if d.span not in told)
-
-
-def _follows(d: Diagnostic, broken: set[tuple[str, ...]]) -> bool:
-    """Whether a finding only says that a table is missing whose own statement was wrong already."""
-    return d.code in ("FD301", "FD452") and any(f"'{'.'.join(name)}'" in d.message for name in broken)
 
 
 def _action(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Action | None:
@@ -184,7 +180,9 @@ def _apply(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Action 
     if bag.has_errors:
         return None
     if isinstance(tree, nodes.CreateTable | nodes.CreateView):
-        added(before, out.catalog, before.path(parts(tree.this)))
+        path = before.path(parts(tree.this))
+        out.catalog = without_unknown(out.catalog, path)
+        added(before, out.catalog, path)
     if isinstance(tree, nodes.CreateTable) and tree.args.get("expression") is not None:
         insert = nodes.Insert(this=tree.this.copy(), expression=tree.args["expression"].copy())
         return _insert(out, insert, span, bag)

@@ -69,9 +69,8 @@ def build_insert(build: Builder, statement: Insert) -> Sink:
     except FlinkDdlError as error:
         raise joined(error, [lambda: build.query(statement.expression)]) from None
     target = _Target(build, resolved, statement)
-    query = build.query(statement.expression)
     try:
-        node = _cast(_mapped(query, target), target)
+        node = _cast(_mapped(build.query(statement.expression), target), target)
     except FlinkDdlError as error:
         raise FlinkDdlError([*error.diagnostics, *_option_errors(target)]) from None
     options = target.options()
@@ -89,7 +88,7 @@ def build_insert(build: Builder, statement: Insert) -> Sink:
 
 
 def _option_errors(target: _Target) -> tuple[Diagnostic, ...]:
-    """Return what is wrong with the sink's options, where the query does not fit it anyway."""
+    """Return what is wrong with the sink's options, where the query is wrong or does not fit it anyway."""
     try:
         target.options()
     except FlinkDdlError as error:
@@ -110,12 +109,10 @@ def _check_topic(target: _Target, options: ResolvedOptions) -> None:
 def _table(build: Builder, node: exp.Table) -> Table:
     parts = tuple(p.name for p in node.parts)
     found = build.context.catalog.find(parts)
-    name = ".".join(parts)
     if found is None:
-        help_ = did_you_mean(parts[-1], build.context.catalog.names())
-        raise build.error("FD452", f"table '{name}' not found", node, help_)
+        raise build.context.not_found("table", node)
     if isinstance(found, View):
-        raise build.error("FD486", f"'{name}' is a view, INSERT needs a table", node)
+        raise build.error("FD486", f"'{'.'.join(parts)}' is a view, INSERT needs a table", node)
     return found
 
 
