@@ -25,7 +25,7 @@ from flinkddl.spark.assemble import lower_job
 from flinkddl.spark.folders import shared_folders
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from sqlglot import exp
@@ -111,21 +111,31 @@ class Compiled:
 
 @deep
 def compile_script(
-    source: SourceText, catalog: Catalog | None = None, variables: Mapping[str, str] | None = None
+    source: SourceText,
+    catalog: Catalog | None = None,
+    variables: Mapping[str, str] | None = None,
+    before: Sequence[SourceText] = (),
 ) -> Compiled:
-    """Parse, fold, plan and lower a whole script; never raises for a mistake in it."""
-    script = parse_script(source, variables)
-    out = Compiled(catalog or Catalog(), diagnostics=list(script.diagnostics))
-    lost = Lost(set(script.unread), {name[-1].lower() for name in script.unread})
-    for statement in script.statements:
-        out.statements += 1
-        _fold(out, statement.tree, statement.span, lost)
+    """Parse, fold, plan and lower a whole script; never raises for a mistake in it.
+
+    ``before`` are texts that are carried out before it and are part of the same script: what is lost in one is not
+    missed in the next. ``statements`` counts those of the script itself.
+    """
+    out, lost = Compiled(catalog or Catalog()), Lost()
+    for text in (*before, source):
+        script = parse_script(text, variables)
+        out.diagnostics += script.diagnostics
+        lost.add(script.unread)
+        for statement in script.statements:
+            _fold(out, statement.tree, statement.span, lost)
+        out.statements = len(script.statements)
     out.diagnostics = list(lost.told(out.diagnostics))
     starts = [(a, s) for a, s in zip(out.actions, out.states, strict=True) if isinstance(a, Start)]
     out.diagnostics += shared_folders((a.job, a.sinks, s.settings.table_dml_sync) for a, s in starts)
     names = frozenset(a.job.name for a, _ in starts)
     out.actions = [replace(a, script_jobs=names) if isinstance(a, Start) else a for a in out.actions]
-    out.diagnostics.sort(key=lambda d: (d.span.start, d.span.end) if d.span else (-1, -1))
+    order = {text.name: i for i, text in enumerate((*before, source))}
+    out.diagnostics.sort(key=lambda d: (order.get(d.span.source.name, -1), d.span.start, d.span.end) if d.span else ())
     return out
 
 

@@ -17,7 +17,7 @@ from flinkddl.catalog.model import ObjectPath, Table
 from flinkddl.dialect import nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from flinkddl.catalog.state import Catalog
     from flinkddl.diagnostics import Diagnostic
@@ -45,6 +45,11 @@ class Lost:
     names: set[tuple[str, ...]] = field(default_factory=set)
     functions: set[str] = field(default_factory=set)
     _owners: dict[tuple[str, ...], _Uses] = field(default_factory=dict)
+
+    def add(self, unread: Sequence[tuple[str, ...]]) -> None:
+        """Add tables, views and functions whose statements could not be read."""
+        self.names |= set(unread)
+        self.functions |= {name[-1].lower() for name in unread}
 
     def causes(self, found: Iterable[Diagnostic], catalog: Catalog) -> list[Diagnostic]:
         """Return the findings of a statement without those that only say that a lost name is missing."""
