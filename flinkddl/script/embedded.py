@@ -107,7 +107,7 @@ def _literals(text: str, comments: str, quotes: str) -> Iterator[_Literal]:
             at = found.end() if comment[0] in comments else found.start() + 1
             continue
         if quote[0] not in quotes or (len(quote) == 1 and "\n" in found["body"]):
-            at = found.start("body")
+            at = found.end() if len(found["body"]) <= 2 else found.start("body")  # a character, such as '"'
             continue
         at = found.end()
         yield _Literal(found.start(), found.end(), found.span("body"), found["prefix"].lower(), len(quote) > 1)
@@ -147,19 +147,24 @@ def _copy(text: str, part: _Literal, out: list[str]) -> None:
     """Put a literal's text in its place, escapes as what they mean and blanks."""
     first, last = part.body
     out[first:last] = text[first:last]
-    open_ = ""
     if "r" not in part.prefix:
-        for found in _ESCAPE.finditer(text, first, last):
-            meant = chr(int(found[1][1:], 16)) if found[1][0] == "u" and len(found[1]) > 1 else found[1]
-            meant = _ESCAPED.get(meant, meant)
-            out[found.start() : found.end()] = [" "] * (found.end() - found.start())
-            opens = meant in "'\"`" and open_ != meant
-            open_ = meant if opens else open_ if meant not in "'\"`" else ""
-            if meant != "\n":  # a quotation has its blanks outside
-                out[found.end() - 1 if opens else found.start()] = meant
+        _unescape(text, first, last, out)
     if part.long and _MARGIN.match(text, part.end):
         for margin in re.finditer(r"^[ \t]*\|", text[first:last], re.MULTILINE):
             out[first + margin.end() - 1] = " "
+
+
+def _unescape(text: str, first: int, last: int, out: list[str]) -> None:
+    """Put what escapes mean in their place, with blanks around it; those of a quotation stand outside of it."""
+    open_ = ""
+    for found in _ESCAPE.finditer(text, first, last):
+        meant = chr(int(found[1][1:], 16)) if found[1][0] == "u" and len(found[1]) > 1 else found[1]
+        meant = _ESCAPED.get(meant, meant)
+        opens = meant in "'\"`" and open_ != meant
+        open_ = meant if opens else open_ if meant not in "'\"`" else ""
+        out[found.start() : found.end()] = [" "] * (found.end() - found.start())
+        if meant != "\n":
+            out[found.end() - 1 if opens else found.start()] = meant
 
 
 # ---- documents -----------------------------------------------------------------------------------------------------
@@ -185,7 +190,9 @@ def _markdown(name: str, text: str) -> Embedded:
 _BLOCK = re.compile(
     r"^(?P<indent>[ \t]*)(?:- +)*(?:[\w.\"'/-]+[ \t]*:[ \t]*)?[|>][+-]?\d?[+-]?[ \t]*(?:#[^\n]*)?\n", re.M
 )
-_VALUE = re.compile(r"""(?:^|[:\-,\[])[ \t]+(?P<quote>["'])(?P<body>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)""", re.M)
+_VALUE = re.compile(
+    r"""(?:^[ \t]*|[:\-,][ \t]+|\[[ \t]*)(?:"(?P<double>(?:\\.|[^"\\\n])*)"|'(?P<single>(?:''|[^'\n])*)')""", re.M
+)
 _PLAIN = re.compile(
     r"^[ \t]*(?:- +)*[\w.-]*[ \t]*:?[ \t]+(?P<body>(?:INSERT|CREATE|SELECT|SET|USE|DROP)\b[^\n]*)$", re.M
 )
@@ -194,22 +201,32 @@ _PLAIN = re.compile(
 def _yaml(name: str, text: str) -> Embedded:
     """Return block scalars and one-line values that begin as SQL."""
     out = _blank(text)
-    taken: list[tuple[int, int]] = []
+    taken: list[tuple[int, int, str]] = []
     for found in _BLOCK.finditer(text):
         first, last = found.end(), _block_end(text, found.end(), len(found["indent"].expandtabs()))
         if last > first and _SQL.match(text, first, last):
-            taken.append((first, last))
-    for pattern in (_VALUE, _PLAIN):
-        for found in pattern.finditer(text):
-            first, last = found.span("body")
-            if _SQL.match(text, first, last) and not any(a <= first < b for a, b in taken):
-                taken.append((first, last))
-    for first, last in taken:
+            taken.append((first, last, ""))
+    quoted = [(m, m.lastgroup or "") for m in _VALUE.finditer(text)]
+    for found, group in [*quoted, *((m, "body") for m in _PLAIN.finditer(text))]:
+        first, last = found.span(group)
+        content = text[first:last].replace("\\n", "  ")
+        if _SQL.match(content) and not any(a <= first < b for a, b, _ in taken):
+            taken.append((first, last, group))
+    for first, last, group in taken:
         out[first:last] = text[first:last]
         end = last + 1 if text[last : last + 1] == "\n" else last
         if out[end : end + 1] == [" "]:
             out[end] = ";"
+        if group in _YAML_ESCAPES:
+            _YAML_ESCAPES[group](text, first, last, out)
     return _result(name, text, out, [])
+
+
+def _doubled(text: str, first: int, last: int, out: list[str]) -> None:
+    """Put one quote in place of two, its blank outside of the quotation."""
+    for n, found in enumerate(re.finditer("''", text[first:last])):
+        at = first + found.start()
+        out[at : at + 2] = (" ", "'") if n % 2 == 0 else ("'", " ")
 
 
 def _block_end(text: str, first: int, indent: int) -> int:
@@ -250,6 +267,7 @@ def _cell(name: str, kind: str, source: str) -> Embedded:
     return _PYTHON(name, source)
 
 
+_YAML_ESCAPES = {"double": _unescape, "single": _doubled}
 _PYTHON = _program("#", "\"'")
 _JVM = _program("/", '"')
 _FINDERS: dict[str, Callable[[str, str], Embedded]] = {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from flinkddl.catalog.state import Catalog
-    from flinkddl.diagnostics import Diagnostic
+    from flinkddl.diagnostics import Diagnostic, Span
 
 _OF_NAMES = frozenset({"FD303", "FD452"})
 _OF_FUNCTIONS = frozenset({"FD315", "FD400"})
@@ -44,6 +44,7 @@ class Lost:
 
     names: set[tuple[str, ...]] = field(default_factory=set)
     functions: set[str] = field(default_factory=set)
+    modules: set[str] = field(default_factory=set)
     _owners: dict[tuple[str, ...], _Uses] = field(default_factory=dict)
 
     def add(self, unread: Sequence[tuple[str, ...]]) -> None:
@@ -59,11 +60,13 @@ class Lost:
         if d.code in _OF_OWNERS:  # said of the name of a table, which may be one that could not be read
             return d.span is not None and tuple(d.span.text.replace("`", "").split(".")) in self.names
         named = re.search("'([^']+)'", d.message)
-        if named is None or d.code not in _OF_NAMES | _OF_FUNCTIONS:
+        if named is None or d.code not in _OF_NAMES | _OF_FUNCTIONS | {"FD319"}:
             return False
         name = tuple(named[1].split("."))
+        if d.code == "FD319":
+            return name[0] in self.modules and "is not loaded" in d.message
         if d.code in _OF_FUNCTIONS:
-            return name[-1].lower() in self.functions
+            return name[-1].lower() in self.functions or _is_below(catalog, d.span)
         return name in self.names or _full(catalog, name) in self.names or catalog.is_absent(catalog.path(name[-3:]))
 
     def after(self, catalog: Catalog, tree: exp.Expression, told: Iterable[Diagnostic]) -> Catalog:
@@ -75,6 +78,8 @@ class Lost:
                 self.names |= {parts(tree.this), _full(catalog, parts(tree.this))}
             case nodes.CreateFunction():
                 self.functions.add(parts(tree.this)[-1].lower())
+            case nodes.Module():
+                self.modules.add(tree.this.name)
             case nodes.CreateCatalog():
                 return self._owner(catalog, (dotted(parts(tree.this)),), finding)
             case nodes.Use() if tree.args["kind"] == "CATALOG":
@@ -128,6 +133,12 @@ def without_unknown(catalog: Catalog, path: ObjectPath) -> Catalog:
 def _full(catalog: Catalog, name: tuple[str, ...]) -> tuple[str, ...]:
     path = catalog.path(name[-3:])
     return path.catalog, path.database, path.name
+
+
+def _is_below(catalog: Catalog, call: Span | None) -> bool:
+    """Whether a function is called by a name below a catalog or database that is not here."""
+    name = call.text.partition("(")[0].replace("`", "").split(".") if call is not None else []
+    return len(name) > 1 and catalog.is_absent(catalog.path(tuple(name[-3:])))
 
 
 def _listed(uses: _Uses) -> str:

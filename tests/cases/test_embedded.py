@@ -79,6 +79,8 @@ data:
   other: "INSERT INTO t SELECT 1"
   list:
     - SELECT w FROM t
+  args: ["-e", "SELECT a\\nFROM t WHERE b = \\u0027c' "]
+  single: 'INSERT INTO t SELECT ''x'''
     - >-
       SELECT id FROM tt
 """
@@ -99,7 +101,7 @@ CASES = [
         "cm.yaml", YAML,
         (
             (4, 5, "CREATE TABLE"), (6, 5, "SELECT y"), (9, 11, "INSERT INTO"), (11, 7, "SELECT w"),
-            (13, 7, "SELECT id"),
+            (12, 17, "SELECT a"), (13, 12, "INSERT INTO"), (15, 7, "SELECT id"),
         ),
     ),
     Case("nb.ipynb", NOTEBOOK, ((2, 1, "CREATE TABLE"), (1, 18, "SELECT q"))),

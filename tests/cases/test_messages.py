@@ -63,6 +63,15 @@ CASES = [
             ),
         ),
     ),
+    Case(
+        "functions below it, and modules",
+        HIVE + "SELECT hive.d.f(id) FROM t; LOAD MODULE hive; USE MODULES hive, core;",
+        (
+            catalog("hive"),
+            ("FD319", "hive", "module 'hive' is not available",
+             "the functions of 'core' are always there; others can be added with CREATE FUNCTION"),
+        ),
+    ),
     Case("catalog that nobody uses", HIVE, (catalog("hive"),)),
     Case(
         "many tables",

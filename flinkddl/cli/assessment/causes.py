@@ -105,6 +105,10 @@ _RULES: dict[str, tuple[tuple[str, Rule], ...]] = {
     ),
     "FD450": (("", Rule(WRONG, flink="Column '{}' not found in any table", name="(?:column|field) '([^']*)'")),),
     "FD316": (("", Rule(NOT_HERE, "{}", name="^(.*) (?:is|are) not available")),),
+    "FD801": (
+        ("is no UTF-8", Rule(UNREADABLE, "text that is no UTF-8")),
+        ("", Rule(UNREADABLE, "files that cannot be read")),
+    ),
     "FD517": (("", Rule(ELSEWHERE, "table function {}", "No match found for function signature {}(...)")),),
     "FD452": (
         ("did you mean", Rule(WRONG, "table '{}'", "Object '{}' not found")),

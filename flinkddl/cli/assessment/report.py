@@ -34,8 +34,8 @@ def weight(cause: Cause) -> str:
 
 def gain(step: Step, total: int) -> str:
     """Return what an action brings."""
-    more = f"{step.freed} more" if step.freed else "none yet"
-    return f"then {more} run: {step.running} of {total}"
+    more = f"then {step.freed} more run" if step.freed else "none runs by that yet"
+    return f"{more}: {step.running} of {total}"
 
 
 def kept_by(a: Assessment) -> tuple[str, ...]:
