@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flinkddl.diagnostics import SourceText
+from flinkddl.diagnostics import SourceText, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Embedded:
-    """The SQL of one file: texts in their order, and the lines of statements that are put together at run time."""
+    """The SQL of one file: texts in their order, and the places of statements that are put together at run time."""
 
     texts: tuple[SourceText, ...]
-    composed: tuple[int, ...] = ()
+    composed: tuple[Span, ...] = ()
 
 
 def embedded(name: str, text: str) -> Embedded:
@@ -49,10 +49,9 @@ def _blank(text: str) -> list[str]:
     return [c if c == "\n" else " " for c in text]
 
 
-def _result(name: str, text: str, out: list[str], composed: list[int]) -> Embedded:
-    lines = tuple(text.count("\n", 0, at) + 1 for at in composed)
-    found = "".join(out)
-    return Embedded((SourceText(name, found),) if found.strip() else (), lines)
+def _result(name: str, text: str, out: list[str], composed: list[tuple[int, int]]) -> Embedded:
+    found, whole = "".join(out), SourceText(name, text)
+    return Embedded((SourceText(name, found),) if found.strip() else (), tuple(Span(whole, a, b) for a, b in composed))
 
 
 # ---- programs ------------------------------------------------------------------------------------------------------
@@ -83,13 +82,13 @@ def _program(comments: str, quotes: str) -> Callable[[str, str], Embedded]:
     """Return what reads a language whose comments begin so and whose strings stand in these quotes."""
 
     def find(name: str, text: str) -> Embedded:
-        out, composed = _blank(text), list[int]()
+        out, composed = _blank(text), list[tuple[int, int]]()
         for chain in _chains(text, list(_literals(text, comments, quotes))):
             content = " ".join(_content(text, part) for part in chain)
             if not _SQL.match(content):
                 continue
             if _is_composed(text, chain):
-                composed.append(chain[0].start)
+                composed.append((chain[0].start, chain[-1].end))
                 continue
             for part in chain:
                 _copy(text, part, out)
@@ -246,13 +245,13 @@ def _notebook(name: str, text: str) -> Embedded:
     except (ValueError, AttributeError):
         return Embedded(())
     texts: list[SourceText] = []
-    composed: list[int] = []
+    composed: list[Span] = []
     for number, cell in enumerate(cells, 1):
         lines = cell.get("source", "")
         source = lines if isinstance(lines, str) else "".join(lines)
         found = _cell(f"{name}[{number}]", cell.get("cell_type", ""), source)
         texts += found.texts
-        composed += [number] * len(found.composed)
+        composed += found.composed
     return Embedded(tuple(texts), tuple(composed))
 
 

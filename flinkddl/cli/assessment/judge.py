@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from flinkddl.catalog.state import Catalog
+    from flinkddl.diagnostics import Span
     from flinkddl.script.compile import Compiled
     from flinkddl.spark.job import SparkJob
 
@@ -28,8 +29,7 @@ class Assessment:
     """One script: its findings, its jobs, and the scripts that were carried out before it.
 
     ``state`` says what its jobs keep, ``latency`` how their rows come out, ``realtime`` what keeps them out of
-    real-time mode; ``composed`` at which lines a program puts statements together, which are not judged. ``declares``
-    are the tables of a script that starts nothing.
+    real-time mode. ``declares`` are the tables of a script that starts nothing.
     """
 
     path: str
@@ -40,7 +40,6 @@ class Assessment:
     latency: tuple[str, ...] = ()
     realtime: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
-    composed: tuple[int, ...] = ()
     declares: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
@@ -114,14 +113,13 @@ class Judge:
         jobs = compiled.jobs
         return Assessment(
             name,
-            tuple(findings),
+            (*findings, *map(_composed, found.composed)),
             compiled.statements,
             tuple(job.name for job in jobs),
             tuple(dict.fromkeys(text for job in jobs for text in _state(job))),
             tuple(dict.fromkeys(map(_latency, jobs))),
             tuple(dict.fromkeys(why for job in jobs if (why := _no_realtime(job)))),
             tuple(text.name for text in common),
-            found.composed,
             frozenset() if jobs else _declared(compiled),
         )
 
@@ -141,6 +139,11 @@ class Judge:
 
         source = texts[-1] if texts else SourceText("", "")
         return compile_script(source, self.catalog, variables, (*before, *texts[:-1]))
+
+
+def _composed(place: Span) -> Diagnostic:
+    message = "this statement is put together by the program while it runs, and not judged"
+    return Diagnostic("FD674", message, place, "write it out in a .sql file, with ${name} for what varies", "note")
 
 
 def _declared(compiled: Compiled) -> frozenset[str]:

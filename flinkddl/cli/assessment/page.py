@@ -139,10 +139,6 @@ def _script(a: Assessment) -> str:
     else:
         slow = (f"no real-time mode: {why}" for why in a.realtime)
         lines = [*a.latency, *kept_by(a), *slow, *dict.fromkeys(d.message for d in a.findings)]
-    lines = [
-        *lines,
-        *([f"{count(len(a.composed), 'statement')} put together at run time, not judged"] * bool(a.composed)),
-    ]
     before = f"<div class=soft>with -i {_text(' -i '.join(a.before))}</div>" if a.before else ""
     texts = "<br>".join(_text(line) for line in lines)
     tag = f'<span class="tag {_CLASS[a.verdict]}">{a.verdict}</span>'

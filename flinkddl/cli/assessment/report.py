@@ -62,7 +62,7 @@ def text(found: Sequence[Assessment]) -> str:
         of_kind = [c for c in grouped if c.kind == kind]
         lines += _section(f"{heading}:", of_kind)
     lines += _section("Notes on scripts that run:", notes(found), noted=True)
-    return "\n".join([*lines, *_running(found), *_composed(found), "", summary(found)])
+    return "\n".join([*lines, *_running(found), "", summary(found)])
 
 
 def _section(heading: str, grouped: Sequence[Cause], *, noted: bool = False) -> Iterator[str]:
@@ -94,15 +94,6 @@ def _running(found: Sequence[Assessment]) -> Iterator[str]:
         kept = "; ".join((*a.latency, *kept_by(a)))
         before = f"  [with -i {' -i '.join(a.before)}]" if a.before else ""
         yield f"  {a.path:<{width}}  {a.statements:>10}  {len(a.jobs):>4}  {kept}{before}"
-
-
-def _composed(found: Sequence[Assessment]) -> Iterator[str]:
-    put_together = [a for a in found if a.composed]
-    if put_together:
-        yield from ("", "Statements that a program puts together while it runs, which are not judged:")
-    for a in put_together:
-        places = ", ".join(f"cell {n}" if a.path.endswith(".ipynb") else f"line {n}" for n in a.composed)
-        yield f"  {a.path}: {places}"
 
 
 # ---- JSON ----------------------------------------------------------------------------------------------------------
@@ -145,6 +136,5 @@ def _script(a: Assessment) -> dict[str, Any]:
         "no_realtime": list(a.realtime),
         "state": list(a.state),
         "before": list(a.before),
-        "composed": list(a.composed),
         "findings": [to_json(d) for d in a.findings],
     }
