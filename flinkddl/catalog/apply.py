@@ -54,6 +54,8 @@ def create_table(catalog: Catalog, statement: exp.Expression, ctx: Context) -> C
     table = _table(catalog, path, statement, ctx)
     if not ctx.bag.has_errors and ctx.hooks.check is not None:
         ctx.bag.extend(ctx.hooks.check(catalog, table))
+    if ctx.bag.has_errors:
+        tables.blame_connector(table.options, ctx)
     return catalog.with_object(table)
 
 

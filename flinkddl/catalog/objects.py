@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from flinkddl.catalog.state import Catalog
 
 LANGUAGES = ("JAVA", "SCALA", "PYTHON")
+DECLARE = "declare its tables with CREATE TABLE ... WITH ('connector' = '...'), here or in a script given with -i"
 
 
 # ---- names -------------------------------------------------------------------------------------------------------
@@ -39,17 +40,17 @@ def require(catalog: Catalog, node: exp.Expression, ctx: Context) -> Table | Vie
 def catalog_named(catalog: Catalog, name: str, node: exp.Expression | None, ctx: Context) -> CatalogEntry | None:
     """Return a catalog by name; report it where there is none."""
     if name not in catalog.catalogs:
-        ctx.error("FD301", f"unknown catalog '{name}'", node, did_you_mean(name, catalog.catalogs))
+        ctx.error("FD301", f"unknown catalog '{name}'", node, catalog.nearest((name, "", "")))
     return catalog.catalogs.get(name)
 
 
 def database_exists(catalog: Catalog, path: ObjectPath, node: exp.Expression, ctx: Context) -> bool:
     """Return whether the database of a path exists; report it when not."""
     entry = catalog_named(catalog, path.catalog, node, ctx)
-    if entry is not None and entry.refused:
-        return True
     if entry is not None and path.database not in entry.databases:
-        help = did_you_mean(path.database, entry.databases)
+        if entry.absent:
+            return True
+        help = catalog.nearest((path.catalog, path.database, ""))
         ctx.error("FD302", f"unknown database '{path.catalog}.{path.database}'", node, help)
     return entry is not None and path.database in entry.databases
 
@@ -76,21 +77,12 @@ def create_catalog(catalog: Catalog, statement: exp.Expression, ctx: Context) ->
     elif kind.value != "generic_in_memory":
         refused = elsewhere.catalog(kind.value)
         why = f": {refused.cause}" if refused else ""
-        declare = refused.instead if refused else "declare the tables with CREATE TABLE"
+        declare = refused.instead if refused else DECLARE
         help = f"write 'type' = 'generic_in_memory' and {declare}"
         ctx.bag.error("FD312", f"catalog type '{kind.value}' is not available{why}", kind.value_span, help)
     options = MappingProxyType({k: t.value for k, t in texts.items()})
     first = options.get("default-database", "default")
     entry = CatalogEntry(MappingProxyType({first: Database()}), options, comment(statement.args.get("comment")))
-    return replace(catalog, catalogs=put(catalog.catalogs, name, entry))
-
-
-def standing_in(catalog: Catalog, statement: exp.Expression) -> Catalog:
-    """Return the catalog with what a refused CREATE CATALOG would have made, so that nothing is said of its users."""
-    name = dotted(parts(statement.this))
-    if name in catalog.catalogs:
-        return catalog
-    entry = CatalogEntry(MappingProxyType({"default": Database()}), refused=True)
     return replace(catalog, catalogs=put(catalog.catalogs, name, entry))
 
 

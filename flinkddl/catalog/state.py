@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DEFAULT_CATALOG = "default_catalog"
 DEFAULT_DATABASE = "default_database"
+_DECLARE = "write CREATE {} before it, here or in a script given with -i"
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
@@ -38,12 +39,13 @@ def without(mapping: Mapping[_K, _V], key: _K) -> Mapping[_K, _V]:
 
 @dataclass(frozen=True)
 class Database:
-    """The permanent objects of one database by name."""
+    """The permanent objects of one database by name. ``absent``: it stands for one that nobody declared."""
 
     objects: Mapping[str, CatalogObject] = field(default_factory=_none)
     functions: Mapping[str, Function] = field(default_factory=_none)
     comment: str | None = None
     options: Mapping[str, str] = field(default_factory=_none, repr=False)
+    absent: bool = False
 
 
 def _first_databases() -> Mapping[str, Database]:
@@ -57,15 +59,12 @@ def _first_catalogs() -> Mapping[str, CatalogEntry]:
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """One catalog: its databases and how it was declared.
-
-    ``refused``: its CREATE CATALOG failed; it stands in so that the rest of the script is looked at.
-    """
+    """One catalog: its databases and how it was declared. ``absent``: it stands for one that is not available here."""
 
     databases: Mapping[str, Database] = field(default_factory=_none)
     options: Mapping[str, str] = field(default_factory=_none, repr=False)
     comment: str | None = None
-    refused: bool = False
+    absent: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,6 +120,11 @@ class Catalog:
         entry = self.catalogs.get(catalog)
         return entry.databases.get(database) if entry else None
 
+    def is_absent(self, path: ObjectPath) -> bool:
+        """Whether the catalog or database of a path only stands for one that is not here: anything may be in it."""
+        entry, database = self.catalogs.get(path.catalog), self.database(path.catalog, path.database)
+        return (entry is not None and entry.absent) or (database is not None and database.absent)
+
     def names(self) -> tuple[str, ...]:
         """Return the tables and views of the current database, temporary ones included, sorted."""
         return self.names_in(self.current_catalog, self.current_database)
@@ -139,9 +143,9 @@ class Catalog:
         """Return the help line for a table name that nobody knows."""
         path = self.path(parts)
         if path.catalog not in self.catalogs:
-            return did_you_mean(path.catalog, self.catalogs)
+            return did_you_mean(path.catalog, self.catalogs) or _DECLARE.format("CATALOG")
         if self.database(path.catalog, path.database) is None:
-            return did_you_mean(path.database, self.catalogs[path.catalog].databases)
+            return did_you_mean(path.database, self.catalogs[path.catalog].databases) or _DECLARE.format("DATABASE")
         return did_you_mean(path.name, self.names_in(path.catalog, path.database))
 
     def at(self, catalog: str, database: str) -> Catalog:
@@ -188,6 +192,18 @@ class Catalog:
         """Return the catalog with settings that a session begins with: RESET goes back to them."""
         given, now = ({**of.as_written, **settings} for of in (self.given, self.settings))
         return replace(self, settings=Settings.of(now), given=Settings.of(given))
+
+    def standing_in(self, catalog: str, database: str | None = None) -> Catalog:
+        """Return the catalog in which one that is not available here has a place, or a database that nobody declared.
+
+        With the rest of a script read over it, what is wrong below it is one mistake and not many.
+        """
+        entry = self.catalogs.get(catalog)
+        if entry is None:
+            entry = CatalogEntry(MappingProxyType({"default": Database(absent=True)}), absent=True)
+        if database is not None and database not in entry.databases:
+            entry = replace(entry, databases=put(entry.databases, database, Database(absent=True)))
+        return replace(self, catalogs=put(self.catalogs, catalog, entry))
 
     # ---- changes, used by the statements -------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from flinkddl.catalog.model import Column, PrimaryKey, Table, Watermark
 from flinkddl.diagnostics import did_you_mean, taken
 from flinkddl.dialect import nodes
 from flinkddl.dialect.types import to_type
+from flinkddl.options import hints, registry
 from flinkddl.sqltypes import TIMESTAMPS
 
 if TYPE_CHECKING:
@@ -212,6 +213,22 @@ def _watermark(draft: Draft, ctx: Context) -> None:
         message = f"column '{column.name}' can not have a watermark, because its type is {column.type}"
         help = "a watermark needs TIMESTAMP(p) or TIMESTAMP_LTZ(p) with p from 0 to 3"
         ctx.bag.error("FD307", message, mark.span, help)
+
+
+_OF_CONNECTOR = frozenset({"FD305", "FD306", "FD307", "FD308", "FD309"})
+"""What a connector that is not here may give columns and keys of its own for."""
+
+
+def blame_connector(options: Mapping[str, OptionText], ctx: Context) -> None:
+    """Of a table that is wrong and whose connector is not here, say the latter and not what is wrong with its columns.
+
+    Flink would come to the connector only after the columns are mended, and all of the table is to be rewritten then.
+    """
+    text = options.get("connector")
+    if text is None or registry.connector(text.value) is not None:
+        return
+    ctx.bag.items = [d for d in ctx.bag.items if d.code not in _OF_CONNECTOR]
+    hints.no_connector(text, ctx.bag)
 
 
 def is_rowtime_type(t: DataType, strict: bool) -> bool:

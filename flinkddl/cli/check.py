@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.cli.common import (
     OK,
+    add_before_argument,
     add_output_argument,
     add_script_arguments,
     count,
@@ -14,6 +15,7 @@ from flinkddl.cli.common import (
     find_scripts,
     print_diagnostics,
     read_source,
+    sources_before,
     start_catalog,
 )
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_script_arguments(parser, many=True)
+    add_before_argument(parser)
     add_output_argument(parser)
 
 
@@ -36,14 +39,19 @@ def run(args: argparse.Namespace) -> int:
     found: list[Diagnostic] = []
     scripts = find_scripts(args.scripts)
     bad = 0
+    before = sources_before(args)
+    names = {source.name for source in before}
     for path in scripts:
         try:
-            compiled = compile_script(read_source(path), start_catalog(args), variables=dict(args.variables))
-            diagnostics, statements = [*compiled.diagnostics, *unused(compiled)], compiled.statements
+            compiled = compile_script(read_source(path), start_catalog(args), dict(args.variables), before)
+            own = (d for d in unused(compiled) if d.span is None or d.span.source.name not in names)
+            diagnostics, statements = [*compiled.diagnostics, *own], compiled.statements
         except FlinkDdlError as error:
             diagnostics, statements = list(error.diagnostics), 0
         errors = [d for d in diagnostics if d.severity == "error"]
         bad += bool(errors)
+        if before:  # what is wrong in them is told once
+            diagnostics = [d for d in diagnostics if d not in found]
         found += diagnostics
         if args.output == "text":
             print_diagnostics(diagnostics)

@@ -32,6 +32,29 @@ def add_script_arguments(parser: argparse.ArgumentParser, many: bool = False) ->
     add_variables_argument(parser)
 
 
+def add_before_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``-i FILE``."""
+    parser.add_argument(
+        "-i", "--init", dest="before", action="append", default=[], metavar="FILE",
+        help="carry out a script before each one, or those of a folder: the CREATE TABLEs that jobs have in common",
+    )  # fmt: skip
+
+
+def sources_before(args: argparse.Namespace) -> list[SourceText]:
+    """Return the scripts of ``-i``. Raises FlinkDdlError: FD801 for one that cannot be read, FD675 with a job in it."""
+    from flinkddl.script.compile import Start, compile_script
+
+    sources = [read_source(path) for path in find_scripts(getattr(args, "before", ()))]
+    if sources:
+        compiled = compile_script(sources[-1], start_catalog(args), dict(args.variables), sources[:-1])
+        message = "a script that is given with -i starts a job, which would be started with each of the others"
+        help = "move it into a script of its own"
+        jobs = [Diagnostic("FD675", message, a.span, help) for a in compiled.actions if isinstance(a, Start)]
+        if jobs:
+            raise FlinkDdlError(jobs)
+    return sources
+
+
 def add_variables_argument(parser: argparse.ArgumentParser) -> None:
     """Add ``-D name=value`` and what else changes how a script is taken."""
     parser.add_argument(
@@ -70,7 +93,7 @@ def compiled_script(args: argparse.Namespace, source: SourceText | None = None) 
     from flinkddl.script.compile import compile_script
 
     source = source or read_source(args.script)
-    compiled = compile_script(source, start_catalog(args), variables=dict(args.variables))
+    compiled = compile_script(source, start_catalog(args), dict(args.variables), sources_before(args))
     if compiled.has_errors:
         raise FlinkDdlError(compiled.diagnostics)
     return compiled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.cli.common import OK, add_script_arguments, compiled_script, print_diagnostics
+from flinkddl.cli.common import OK, add_before_argument, add_script_arguments, compiled_script, print_diagnostics
 
 if TYPE_CHECKING:
     import argparse
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_script_arguments(parser)
+    add_before_argument(parser)
     parser.add_argument("--format", choices=("pyspark", "json"), default="pyspark", help="what to print")
     parser.add_argument("--views", action="store_true", help="print only tables and views, as registered temp views")
 

@@ -6,7 +6,14 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from flinkddl.cli.common import OK, add_script_arguments, compiled_script, print_diagnostics, read_source
+from flinkddl.cli.common import (
+    OK,
+    add_before_argument,
+    add_script_arguments,
+    compiled_script,
+    print_diagnostics,
+    read_source,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -18,6 +25,7 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_script_arguments(parser)
+    add_before_argument(parser)
     help = "text, or the data flow as JSON, Graphviz or a page"
     parser.add_argument("--format", choices=("text", "json", "dot", "html"), default="text", help=help)
 

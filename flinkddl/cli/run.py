@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from flinkddl.cli import common
 from flinkddl.cli.common import (
     OK,
+    add_before_argument,
     add_output_argument,
     add_script_arguments,
     add_spark_arguments,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser, *, many: bool = True) -> None:
     """Declare the arguments; ``many`` scripts run side by side, each on its own."""
     add_script_arguments(parser, many)
+    add_before_argument(parser)
     add_output_argument(parser)
     add_spark_arguments(parser)
     parser.add_argument(

@@ -76,7 +76,7 @@ def use_table(
         timestamps = any(c.type is not None and _holds_timestamp(c.type) for c in table.physical)
         legacy(table.options, bag, table.path.name, timestamps=timestamps, read=role == "source")
         return None
-    resolved = validate(table.options, role, bag, use.span or table.span)
+    resolved = validate(table.options, role, bag, table.span or use.span, use.span)
     if resolved is None or found is None:
         return None
     if role == "sink":

@@ -105,7 +105,7 @@ def check_columns(
 ) -> None:
     """Check that a format can carry these fields; a finding about a column points at its declaration."""
     typed = [(f.name, f.type, table.column(f.column)) for f in fields]
-    columns.check(chosen, typed, role, bag, use.span or table.span)
+    columns.check(chosen, typed, role, bag, table.span or use.span)
 
 
 # ---- metadata columns: kafka-connectors reference, section 3; formats reference, section 9 -------------------------

@@ -62,6 +62,10 @@ class FlinkDdlError(Exception):
         self.diagnostics = tuple(sorted(diagnostics, key=_place))
         super().__init__("\n".join(_line(*same) for same in alike(self.diagnostics)))
 
+    def placed(self, span: Span | None) -> FlinkDdlError:
+        """Return the error with this place for findings that have none."""
+        return FlinkDdlError(d if d.span else replace(d, span=span) for d in self.diagnostics)
+
     @classmethod
     def of(
         cls,

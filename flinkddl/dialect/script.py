@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag, Diagnostic, SourceText, Span
-from flinkddl.dialect import nodes
+from flinkddl.dialect import hive, nodes
 from flinkddl.dialect import tokens as t
 from flinkddl.dialect.cursor import ParseFailure
 from flinkddl.dialect.parse_query import TAIL
@@ -41,7 +41,7 @@ class Script:
     statements: tuple[ParsedStatement, ...]
     diagnostics: tuple[Diagnostic, ...]
     unread: tuple[tuple[str, ...], ...] = ()
-    """The names of tables and views whose own statements could not be read."""
+    """The names of tables, views and functions whose own statements could not be read."""
 
     @property
     def ok(self) -> bool:
@@ -87,6 +87,9 @@ def parse_tokens(source: SourceText, lexed: Lexed) -> Script:
         first = parser.index
         if not _one(parser, bag, statements):
             unread += _declared(parser, first)
+        elif hive.is_hive(statements[-1].tree):
+            skipped = hive.skip(parser, statements.pop().span, bag)
+            unread += (name for index in skipped for name in _declared(parser, index))
     bag.extend(parser.notes)
     if "{{" in source.text:
         _note_templates(source, lexed, bag)
@@ -100,12 +103,12 @@ def _note_templates(source: SourceText, lexed: Lexed, bag: Bag) -> None:
 
 
 def _declared(parser: StatementParser, first: int) -> Iterator[tuple[str, ...]]:
-    """Yield the name of the table or view that the statement beginning at a token declares."""
+    """Yield the name of the table, view or function that the statement beginning at a token declares."""
     tokens = iter(parser.tokens[first : first + 12])
     if next(tokens).key != "CREATE":
         return
     for token in tokens:
-        if token.key in ("TABLE", "VIEW"):
+        if token.key in ("TABLE", "VIEW", "FUNCTION"):
             break
     name: list[str] = []
     last = ""

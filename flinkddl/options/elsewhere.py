@@ -55,6 +55,11 @@ def families(kind: Kind) -> tuple[Refused, ...]:
     return tuple(Refused(tuple(row["names"]), row["cause"], row["instead"]) for row in _table()[kind])
 
 
+def names(kind: Kind) -> frozenset[str]:
+    """Return all names that are refused of a kind."""
+    return frozenset(name for row in families(kind) for name in row.names)
+
+
 def connector(name: str) -> Refused | None:
     """Return why a connector does not run here, or None for one that does (a package may bring it) or nobody knows."""
     return _find("connectors", name) if name not in installed.names() else None

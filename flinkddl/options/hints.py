@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import did_you_mean
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from flinkddl.options.registry import Document, Space
     from flinkddl.options.resolved import OptionText
 
+_CDC = re.compile(r"\bcdc\b", re.IGNORECASE)
+"""In the name of whatever reads the log of a database: there are more of these than a list can hold."""
 _ROLE_PREFIXES = ("key.", "value.", "")
 
 
@@ -54,7 +57,7 @@ def _today(renewed: Renewed) -> str:
 
 def no_connector(text: OptionText, bag: Bag) -> None:
     """Report a connector that is unknown, or known elsewhere and not available here."""
-    refused = elsewhere.connector(text.value)
+    refused = elsewhere.connector("mysql-cdc" if _CDC.search(text.value) else text.value)
     if refused is not None:
         not_available(text, refused, refused.instead, bag)
         return

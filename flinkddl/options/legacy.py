@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from flinkddl.options import registry
+from flinkddl.options import elsewhere, registry
 from flinkddl.options.legacy_names import (
     CONNECTORS,
     DESCRIPTIONS,
@@ -133,7 +133,7 @@ class _Old(_Renewal):
         return "upsert-kafka" if self.upserts else found
 
     def run(self) -> Renewed:
-        known = {*CONNECTORS, *registry.names("connector"), *registry.elsewhere()["connectors"]}
+        known = {*CONNECTORS, *registry.names("connector"), *elsewhere.names("connectors")}
         if self.connector not in known:
             instead = f"'{self.type}' is no connector of Flink: ask who wrote it for its options of today"
             self.pairs = {key: ((key, value),) for key, value in self.options.items()}

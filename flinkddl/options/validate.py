@@ -33,11 +33,12 @@ class _Run:
 
 
 def validate(
-    options: Mapping[str, OptionText], role: Role, bag: Bag, where: Span | None = None
+    options: Mapping[str, OptionText], role: Role, bag: Bag, where: Span | None = None, used: Span | None = None
 ) -> ResolvedOptions | None:
     """Check options for a role and return them typed; findings go into ``bag``.
 
-    ``where`` is the place of findings about something absent (the table's name, or its use). Returns None where the
+    ``where`` is the place of findings about something absent (the table's name, so that two uses are told of one),
+    ``used`` of those about the role. Returns None where the
     connector is unknown or not available; where other options are wrong, their defaults stand in, so that the checks
     after this one can go on. Rules: kafka-connectors reference, section 2.
     """
@@ -46,7 +47,7 @@ def validate(
         return None
     if role not in document.roles:
         word = "read from" if role == "source" else "written to"
-        bag.error("FD204", f"a table with connector '{document.name}' can not be {word}", where)
+        bag.error("FD204", f"a table with connector '{document.name}' can not be {word}", used or where)
         return None
     run = _Run(options, role, bag, where, document, [Space(document, "", "connector")])
     key_format = _format(run, "key.format", "key.", required=document.keyed)
@@ -101,9 +102,8 @@ def _format(run: _Run, key: str, prefix: str, required: bool) -> Space | None:
         return None
     if text is None:
         if required:
-            word = "scan" if run.role == "source" else "sink"
             help = f"add '{key}' = 'json'"
-            run.bag.error("FD213", f"the required {word} format '{key}' is missing", run.where, help)
+            run.bag.error("FD213", f"the required format '{key}' is missing", run.where, help)
         return None
     document = registry.format(text.value)
     if document is None or (document.connectors and run.document.name not in document.connectors):

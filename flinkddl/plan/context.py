@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 from flinkddl.connectors import use_table
 from flinkddl.connectors.base import Use
-from flinkddl.diagnostics import Bag, FlinkDdlError, Span
+from flinkddl.diagnostics import Bag, FlinkDdlError, Span, did_you_mean
 from flinkddl.dialect.nodes import span_of
 from flinkddl.plan.scope import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from sqlglot import exp
 
@@ -50,6 +50,21 @@ class Context:
     ) -> FlinkDdlError:
         """Build the error for a tree; the caller raises it."""
         return FlinkDdlError.of(code, message, self.span(node), help)
+
+    def not_found(self, what: str, node: exp.Table, more: Iterable[str] = ()) -> FlinkDdlError:
+        """Build the error for a name in FROM or INSERT that nobody declared: FD301 or FD302 where its owner is unknown.
+
+        ``more`` are names besides those of the table's own database that may have been meant.
+        """
+        names = tuple(p.name for p in node.parts)
+        path, catalog, dotted = self.catalog.path(names), self.catalog, ".".join(names)
+        if path.catalog not in catalog.catalogs:
+            return self.error("FD301", f"unknown catalog '{path.catalog}'", node, catalog.nearest(names))
+        if catalog.database(path.catalog, path.database) is None and not catalog.is_absent(path):
+            owner = f"{path.catalog}.{path.database}"
+            return self.error("FD302", f"unknown database '{owner}'", node, catalog.nearest(names))
+        known = [*more, *catalog.names_in(path.catalog, path.database)]
+        return self.error("FD452", f"{what} '{dotted}' not found", node, did_you_mean(names[-1], known))
 
     def check_options(
         self,

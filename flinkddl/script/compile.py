@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from flinkddl.catalog.apply import HANDLERS, apply
 from flinkddl.catalog.context import parts
-from flinkddl.catalog.objects import standing_in
 from flinkddl.catalog.state import Catalog
 from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag, Diagnostic, FlinkDdlError, SourceText, Span, strictly
@@ -21,11 +20,12 @@ from flinkddl.plan.builder.hooks import added, context_of, hooks
 from flinkddl.plan.builder.planner import plan_insert, plan_query, unknown_functions
 from flinkddl.plan.nodes import Sink
 from flinkddl.script import planfile
+from flinkddl.script.lost import Lost, without_unknown
 from flinkddl.spark.assemble import lower_job
 from flinkddl.spark.folders import shared_folders
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from sqlglot import exp
@@ -112,24 +112,35 @@ class Compiled:
 
 @deep
 def compile_script(
-    source: SourceText, catalog: Catalog | None = None, variables: Mapping[str, str] | None = None
+    source: SourceText,
+    catalog: Catalog | None = None,
+    variables: Mapping[str, str] | None = None,
+    before: Sequence[SourceText] = (),
 ) -> Compiled:
-    """Parse, fold, plan and lower a whole script; never raises for a mistake in it."""
-    script = parse_script(source, variables)
-    out = Compiled(catalog or Catalog(), diagnostics=list(script.diagnostics))
-    broken: set[tuple[str, ...]] = set(script.unread)
-    for statement in script.statements:
-        out.statements += 1
-        _fold(out, statement, broken)
+    """Parse, fold, plan and lower a whole script; never raises for a mistake in it.
+
+    ``before`` are texts that are carried out before it and are part of the same script: what is lost in one is not
+    missed in the next. ``statements`` counts those of the script itself.
+    """
+    out, lost = Compiled(catalog or Catalog()), Lost()
+    for text in (*before, source):
+        script = parse_script(text, variables)
+        out.diagnostics += script.diagnostics
+        lost.add(script.unread)
+        for statement in script.statements:
+            _fold(out, statement, lost)
+        out.statements = len(script.statements)
+    out.diagnostics = list(lost.told(out.diagnostics))
     starts = [(a, s) for a, s in zip(out.actions, out.states, strict=True) if isinstance(a, Start)]
     out.diagnostics += shared_folders((a.job, a.sinks, s.settings.table_dml_sync) for a, s in starts)
     names = frozenset(a.job.name for a, _ in starts)
     out.actions = [replace(a, script_jobs=names) if isinstance(a, Start) else a for a in out.actions]
-    out.diagnostics.sort(key=lambda d: (d.span.start, d.span.end) if d.span else (-1, -1))
+    order = {text.name: i for i, text in enumerate((*before, source))}
+    out.diagnostics.sort(key=lambda d: (order.get(d.span.source.name, -1), d.span.start, d.span.end) if d.span else ())
     return out
 
 
-def _fold(out: Compiled, statement: ParsedStatement, broken: set[tuple[str, ...]]) -> None:
+def _fold(out: Compiled, statement: ParsedStatement, lost: Lost) -> None:
     tree, span, bag = statement.tree, statement.span, Bag()
     strict = out.catalog.settings.flinkddl_strict
     try:
@@ -142,12 +153,11 @@ def _fold(out: Compiled, statement: ParsedStatement, broken: set[tuple[str, ...]
     if bag.has_errors:
         _tell_hidden(out, tree, span, bag)
     told = strictly([*statement.taken, *bag], strict)
-    found = [d for d in told if not _follows(d, broken, out.catalog) and not _of_refused(d, out.catalog)]
-    for d in (d if d.span else replace(d, span=span) for d in found):
+    for d in (d if d.span else replace(d, span=span) for d in lost.causes(told, out.catalog)):
         if d not in out.diagnostics:  # a table that two statements use is told of once
             out.diagnostics.append(d)
-    if bag.has_errors and isinstance(tree, (nodes.CreateTable, nodes.CreateView)):
-        broken |= {parts(tree.this), _full(parts(tree.this), out.catalog)}
+    if bag.has_errors:
+        out.catalog = lost.after(out.catalog, tree, bag)
 
 
 def _tell_hidden(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> None:
@@ -155,28 +165,6 @@ def _tell_hidden(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> N
     told = {d.span for d in bag}
     for error in unknown_functions(tree, context_of(out.catalog, span.source)):
         bag.extend(d for d in error.diagnostics if d.span not in told)
-
-
-def _follows(d: Diagnostic, broken: set[tuple[str, ...]], catalog: Catalog) -> bool:
-    """Whether a finding only says that a table is missing whose own statement was wrong already."""
-    if d.code not in ("FD301", "FD303", "FD452"):
-        return False
-    named = tuple(d.message.partition("'")[2].partition("'")[0].split("."))
-    return _full(named, catalog) in broken or any(f"'{'.'.join(name)}'" in d.message for name in broken)
-
-
-def _full(name: tuple[str, ...], catalog: Catalog) -> tuple[str, ...]:
-    path = catalog.path(name)
-    return path.catalog, path.database, path.name
-
-
-def _of_refused(d: Diagnostic, catalog: Catalog) -> bool:
-    """Whether a finding is about a name in a catalog that was refused: what it would hold, and how, is not known."""
-    if d.code not in ("FD201", "FD302", "FD303", "FD452") or d.span is None:
-        return False
-    refused = {name for name, entry in catalog.catalogs.items() if entry.refused}
-    first = d.span.text.partition(".")[0].strip("` ")
-    return first in refused or (first not in catalog.catalogs and catalog.current_catalog in refused)
 
 
 def _action(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Action | None:
@@ -203,11 +191,11 @@ def _apply(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Action 
     out.catalog, found = apply(before, tree, span.source, hooks(span.source))
     bag.extend(found)
     if bag.has_errors:
-        if isinstance(tree, nodes.CreateCatalog):
-            out.catalog = standing_in(before, tree)
         return None
     if isinstance(tree, nodes.CreateTable | nodes.CreateView):
-        added(before, out.catalog, before.path(parts(tree.this)))
+        path = before.path(parts(tree.this))
+        out.catalog = without_unknown(out.catalog, path)
+        added(before, out.catalog, path)
     if isinstance(tree, nodes.CreateTable) and tree.args.get("expression") is not None:
         insert = nodes.Insert(this=tree.this.copy(), expression=tree.args["expression"].copy())
         return _insert(out, insert, span, bag)

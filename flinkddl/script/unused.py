@@ -43,7 +43,7 @@ def _tables(catalog: Catalog) -> Iterator[Table]:
         for database in entry.databases:
             tables = (o for o in catalog.objects_in(name, database) if isinstance(o, Table))
             # The tables of a catalog that was refused need no connector in Flink.
-            yield from (t for t in tables if not entry.refused or "connector" in t.options)
+            yield from (t for t in tables if not entry.absent or "connector" in t.options)
 
 
 def _is_pattern(table: Table) -> bool:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from flinkddl.catalog.settings import Settings
-    from flinkddl.diagnostics import Span
     from flinkddl.plan.physical import Physical, PhysicalSink
     from flinkddl.spark.job import SparkJob, Write
 
@@ -42,20 +41,22 @@ def batch_ms(config: Settings) -> int:
 
 def check(job: SparkJob) -> None:
     """Raise FD662 with the operator that keeps a job out of real-time mode."""
-    span = job.plan[0].sink.span
+    for reason in refusals(job):
+        help = f"take \"SET '{MODE}' = 'realtime'\" out: the job runs in micro-batches"
+        message = f"the job cannot run in real-time mode: {reason}"
+        raise FlinkDdlError.of("FD662", message, job.plan[0].sink.span, help)
+
+
+def refusals(job: SparkJob) -> Iterator[str]:
+    """Yield what keeps a job out of real-time mode, as a sentence each."""
     for place, why in blockers(job):
         what = f"'{place.name}'" if isinstance(place, Step) else place.node.describe()
-        _refuse(f"the operator {what} {why}", span)
+        yield f"the operator {what} {why}"
     for write in job.writes:
         if write.format not in SINKS:
-            _refuse(f"the sink '{write.name}' writes through '{write.format}', real-time mode into Kafka only", span)
+            yield f"the sink '{write.name}' writes through '{write.format}', real-time mode into Kafka only"
     if job.udfs:
-        _refuse(f"the function '{next(iter(job.udfs))}' is Python, which real-time mode does not run", span)
-
-
-def _refuse(reason: str, span: Span | None) -> None:
-    help = f"take \"SET '{MODE}' = 'realtime'\" out: the job runs in micro-batches"
-    raise FlinkDdlError.of("FD662", f"the job cannot run in real-time mode: {reason}", span, help)
+        yield f"the function '{next(iter(job.udfs))}' is Python, which real-time mode does not run"
 
 
 def blockers(job: SparkJob) -> Iterator[tuple[Physical | Step, str]]:

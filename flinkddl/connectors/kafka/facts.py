@@ -84,7 +84,7 @@ def check_source(connector: Connector, table: Table, resolved: ResolvedOptions, 
     check_batch(connector, table, resolved, bag, use)
     if use.cdc_duplicates and not table.primary_key and "UB" in of_format(resolved):
         message = f"'table.exec.source.cdc-events-duplicate' needs a PRIMARY KEY on table '{table.path.name}'"
-        bag.error("FD231", message, use.span or table.span, "add PRIMARY KEY (...) NOT ENFORCED")
+        bag.error("FD231", message, table.span or use.span, "add PRIMARY KEY (...) NOT ENFORCED")
 
 
 def check_sink(connector: Connector, table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) -> None:
@@ -115,7 +115,7 @@ def _primary_key(table: Table, resolved: ResolvedOptions, bag: Bag, use: Use) ->
     if resolved.connector == "upsert-kafka":
         if table.primary_key is None:
             message = f"table '{table.path.name}' needs a PRIMARY KEY, which selects the columns of the message key"
-            bag.error("FD231", message, use.span or table.span, "add PRIMARY KEY (...) NOT ENFORCED")
+            bag.error("FD231", message, table.span or use.span, "add PRIMARY KEY (...) NOT ENFORCED")
         return
     chosen = resolved.value_format
     if table.primary_key and chosen is not None and chosen.insert_only:

@@ -22,7 +22,7 @@ def _check_sink(connector: Connector, table: Table, resolved: ResolvedOptions, b
     common.check_sink(connector, table, resolved, bag, use)
     if table.primary_key is None:
         message = f"table '{table.path.name}' needs a PRIMARY KEY, whose values are the keys in Redis"
-        bag.error("FD231", message, use.span or table.span, "add PRIMARY KEY (...) NOT ENFORCED")
+        bag.error("FD231", message, table.span or use.span, "add PRIMARY KEY (...) NOT ENFORCED")
     for column in table.physical:
         if column.type is not None and not column.type.is_a(_TEXTS):
             message = f"column '{column.name}' of type {column.type.summary} has no text to be stored as"

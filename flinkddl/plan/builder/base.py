@@ -227,10 +227,19 @@ class NameScope(Names):
         known = sorted({n for s in self.chain() for e in s.relation.entries for n in e.names})
         if len(parts) == 1:
             message = f"column '{parts[0]}' not found in any table"
-            return self.error("FD450", message, node, did_you_mean(parts[0], known))
+            return self.error("FD450", message, node, self._nested_help(parts[0]) or did_you_mean(parts[0], known))
         tables = [e.alias for s in self.chain() for e in s.relation.entries if e.alias]
         message = f"'{parts[0]}' is neither a table of this query nor a column"
-        return self.error("FD450", message, node, did_you_mean(parts[0], [*tables, *known]))
+        help = self._nested_help(parts[0]) or did_you_mean(parts[0], [*tables, *known])
+        return self.error("FD450", message, node, help or (f"tables here: {', '.join(tables)}" if tables else None))
+
+    def _nested_help(self, name: str) -> str | None:
+        """Say where a name stands that is a field of a ROW column."""
+        if "." in name:  # `r.a` in one pair of backticks
+            known = any(e.find(name.partition(".")[0]) for s in self.chain() for e in s.relation.entries)
+            return f"write {name} without backticks, or with a pair around each name" if known else None
+        path = next(filter(None, (s.inside(name) for s in self.chain())), None)
+        return f"'{name}' is a field of '{path.rpartition('.')[0]}': write {path}" if path else None
 
     def chain(self) -> Iterator[NameScope]:
         """Yield this scope and those around it."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from flinkddl.catalog.model import View
-from flinkddl.diagnostics import FlinkDdlError, did_you_mean, joined
+from flinkddl.diagnostics import FlinkDdlError, joined
 from flinkddl.dialect import nodes as tree_nodes
 from flinkddl.plan import make
 from flinkddl.plan.builder import tables
@@ -97,8 +97,7 @@ def _table(build: Builder, tree: exp.Table) -> Relation:
     if cte is not None:
         return build.named(cte(), tree, parts[0])
     if found is None:
-        help_ = did_you_mean(parts[-1], [*build.ctes, *context.catalog.names()])
-        raise build.error("FD452", f"table or view '{'.'.join(parts)}' not found", tree, help_)
+        raise context.not_found("table or view", tree, build.ctes if len(parts) == 1 else ())
     plan = view_plan(build, found) if isinstance(found, View) else tables.scan(found, context, hints, build.span(tree))
     relation = build.named(plan, tree, parts[-1])
     if tree.alias:

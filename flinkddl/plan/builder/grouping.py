@@ -263,6 +263,7 @@ def _definition(window: GroupWindowRef, time: int) -> Window:
         slide_ms=slide[0] if slide else None,
         offset_ms=sum(window.sizes[count:]),
         proctime=window.time.type.time_attribute == "PROCTIME",
+        span=window.span,
     )
 
 

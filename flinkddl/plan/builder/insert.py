@@ -115,12 +115,10 @@ def _check_topic(target: _Target, options: ResolvedOptions) -> None:
 def _table(build: Builder, node: exp.Table) -> Table:
     parts = tuple(p.name for p in node.parts)
     found = build.context.catalog.find(parts)
-    name = ".".join(parts)
     if found is None:
-        help_ = did_you_mean(parts[-1], build.context.catalog.names())
-        raise build.error("FD452", f"table '{name}' not found", node, help_)
+        raise build.context.not_found("table", node)
     if isinstance(found, View):
-        raise build.error("FD486", f"'{name}' is a view, INSERT needs a table", node)
+        raise build.error("FD486", f"'{'.'.join(parts)}' is a view, INSERT needs a table", node)
     return found
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, get_args
 
+from sqlglot import exp
+
 from flinkddl.diagnostics import did_you_mean
 from flinkddl.plan.nodes import JoinKind, Values
 from flinkddl.plan.rex import InputRef, field_access
@@ -15,13 +17,12 @@ from flinkddl.sqltypes import Root
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sqlglot import exp
-
     from flinkddl.diagnostics import FlinkDdlError, Span
     from flinkddl.plan.context import Context
     from flinkddl.plan.nodes import Field, Node
     from flinkddl.plan.rex import Rex
 
+_DEEPEST = 3
 _KINDS: dict[str, JoinKind] = {kind.upper(): kind for kind in get_args(JoinKind)}
 
 
@@ -177,14 +178,35 @@ class Names(Placed):
 
     def nested(self, value: Rex, names: tuple[str, ...], node: exp.Expression) -> Rex:
         """Return a field of a ROW value, or a field of that one and so on."""
-        for name in names:
+        for i, name in enumerate(names):
             inner = field_access(value, name, self.span(node)) if value.type.root is Root.ROW else None
             if inner is None:
-                known = [f.name for f in value.type.fields]
-                message = f"field '{name}' not found in a value of type {value.type.summary}"
-                raise self.error("FD450", message, node, did_you_mean(name, known))
+                raise self._no_field(value, names[i:], node)
             value = inner
         return value
+
+    def _no_field(self, value: Rex, names: tuple[str, ...], node: exp.Expression) -> FlinkDdlError:
+        parts = [p.name for p in node.parts] if isinstance(node, exp.Column) else []
+        owner = f"'{'.'.join(parts[: -len(names)])}'" if len(parts) > len(names) else "this value"
+        if value.type.root is not Root.ROW:
+            return self.error(
+                "FD450", f"{owner} is of type {value.type.summary}, which has no field '{names[0]}'", node
+            )
+        known = [f.name for f in value.type.fields]
+        help = did_you_mean(names[0], known) or f"its fields: {', '.join(known)}"
+        return self.error("FD450", f"{owner} has no field '{names[0]}'", node, help)
+
+    def inside(self, name: str) -> str | None:
+        """Return the path of a field of a ROW column, or of a ROW in one, for its bare name; None if none has it."""
+        found = ((f.name, f.type) for f in self.relation.fields if f.type.root is Root.ROW)
+        paths = list(found)
+        for path, type in paths:
+            for field in type.fields:
+                if field.name == name:
+                    return f"{path}.{name}"
+                if field.type.root is Root.ROW and path.count(".") < _DEEPEST:
+                    paths.append((f"{path}.{field.name}", field.type))
+        return None
 
     def _ambiguous(self, name: str, node: exp.Expression) -> FlinkDdlError:
         owners = [e.alias for e in self.relation.entries if e.find(name) and e.alias]

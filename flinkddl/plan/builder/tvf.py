@@ -65,6 +65,7 @@ def _window(build: Builder, node: tree_nodes.TableFunction) -> Node:
         offset_ms=sizes.get("OFFSET", 0),
         partition_keys=keys,
         proctime=relation.fields[time].type.time_attribute == "PROCTIME",
+        span=build.span(descriptor),
     )
     _check_sizes(build, window, node)
     fields = window_fields(relation.node, window)

@@ -11,7 +11,7 @@ from flinkddl.dialect import nodes
 from flinkddl.functions.catalogue import AGGREGATES, lookup
 from flinkddl.plan.expressions.build import fitted
 from flinkddl.plan.expressions.forms import form_of
-from flinkddl.plan.expressions.resolve import resolve_expression
+from flinkddl.plan.expressions.resolve import no_aggregate, resolve_expression
 from flinkddl.plan.rex import Call, Literal, uncast
 from flinkddl.plan.scope import AggregateUse
 
@@ -42,7 +42,7 @@ def resolve_aggregate(node: exp.Expression, scope: Scope, grouped: bool = True) 
     form, span = form_of(node), scope.span(node)
     function = AGGREGATES.get(form.name.upper()) if form is not None else None
     if form is None or function is None:
-        raise FlinkDdlError.of("FD408", f"'{node.sql()[:60]}' is no aggregate function", span)
+        raise no_aggregate(node, scope)
     if function.batch_only and scope.session.streaming:
         raise FlinkDdlError.of("FD402", f"aggregate '{form.name}' is for batch mode only", span)
     distinct, plain = _plain_args(form.args)

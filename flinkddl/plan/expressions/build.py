@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl import sqltypes as T
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.diagnostics.report import did_you_mean
+from flinkddl.diagnostics.report import suggest
 from flinkddl.functions.aggregate import Aggregate
 from flinkddl.functions.catalogue import AGGREGATES, FUNCTIONS, lookup
 from flinkddl.functions.core import NO_VALUE, Operand, SignatureError, Unavailable
@@ -18,10 +18,14 @@ from flinkddl.typecasts import CastRefused, check_cast
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sqlglot import exp
+
     from flinkddl.catalog.model import Function as UserFunction
     from flinkddl.diagnostics import Span
     from flinkddl.functions.core import Function
     from flinkddl.sqltypes import DataType
+
+_SHOWN = 60
 
 
 def call(
@@ -78,10 +82,24 @@ def is_known(name: str) -> bool:
     return lookup(name) is not None or name.upper() in AGGREGATES
 
 
+def quoted(node: exp.Expression, span: Span | None) -> str:
+    """Return an expression as messages quote it: as it is written, in one line and not too long."""
+    text = " ".join((span.text if span is not None else node.sql()).split())
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
 def unknown(name: str, span: Span | None) -> FlinkDdlError:
-    """Return the error for a name that is no function, with the nearest one that is."""
-    names = [n for n in (*FUNCTIONS, *AGGREGATES) if n.isidentifier()]
-    return FlinkDdlError.of("FD400", f"unknown function '{name}'", span, did_you_mean(name, names))
+    """Return the error for a name that is no function: the nearest one that is, or how to give one's own.
+
+    ``TO_TIMESTAMP_UDF`` is no slip of the pen: a known name with more words around it is one of the user's own.
+    """
+    if span is not None and span.text[: len(name)].upper() == name.upper():
+        name = span.text[: len(name)]
+    near = suggest(name, [n for n in (*FUNCTIONS, *AGGREGATES) if n.isidentifier()])
+    own = near is None or name.upper().startswith(f"{near}_") or name.upper().endswith(f"_{near}")
+    given = f"give a Python function for it with '--udf {name}=module:function', or " if name.isidentifier() else ""
+    help = f"{given}declare it with CREATE FUNCTION" if own else f"did you mean '{near}'?"
+    return FlinkDdlError.of("FD400", f"unknown function '{name}'", span, help)
 
 
 def explicit_cast(value: Rex, target: DataType, try_: bool = False, span: Span | None = None) -> Rex:

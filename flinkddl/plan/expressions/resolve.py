@@ -17,7 +17,7 @@ from flinkddl.dialect import nodes
 from flinkddl.dialect.types import to_type
 from flinkddl.functions.catalogue import AGGREGATES, lookup
 from flinkddl.plan.expressions import literals
-from flinkddl.plan.expressions.build import call, explicit_cast, unknown, user_call
+from flinkddl.plan.expressions.build import call, explicit_cast, is_known, quoted, unknown, user_call
 from flinkddl.plan.expressions.forms import form_of
 from flinkddl.plan.rex import Call, Literal, Rex, field_access, uncast
 
@@ -95,7 +95,9 @@ def _operator(node: exp.Expression, scope: Scope, left: Rex, right: Rex) -> Rex:
 def _by_form(node: exp.Expression, scope: Scope) -> Rex:
     form, span = form_of(node), scope.span(node)
     if form is None:
-        raise FlinkDdlError.of("FD403", f"'{node.sql()[:60]}' cannot be used as an expression", span)
+        if isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+            raise no_aggregate(node.this, scope)
+        raise FlinkDdlError.of("FD403", f"'{quoted(node, span)}' cannot be used as an expression", span)
     name = form.name.upper()
     known = lookup(name) is not None
     user = scope.function(form.name) if not known else None
@@ -113,6 +115,16 @@ def _by_form(node: exp.Expression, scope: Scope) -> Rex:
     if name.startswith("JSON"):
         options = json_options(name, args, options, scope)
     return call(name, args, options, span, form.name)
+
+
+def no_aggregate(node: exp.Expression, scope: Scope) -> FlinkDdlError:
+    """Return the error for what stands where only an aggregate or window function may: FD400 for an unknown name."""
+    form, span = form_of(node), scope.span(node)
+    if form is not None and not is_known(form.name) and scope.function(form.name) is None:
+        return unknown(form.name, span)
+    name = form.name if form is not None and form.name.isidentifier() else quoted(node, span)
+    help = "OVER, FILTER and IGNORE NULLS stand behind one; a function of rows is called without them"
+    return FlinkDdlError.of("FD408", f"'{name}' is no aggregate function", span, help)
 
 
 def json_options(name: str, args: list[Rex], options: dict[str, Any], scope: Scope) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.plan.rex import AggCall, InputRef, Rex, SortKey, references, transform
@@ -10,6 +10,7 @@ from flinkddl.plan.rex import AggCall, InputRef, Rex, SortKey, references, trans
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from flinkddl.diagnostics import Span
     from flinkddl.sqltypes import DataType
 
 JoinKind = Literal["inner", "left", "right", "full", "semi", "anti"]
@@ -35,6 +36,7 @@ class Window:
     offset_ms: int = 0
     partition_keys: tuple[int, ...] = ()
     proctime: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 _Ids = frozenset[int]

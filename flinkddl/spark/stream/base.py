@@ -31,7 +31,10 @@ def lower_node(here: Physical, ctx: Lowering) -> Rel:
     if handler is None:
         raise FlinkDdlError.of("FD649", f"{node.name} is not available in a streaming run", node.span)
     first = len(ctx.steps)
-    rel = conform(ctx.obeyed(here, handler(node, ctx, here)), node.fields, ctx)
+    try:
+        rel = conform(ctx.obeyed(here, handler(node, ctx, here)), node.fields, ctx)
+    except FlinkDdlError as error:
+        raise error.placed(node.span) from None
     for step in ctx.steps[first:]:
         ctx.owners.setdefault(step.name, id(node))  # its inputs have noted theirs
     return rel

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 def refuse_proctime(window: Window) -> None:
     """Raise FD645 for a window over processing time: Spark closes windows by event time alone."""
     if window.proctime:
-        raise FlinkDdlError.of("FD645", "a window over processing time is not available on a stream")
+        help = "window over a column with a WATERMARK"
+        raise FlinkDdlError.of("FD645", "a window over processing time is not available on a stream", window.span, help)
 
 
 def session_rows(
