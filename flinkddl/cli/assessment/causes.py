@@ -231,7 +231,10 @@ def notes(found: Iterable[Assessment]) -> list[Cause]:
 
 
 def steps(found: Sequence[Assessment], most: int = 3) -> list[Step]:
-    """Return what to do next: each time what lets the most scripts run, once the things before it are done."""
+    """Return what to do next: each time what lets the most scripts run, once the things before it are done.
+
+    What Flink refuses too does not run there either: that comes last.
+    """
     left = causes(found)
     closed: dict[str, set[Cause]] = {}
     for c in left:
@@ -244,7 +247,7 @@ def steps(found: Sequence[Assessment], most: int = 3) -> list[Step]:
         return sum(closed[path] == {c} for path in c.scripts)
 
     while left and len(out) < most:
-        best = max(left, key=lambda c: (freed(c), len(c.scripts)))
+        best = max(left, key=lambda c: (c.kind in (NOT_HERE, ELSEWHERE), freed(c), len(c.scripts)))
         running += freed(best)
         out.append(Step(best, freed(best), running))
         left.remove(best)

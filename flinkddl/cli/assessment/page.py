@@ -36,11 +36,12 @@ ol.next li { counter-increment:n; background:var(--back); border:1px solid var(-
   padding:.6rem .9rem .6rem 3rem; margin:.5rem 0; position:relative; }
 ol.next li::before { content:counter(n); position:absolute; left:.9rem; top:.45rem; font-size:1.4rem; font-weight:600;
   color:var(--soft); }
-table { border-collapse:collapse; width:100%; } th { text-align:left; font-weight:600; color:var(--soft); }
+table { border-collapse:collapse; width:100%; table-layout:fixed; }
+td { overflow-wrap:anywhere; } th { text-align:left; font-weight:600; color:var(--soft); }
 th, td { border-bottom:1px solid var(--line); padding:.35rem .6rem .35rem 0; vertical-align:top; }
-td.n { text-align:right; white-space:nowrap; } .tag { color:#fff; border-radius:.3rem; padding:0 .4rem; font-size:13px;
+.tag { color:#fff; border-radius:.3rem; padding:0 .4rem; font-size:13px;
   white-space:nowrap; }
-.share { background:var(--line); height:.45rem; width:7rem; border-radius:.2rem; overflow:hidden; }
+.share { background:var(--line); height:.45rem; margin-top:.5rem; border-radius:.2rem; overflow:hidden; }
 .share i { display:block; height:100%; background:var(--refused); opacity:.45; float:left; }
 .share i.alone { opacity:1; }
 details summary { cursor:pointer; color:var(--soft); } details ul { margin:.2rem 0; padding-left:1.1rem; }
@@ -92,23 +93,23 @@ def _causes(heading: str, grouped: Sequence[Cause], total: int, *, noted: bool =
     if not grouped:
         return ""
     rows = "".join(_cause(c, total, noted=noted) for c in grouped)
-    what = "scripts" if noted else "scripts, by it alone"
-    return (
-        f"<h2>{_text(heading)}</h2><table><tr><th>what</th><th>{what}</th><th></th><th>what to do, and where</th></tr>"
-        f"{rows}</table>"
+    widths = "".join(f'<col style="width:{w}%">' for w in (24, 7, 9, 10, 50))
+    head = (
+        f"<th>what</th><th>scripts</th><th>{'' if noted else 'by it alone'}</th><th></th><th>what to do, and where</th>"
     )
+    return f"<h2>{_text(heading)}</h2><table><colgroup>{widths}</colgroup><tr>{head}</tr>{rows}</table>"
 
 
 def _cause(c: Cause, total: int, *, noted: bool) -> str:
     number, alone = len(c.scripts), len(c.alone)
     shares = [("alone", alone), ("", number - alone)] if not noted else [("", number)]
     bar = "".join(f'<i class="{name}" style="width:{100 * n / total:.2f}%"></i>' for name, n in shares)
-    numbers = str(number) if noted else f"{number}, {alone}"
     flink = f"<div class=soft>Flink: {_text(c.flink)}</div>" if c.flink else ""
     examples = list(c.examples.values())
     more = _more(examples[1:])
+    name = f"<b>{_text(c.label)}</b><br><span class=soft>{c.code}</span>"
     return (
-        f"<tr><td><b>{_text(c.label)}</b><br><span class=soft>{c.code}</span></td><td class=n>{numbers}</td>"
+        f"<tr><td>{name}</td><td>{number}</td><td>{'' if noted else alone}</td>"
         f'<td><div class="share">{bar}</div></td><td>{_text(c.help)}{flink}{_example(examples[0])}{more}</td></tr>'
     )
 
@@ -129,7 +130,8 @@ def _scripts(found: Sequence[Assessment]) -> str:
     head = (
         "<tr><th>script</th><th></th><th>jobs</th><th>how rows come out, state, notes; or what keeps it out</th></tr>"
     )
-    return f"<h2>Scripts</h2><table>{head}{rows}</table>"
+    widths = "".join(f'<col style="width:{w}%">' for w in (30, 12, 6, 52))
+    return f"<h2>Scripts</h2><table><colgroup>{widths}</colgroup>{head}{rows}</table>"
 
 
 def _script(a: Assessment) -> str:
@@ -143,4 +145,4 @@ def _script(a: Assessment) -> str:
     texts = "<br>".join(_text(line) for line in lines)
     tag = f'<span class="tag {_CLASS[a.verdict]}">{a.verdict}</span>'
     name = f"<code>{_text(a.path)}</code>{before}"
-    return f"<tr><td>{name}</td><td>{tag}</td><td class=n>{len(a.jobs)}</td><td>{texts}</td></tr>"
+    return f"<tr><td>{name}</td><td>{tag}</td><td>{len(a.jobs)}</td><td>{texts}</td></tr>"
