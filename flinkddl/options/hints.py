@@ -44,7 +44,8 @@ def legacy(options: Mapping[str, OptionText], bag: Bag, table: str = "", **of_ta
 
 def _today(renewed: Renewed) -> str:
     """Say what a WITH clause is today; what `flinkddl modernize` does beside is only named."""
-    shown = [pair for key, pairs in renewed.pairs.items() if key not in renewed.lost for pair in pairs]
+    known = "connector.type" not in renewed.lost
+    shown = [pair for key, pairs in renewed.pairs.items() if known and key not in renewed.lost for pair in pairs]
     clause = ", ".join(f"'{key}' = '{mask(key, value)}'" for key, value in shown)
     parts = [f"write WITH ({clause})"] if shown else []
     parts += [f"nothing does the same as '{key}' today: {instead}" for key, instead in renewed.lost.items()]

@@ -15,7 +15,7 @@ from flinkddl.options.legacy_names import (
     DESCRIPTIONS,
     FILES_CSV,
     FORMATS,
-    TODAY,
+    NO_CONNECTOR,
     TYPES,
     VALUES,
     VERSIONED,
@@ -26,7 +26,7 @@ from flinkddl.options.legacy_names import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from flinkddl.options.legacy_names import Entry, Names
+    from flinkddl.options.legacy_names import Entry, Names, OldConnector
 
 Pair = tuple[str, str]
 _PROPERTY = re.compile(r"connector\.properties\.(\d+)\.(key|value)")
@@ -44,7 +44,7 @@ class Renewed:
     today, and what; ``of_columns``: what was said of columns, which stand in the table itself today.
     """
 
-    connector: str
+    connector: OldConnector
     format: str | None
     pairs: Mapping[str, tuple[Pair, ...]] = field(repr=False)
     lost: Mapping[str, str]
@@ -70,7 +70,8 @@ def renew(options: Mapping[str, str], timestamps: bool = False, read: bool = Fal
     if is_old(options):
         return _Old(options, timestamps, read).run()
     named = VERSIONED.get(options.get("connector", ""), options.get("connector", ""))
-    table = TODAY.get(named, {})
+    kind = CONNECTORS.get(named, NO_CONNECTOR)
+    table = kind.today
     if not any(key in table for key in options) and named == options.get("connector", ""):
         return None
     found = _Renewal(options)
@@ -79,7 +80,7 @@ def renew(options: Mapping[str, str], timestamps: bool = False, read: bool = Fal
             found.pairs[key] = ((key, named),)
         else:
             found.put(key, value, table.get(key, key))
-    return Renewed(named, None, found.pairs, found.lost, found.differs, {})
+    return Renewed(kind, None, found.pairs, found.lost, found.differs, {})
 
 
 class _Renewal:
@@ -121,16 +122,19 @@ class _Old(_Renewal):
         self.type = options["connector.type"]
         self.timestamps = timestamps
         self.read = read
-        self.upserts = self.type == "kafka" and options.get("update-mode") == "upsert"
         self.connector = self._named()
-        self.names: Names = CONNECTORS.get(self.connector, {})
+        self.upserts = False
+        self.kind = CONNECTORS.get(self.connector, NO_CONNECTOR)
+        if self.kind.upserts and options.get("update-mode") == "upsert":
+            self.connector, self.upserts = self.kind.upserts, True
+            self.kind = CONNECTORS[self.connector]
+        self.names: Names = self.kind.names
         self.format = options.get("format.type")
 
     def _named(self) -> str:
         version = self.options.get("connector.version", "")
         names = TYPES.get(self.type, (("", self.type),))
-        found = next(name for begins, name in names if version.startswith(begins))
-        return "upsert-kafka" if self.upserts else found
+        return next(name for begins, name in names if version.startswith(begins))
 
     def run(self) -> Renewed:
         known = {*CONNECTORS, *registry.names("connector"), *elsewhere.names("connectors")}
@@ -141,9 +145,9 @@ class _Old(_Renewal):
         else:
             for key, value in self.options.items():
                 self._option(key, value)
-            if self.read and self.connector == "kafka":
+            if self.read and self.kind.grouped:
                 self._start()
-        return Renewed(self.connector, self.format, self.pairs, self.lost, self.differs, self.of_columns)
+        return Renewed(self.kind, self.format, self.pairs, self.lost, self.differs, self.of_columns)
 
     def _option(self, key: str, value: str) -> None:
         if key in self.pairs:
@@ -168,7 +172,7 @@ class _Old(_Renewal):
             self.pairs[key] = ((key, value),)
 
     def _update_mode(self, key: str, value: str) -> None:
-        if value == "retract" and self.type == "kafka":
+        if value == "retract" and self.kind.topics:
             self.lose(key, value, "write changes with 'format' = 'debezium-json', or 'connector' = 'upsert-kafka'")
         else:
             self.pairs[key] = ()
@@ -195,11 +199,11 @@ class _Old(_Renewal):
             self.pairs[key] = (("connector", self.connector),)
         elif name == "version" or (self.upserts and (name, value) == ("startup-mode", "earliest-offset")):
             self.pairs[key] = ()
-        elif name.startswith("sink-partitioner") and self.connector == "kafka":
+        elif name.startswith("sink-partitioner") and self.names.get("sink-partitioner") == "sink.partitioner":
             self._partitioner(key, name, value)
         elif name in self.names:
             self.put(key, value.replace(" ", "") if name == "specific-offsets" else value, self.names[name])
-        elif (name.startswith("properties.") and "topic" in self.names) or (
+        elif (name.startswith("properties.") and self.kind.topics) or (
             (document := registry.connector(self.connector)) and document.spec(name)
         ):
             self.pairs[key] = ((name, value),)
@@ -257,11 +261,11 @@ class _Old(_Renewal):
     # ---- formats -------------------------------------------------------------------------------------------------
 
     def _of_format(self, key: str, name: str, value: str) -> None:
-        format, files = self.format or "", self.connector == "filesystem"
+        format, files = self.format or "", self.kind.files
         names = {**FORMATS.get(format, {}), **(FILES_CSV if files and format == "csv" else {})}
         space = "value." if self.upserts else ""
         document = registry.format(format)
-        if self.connector.startswith(("jdbc", "hbase")):
+        if not self.kind.formatted:
             self.pairs[key] = ()  # was never read
         elif name == "type":
             self.pairs[key] = self._chosen(value, space)
@@ -286,7 +290,7 @@ class _Old(_Renewal):
         out = [(f"{k}format", format) for k in keys]
         if format == "json" and self.timestamps:
             out += [(f"{k}json.timestamp-format.standard", "ISO-8601") for k in keys]
-        if format == "csv" and self.connector == "filesystem" and "format.quote-character" not in self.options:
+        if format == "csv" and self.kind.files and "format.quote-character" not in self.options:
             out.append(("csv.disable-quote-character", "true"))
         return tuple(out)
 

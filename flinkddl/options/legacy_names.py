@@ -11,7 +11,7 @@ Source: ``KafkaValidator``, ``JdbcValidator``, ``FileSystemValidator``, ``Elasti
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -87,23 +87,48 @@ _HBASE: Names = {
     "write.buffer-flush.max-rows": "sink.buffer-flush.max-rows",
     "write.buffer-flush.interval": "sink.buffer-flush.interval",
 }
-CONNECTORS: Mapping[str, Names] = {
-    "kafka": _KAFKA,
-    # It reads whole topics and puts every key into its partition: nothing is left to say of both.
-    "upsert-kafka": {
-        **_KAFKA,
-        **dict.fromkeys(
-            ("startup-mode", "specific-offsets", "startup-timestamp-millis"),
-            Gone("upsert-kafka reads its topic from the beginning"),
-        ),
-        "sink-partitioner": Gone("upsert-kafka sends each key to the partition that Kafka's own partitioner gives it"),
-    },
-    "jdbc": _JDBC,
-    "filesystem": {"path": "path"},
-    "elasticsearch-6": {**_ELASTICSEARCH, "document-type": "document-type"},
-    "elasticsearch-7": {**_ELASTICSEARCH, "document-type": Gone()},
-    "hbase-1.4": _HBASE,
-    "hbase-2.2": _HBASE,
+
+
+@dataclass(frozen=True)
+class OldConnector:
+    """What became of one connector: its options, and those of today's style that have another name since.
+
+    ``topics``: its rows are records of Kafka; ``grouped``: it begins where its consumer group is; ``upserts``: the
+    connector that takes its place where it was written by key; ``keyed``: it must be told its key; ``files``: it reads
+    and writes files; ``formatted``: it has a format.
+    """
+
+    names: Names
+    today: Names = field(default_factory=dict)
+    topics: bool = False
+    grouped: bool = False
+    upserts: str | None = None
+    keyed: bool = False
+    files: bool = False
+    formatted: bool = True
+
+
+NO_CONNECTOR = OldConnector({})
+_NO_ZOOKEEPER: Names = {"properties.zookeeper.connect": Gone()}
+_CACHED: Names = {"lookup.cache.max-rows": _CACHE, "lookup.cache.ttl": "lookup.partial-cache.expire-after-write"}
+# It reads whole topics and puts every key into its partition: nothing is left to say of both.
+_UPSERTS: Names = {
+    **_KAFKA,
+    **dict.fromkeys(
+        ("startup-mode", "specific-offsets", "startup-timestamp-millis"),
+        Gone("upsert-kafka reads its topic from the beginning"),
+    ),
+    "sink-partitioner": Gone("upsert-kafka sends each key to the partition that Kafka's own partitioner gives it"),
+}
+CONNECTORS: Mapping[str, OldConnector] = {
+    "kafka": OldConnector(_KAFKA, _NO_ZOOKEEPER, topics=True, grouped=True, upserts="upsert-kafka"),
+    "upsert-kafka": OldConnector(_UPSERTS, _NO_ZOOKEEPER, topics=True, keyed=True),
+    "jdbc": OldConnector(_JDBC, _CACHED, keyed=True, formatted=False),
+    "filesystem": OldConnector({"path": "path"}, files=True),
+    "elasticsearch-6": OldConnector({**_ELASTICSEARCH, "document-type": "document-type"}, keyed=True),
+    "elasticsearch-7": OldConnector({**_ELASTICSEARCH, "document-type": Gone()}, keyed=True),
+    "hbase-1.4": OldConnector(_HBASE, formatted=False),
+    "hbase-2.2": OldConnector(_HBASE, formatted=False),
 }
 """By the connector that reads the table today."""
 
@@ -116,13 +141,6 @@ TYPES: Mapping[str, tuple[tuple[str, str], ...]] = {
 
 VERSIONED: Mapping[str, str] = {"kafka-0.10": "kafka", "kafka-0.11": "kafka", "universal": "kafka"}
 """Values of 'connector' in Flink 1.11 that later versions do not know."""
-
-TODAY: Mapping[str, Names] = {
-    "kafka": {"properties.zookeeper.connect": Gone()},
-    "upsert-kafka": {"properties.zookeeper.connect": Gone()},
-    "jdbc": {"lookup.cache.max-rows": _CACHE, "lookup.cache.ttl": "lookup.partial-cache.expire-after-write"},
-}
-"""Options of today's style that have another name since."""
 
 DESCRIPTIONS = ("property-version", "derive-schema")
 """Options that said how the others are to be read."""

@@ -9,6 +9,7 @@ from flinkddl.catalog.context import parts
 from flinkddl.catalog.state import Catalog
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.dialect import nodes
+from flinkddl.options.legacy_names import CONNECTORS, NO_CONNECTOR
 from flinkddl.plan.builder.hooks import added, context_of, hooks
 from flinkddl.plan.builder.planner import plan_query
 from flinkddl.plan.changelog import infer
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
     from flinkddl.diagnostics import SourceText
     from flinkddl.dialect.script import Script
-
-_KEYED = ("jdbc", "upsert-kafka", "elasticsearch-")
-"""Connectors that are written by key, and must be told it."""
 
 
 def missing_keys(
@@ -59,7 +57,11 @@ def _applied(catalog: Catalog, tree: exp.Expression, source: SourceText) -> Cata
 
 def _lacks_key(table: nodes.CreateTable) -> bool:
     connector = next((o.expression.name for o in table.args.get("options") or [] if o.this.name == "connector"), "")
-    return connector.startswith(_KEYED) and not any(table.find_all(nodes.PrimaryKey)) and bool(_physical(table))
+    return (
+        CONNECTORS.get(connector, NO_CONNECTOR).keyed
+        and not any(table.find_all(nodes.PrimaryKey))
+        and bool(_physical(table))
+    )
 
 
 def _physical(table: nodes.CreateTable) -> list[nodes.Column]:

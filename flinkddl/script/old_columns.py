@@ -173,7 +173,7 @@ class OldColumns:
         source = said.get("rowtime.timestamps.from", "")
         kind = milliseconds(kind)
         match said.get("rowtime.timestamps.type"):
-            case "from-source" if "kafka" in self.renewed.connector:
+            case "from-source" if self.renewed.connector.topics:
                 self.added.append(mark)
                 return [], "TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL"
             case "from-field" if not source or source == name:

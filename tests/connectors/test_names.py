@@ -11,6 +11,10 @@ from flinkddl.options import installed
 ROOT = Path(flinkddl.__file__).parent
 # a file and the names that stay in it, with the reason
 STAY = {("options/installed.py", name): "the rows that register our own" for name in installed.CONNECTORS} | {
+    **{
+        ("options/legacy_names.py", name): "what Flink 1.10 called its connectors: history, and one table of it"
+        for name in ("filesystem", "jdbc", "kafka", "upsert-kafka")
+    },
     ("spark/job.py", "kafka"): "the name of Spark's own data source, once for all",
     ("runtime/doctor.py", "kafka"): "the title of a finding",
     ("runtime/kafka/admin.py", "kafka"): "the logger of the package kafka-python",

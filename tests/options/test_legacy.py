@@ -245,3 +245,12 @@ def test_check_gives_the_clause_and_no_secret() -> None:
     assert "'password' = '******')" in found.help
     assert "'connector.read.query' today: make the query a view" in found.help
     assert "hunter2" not in found.help
+
+
+def test_check_gives_no_clause_for_a_connector_of_somebody() -> None:
+    bag = Bag()
+    assert legacy({"connector.type": OptionText("jdbc-ex"), "connector.url": OptionText("u")}, bag)
+    (found,) = bag
+    assert found.help is not None
+    assert "write WITH" not in found.help
+    assert "'jdbc-ex' is no connector of Flink" in found.help
