@@ -41,7 +41,7 @@ def add_before_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def sources_before(args: argparse.Namespace) -> list[SourceText]:
-    """Return the scripts of ``-i``. Raises FlinkDdlError: FD801 for one that cannot be read, FD673 with a job in it."""
+    """Return the scripts of ``-i``. Raises FlinkDdlError: FD801 for one that cannot be read, FD675 with a job in it."""
     from flinkddl.script.compile import Start, compile_script
 
     sources = [read_source(path) for path in find_scripts(getattr(args, "before", ()))]
@@ -49,7 +49,7 @@ def sources_before(args: argparse.Namespace) -> list[SourceText]:
         compiled = compile_script(sources[-1], start_catalog(args), dict(args.variables), sources[:-1])
         message = "a script that is given with -i starts a job, which would be started with each of the others"
         help = "move it into a script of its own"
-        jobs = [Diagnostic("FD673", message, a.span, help) for a in compiled.actions if isinstance(a, Start)]
+        jobs = [Diagnostic("FD675", message, a.span, help) for a in compiled.actions if isinstance(a, Start)]
         if jobs:
             raise FlinkDdlError(jobs)
     return sources

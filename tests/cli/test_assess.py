@@ -224,4 +224,4 @@ def test_a_script_before_starts_no_job(
     Path("ddl.sql").write_text(GOOD + INSERT, encoding="utf-8")
     Path("job.sql").write_text(INSERT, encoding="utf-8")
     assert main([command, "-i", "ddl.sql", "job.sql"]) == 1
-    assert "ddl.sql:3:1: error FD673" in capsys.readouterr().err
+    assert "ddl.sql:3:1: error FD675" in capsys.readouterr().err

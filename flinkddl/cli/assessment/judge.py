@@ -143,7 +143,7 @@ class Judge:
 
 def _composed(place: Span) -> Diagnostic:
     message = "this statement is put together by the program while it runs, and not judged"
-    return Diagnostic("FD674", message, place, "write it out in a .sql file, with ${name} for what varies", "note")
+    return Diagnostic("FD676", message, place, "write it out in a .sql file, with ${name} for what varies", "note")
 
 
 def _declared(compiled: Compiled) -> frozenset[str]:
