@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.runtime.machine.cache import log_file
+from flinkddl.runtime.session import sessions
 from flinkddl.runtime.session.sessions import JOB_SETTINGS, KEPT_SETTINGS, SparkOptions, _start_conf, job_session
 
 if TYPE_CHECKING:
@@ -83,6 +84,20 @@ def test_javas_options_of_the_user_stand_behind_ours(
     assert own.endswith(given.get("spark.driver.defaultJavaOptions", own))
     assert extra == given.get("spark.driver.extraJavaOptions", "")
     assert re.findall(r"-XX:.Use\w+GC\b", f"{own} {extra}") == collectors
+
+
+@pytest.mark.parametrize(
+    ("master", "own"),
+    [(None, True), ("local", True), ("local[2]", True), ("local-cluster[2,1,1024]", False), ("spark://h:7077", False)],
+)
+def test_files_of_this_machine_start_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, master: str | None, own: bool
+) -> None:
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))  # nobody is asked for an archive of classes
+    conf = _start_conf(SparkOptions(master=master), tmp_path / "spark.log")
+    assert ("spark.hadoop.fs.file.impl" in conf) == own
+    monkeypatch.setattr(sessions, "functions_jar", lambda: None)
+    assert "spark.hadoop.fs.file.impl" not in _start_conf(SparkOptions(master=master), tmp_path / "spark.log")
 
 
 @pytest.mark.parametrize("where", ["JDK_JAVA_OPTIONS", "spark-defaults.conf"])

@@ -20,7 +20,7 @@ from flinkddl.diagnostics.secrets import SPARK_OPTIONS_REGEX, SPARK_REGEX, mask_
 from flinkddl.formats.registry import SECRET_SETTING
 from flinkddl.runtime.machine.cache import new_log
 from flinkddl.runtime.machine.class_archive import archive_options
-from flinkddl.runtime.machine.jars import pyspark_home, spark_jars
+from flinkddl.runtime.machine.jars import functions_jar, pyspark_home, spark_jars
 from flinkddl.runtime.machine.java import find_java
 from flinkddl.runtime.session.classes import has_class
 from flinkddl.runtime.session.connect import KAFKA_JARS, add_jars, await_server, is_connect, new_session
@@ -83,7 +83,7 @@ LOCAL_FILES: Mapping[str, str] = {
     "spark.hadoop.fs.file.impl": "flinkddl.state.LocalFiles",
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "flinkddl.state.LocalFiles$Context",
 }
-"""Where Spark runs in one process with our jar on its class path: checkpoints without a process a file."""
+"""Where Spark runs in one process (not ``local-cluster``) with our jar on its class path: no process a file."""
 
 OF_SUBMIT = ("spark.ui.enabled", "spark.driver.memory", "spark.ui.showConsoleProgress")
 """Start settings that are spark-submit's own business."""
@@ -197,6 +197,7 @@ def _start_conf(options: SparkOptions, log: Path) -> dict[str, str]:
     conf["spark.driver.extraClassPath"] = os.pathsep.join(jars)
     if (options.master or "local").startswith("local"):
         conf["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
+    if re.fullmatch(r"local(\[[^\]]*\])?", options.master or "local") and functions_jar() is not None:
         conf |= LOCAL_FILES
     conf |= _given(options)
     for key in ("spark.jars", "spark.driver.extraClassPath"):
