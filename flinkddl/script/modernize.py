@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from flinkddl.catalog.context import parts
+from flinkddl.catalog.printing import literal_of
 from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag, Diagnostic, FlinkDdlError, SourceText, Span
 from flinkddl.dialect import nodes
@@ -153,21 +154,17 @@ def _tell(renewed: Renewed, columns: OldColumns, places: Mapping[str, Span], bag
 
 def _clause(options: list[nodes.Option], pairs: Mapping[str, tuple[Pair, ...]], edits: Edits) -> None:
     kept = [bool(pairs[option.this.name]) for option in options]
-    added = {i: [f"{literal(k)} = {literal(v)}" for k, v in pairs[o.this.name][1:]] for i, o in enumerate(options)}
+    more = (pairs[option.this.name][1:] for option in options)
+    added = {i: [f"{literal_of(k)} = {literal_of(v)}" for k, v in new] for i, new in enumerate(more)}
     for option in options:
         if new := pairs[option.this.name]:
             key, value = new[0]
             if key != option.this.name:
-                edits.replace(_place(option.this), literal(key))
+                edits.replace(_place(option.this), literal_of(key))
             if value != _raw(option.expression, edits.text):
-                edits.replace(_place(option.expression), literal(value))
+                edits.replace(_place(option.expression), literal_of(value))
     places = [_place(o) for o in options]
     edits.renew(places, kept, {i: texts for i, texts in added.items() if kept[i]})
-
-
-def literal(value: str) -> str:
-    """Return a string as it is written in a script."""
-    return "'" + value.replace("'", "''") + "'"
 
 
 def _raw(node: exp.Expression, text: str) -> str:

@@ -1,4 +1,4 @@
-"""16 random queries in every run; ``python -m tests.fuzz`` runs any number, in the nightly target 3,000."""
+"""25 random queries in every run; ``python -m tests.fuzz`` runs any number, in the nightly target 3,000."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @pytest.mark.spark
 @pytest.mark.timeout(3600)
 def test_random_cases(capsys: pytest.CaptureFixture[str]) -> None:
-    command = [sys.executable, "-m", "tests.fuzz", "--cases", "16", "--seed", "7"]
+    command = [sys.executable, "-m", "tests.fuzz", "--cases", "25", "--seed", "7"]
     output: list[str] = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -34,7 +34,7 @@ def test_random_cases(capsys: pytest.CaptureFixture[str]) -> None:
             with capsys.disabled():
                 print("\nfuzz:", line.rstrip(), end="", flush=True)  # it takes minutes: who waits sees how far it is
     assert process.returncode == 0, "".join(output)
-    assert "seed 7: 16 cases" in output[-1]
+    assert "seed 7: 25 cases" in output[-1]
 
 
 @pytest.mark.spark

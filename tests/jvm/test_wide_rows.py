@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-WIDTHS = (1, 64, 65, 130)
+WIDTHS = (1, 63, 64, 65, 130)
 BATCHES = 2
 TOP = 2
 
