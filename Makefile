@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-TWO := -n 2 --dist loadfile
+WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 FAST := not spark and not kafka and not flink and not slow
 
 .DEFAULT_GOAL := help
@@ -39,13 +39,13 @@ lint: setup ## ruff, mypy --strict, layers
 	$(BIN)/lint-imports
 
 test-fast: setup ## tests without Java, under a minute
-	$(BIN)/pytest -q $(TWO) -m "$(FAST)"
+	$(BIN)/pytest -q $(WORKERS) -m "$(FAST)"
 
 test-spark: setup ## tests that need Spark or the development broker
-	$(BIN)/pytest -q $(TWO) -m "(spark or kafka) and not slow"
+	$(BIN)/pytest -q $(WORKERS) -m "(spark or kafka) and not slow"
 
 test: setup ## all tests: fast ones, then Spark, then Kafka
-	$(BIN)/pytest -q $(TWO) --durations 20 -m "not flink and not slow"
+	$(BIN)/pytest -q $(WORKERS) --durations 20 -m "not flink and not slow"
 
 jar: setup ## rebuild flinkddl/jvm/flinkddl-functions.jar (needs a JDK)
 	$(BIN)/python -m flinkddl.jvm.build

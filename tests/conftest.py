@@ -11,6 +11,8 @@ import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.machine.java import find_java
+from tests.support.lent import Lent
+from tests.support.order import rank
 from tests.support.spark import QUICK, SHARED, VIEWFS, viewfs_conf
 
 if TYPE_CHECKING:
@@ -32,9 +34,9 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs Java where there is none, with the reason; run fast tests first, Kafka ones last."""
+    """Skip what needs Java where there is none, with the reason; run fast tests first, then files that take long."""
     marks = ("spark", "kafka", "flink")
-    items.sort(key=lambda item: max((n for n, m in enumerate(marks, 1) if item.get_closest_marker(m)), default=0))
+    items.sort(key=lambda item: (any(item.get_closest_marker(m) for m in marks), rank(item.nodeid)))
     if not any(item.get_closest_marker(m) for item in items for m in marks):
         return
     try:
@@ -78,22 +80,37 @@ def viewfs() -> str:
 
 
 @pytest.fixture(scope="session")
-def broker() -> Iterator[Broker]:
-    """Start a development broker; ``broker.bootstrap`` is its address, of ``broker.variables`` a secured one."""
+def broker() -> Iterator[Broker | Lent]:
+    """Start a development broker; ``broker.bootstrap`` is its address, of ``broker.variables`` a secured one.
+
+    A test process that another one has started takes the other's.
+    """
     from flinkddl.runtime.broker.config import secure_listener
     from flinkddl.runtime.broker.server import Broker, BrokerOptions
 
+    if lent := Lent.here():
+        yield lent
+        return
     with Broker(BrokerOptions(heap="400m", listeners=(secure_listener(),))) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def admin(broker: Broker) -> Iterator[KafkaAdmin]:
+def admin(broker: Broker | Lent) -> Iterator[KafkaAdmin]:
     """Open an admin client of the test broker."""
     from flinkddl.runtime.kafka.admin import KafkaAdmin
 
     with KafkaAdmin({"bootstrap.servers": broker.bootstrap}) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def connect_address() -> Iterator[str]:
+    """Start a Spark Connect server; PySpark takes it in a process without another kind of session."""
+    from tests.support.connect import connect_server
+
+    with connect_server() as address:
+        yield address
 
 
 @pytest.fixture

@@ -12,12 +12,14 @@ from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText
 from flinkddl.diagnostics.render import render_json, render_sarif, render_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from flinkddl.api import Catalog
     from flinkddl.catalog.state import Catalog as CatalogState
     from flinkddl.runtime.session.sessions import SparkOptions
     from flinkddl.script.compile import Compiled
+
+    Rewrite = Callable[[SourceText], tuple[str, Sequence[Diagnostic]]]
 
 OK, WRONG_SQL, WRONG_USAGE, OUTSIDE_FAILED = 0, 1, 2, 3
 _RENDER = {"text": render_text, "json": render_json, "sarif": render_sarif}
@@ -106,6 +108,44 @@ def ddl_catalog(args: argparse.Namespace) -> CatalogState:
     catalog = compiled_script(args, read_source(args.ddl) if args.ddl else SourceText("", "")).catalog
     take_settings(catalog.settings)
     return catalog
+
+
+def add_rewrite_arguments(parser: argparse.ArgumentParser, printed: str) -> None:
+    """Add the scripts, ``--write`` instead of printing what ``printed`` says, and ``--check``."""
+    parser.add_argument("scripts", nargs="+", metavar="FILE", help="a .sql file, a folder of them, or - for stdin")
+    parser.add_argument("--write", action="store_true", help=f"rewrite the files instead of printing {printed}")
+    parser.add_argument("--check", action="store_true", help="only say which files would change; exit 1 if any")
+
+
+def rewrite_each(args: argparse.Namespace, rewrite: Rewrite, done: str, shown: Callable[[str, str, str], str]) -> int:
+    """Rewrite each script as its arguments say, and return the exit code.
+
+    What is written is told as "``done`` FILE"; what is printed is ``shown(path, old, new)``, standard input's own new
+    text where ``--write`` is given.
+    """
+    code = OK
+    for path in find_scripts(args.scripts):
+        try:
+            source = read_source(path)
+            text, diagnostics = rewrite(source)
+        except FlinkDdlError as error:
+            print_diagnostics(error.diagnostics)
+            code = max(code, exit_code(error))
+            continue
+        print_diagnostics(diagnostics)
+        changed = text != source.text
+        if any(d.severity == "error" for d in diagnostics) or (args.check and changed):
+            code = max(code, WRONG_SQL)
+        if args.check:
+            print(f"would change {path}\n" * changed, end="")
+        elif not args.write:
+            print(shown(path, source.text, text), end="")
+        elif path == "-":
+            print(text, end="")
+        elif changed:
+            Path(path).write_bytes(text.encode("utf-8"))
+            print(f"{done} {path}")
+    return code
 
 
 def no_table(name: str, catalog: CatalogState, more: str = "") -> FlinkDdlError:

@@ -1,7 +1,7 @@
 """The catalog inside Spark's own session, line by line of what it promises: the same cases on three kinds of session.
 
-test_bridge.py runs them on the user's own session, and in processes of their own on a session that the catalog built
-and over Spark Connect (``FLINKDDL_SESSION`` = ours, remote): PySpark takes one kind of session in a process.
+test_bridge.py runs them on the user's own session, and in a process of their own on a session that the catalog built
+(``FLINKDDL_SESSION`` = ours), test_connect.py over Spark Connect (remote): PySpark takes one kind in a process.
 """
 
 from __future__ import annotations
@@ -68,14 +68,11 @@ def session(request: pytest.FixtureRequest) -> Iterator[Any]:
     elif KIND == "remote":
         from pyspark.sql import SparkSession
 
-        from tests.support.connect import connect_server
-
-        with connect_server() as address:
-            remote: Any = SparkSession.builder.remote(address).getOrCreate()
-            for key, value in TURNED.items():
-                remote.conf.set(key, value)
-            yield remote
-            remote.stop()
+        remote: Any = SparkSession.builder.remote(request.getfixturevalue("connect_address")).getOrCreate()
+        for key, value in TURNED.items():
+            remote.conf.set(key, value)
+        yield remote
+        remote.stop()
     else:
         from flinkddl.runtime.session.sessions import SparkOptions
 

@@ -13,7 +13,6 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.session import connect
-from tests.support.connect import connect_server
 from tests.support.topics import committed, send
 
 if TYPE_CHECKING:
@@ -32,14 +31,13 @@ ORDERS += [{"id": 3, "shop": "a", "price": "0.25"}]
 
 
 @pytest.fixture(scope="module")
-def remote() -> Iterator[Any]:
+def remote(connect_address: str) -> Iterator[Any]:
     """Connect as a user does."""
     from pyspark.sql import SparkSession
 
-    with connect_server() as address:
-        session = SparkSession.builder.remote(address).getOrCreate()
-        yield session
-        session.stop()
+    session = SparkSession.builder.remote(connect_address).getOrCreate()
+    yield session
+    session.stop()
 
 
 @pytest.fixture

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from samples.topics import read_topic
+from tests.support.lent import lending
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["read_topic"]
 
-SAMPLES = Path(__file__).parents[2] / "samples"
+ROOT = Path(__file__).parents[2]
+SAMPLES = ROOT / "samples"
 REGIONS = ("north", "south", "east", "west")
 
 
@@ -79,3 +87,15 @@ def script(name: str, topics: dict[str, str]) -> str:
     for old, new in topics.items():
         text = text.replace(f"'topic' = '{old}'", f"'topic' = '{new}'")
     return text
+
+
+def passed_cases(broker: Any, kind: str, files: list[str], names: Sequence[str] = ()) -> int:
+    """Run cases in a process that has another kind of Spark session; return how many have passed, none failed."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
+    command += ["-k", " or ".join(names)] if names else []
+    environment = {**lending(broker), "FLINKDDL_SESSION": kind}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=560, check=False, env=environment)
+    assert done.returncode == 0, done.stdout[-6000:]
+    found = re.search(r"(\d+) passed", done.stdout)
+    assert found, done.stdout[-3000:]
+    return int(found[1])

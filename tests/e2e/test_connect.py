@@ -1,20 +1,27 @@
-"""Spark Connect: the cases of connect_cases.py in a process of their own; PySpark has one kind of session in one."""
+"""Spark Connect: connect_cases.py and bridge_cases.py in a process of their own, on one server.
+
+PySpark has one kind of session in a process.
+"""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
+from tests.e2e.support import passed_cases
+from tests.support.nightly import nightly
+
 pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
-ROOT = Path(__file__).parents[2]
+BRIDGE = (
+    "ddl_makes_temp_views", "a_batch_view_reads_anew", "use_moves_names", "do_not_depend", "has_no_type",
+    "is_written_by_name", "with_tombstones", "stop_takes_ours",
+)  # fmt: skip
+"""One of each kind; the nightly run takes all."""
 
 
 @pytest.mark.kafka
-def test_jobs_over_spark_connect() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/e2e/connect_cases.py"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=560, check=False)
-    assert done.returncode == 0, done.stdout[-6000:]
-    assert "10 passed" in done.stdout
+@pytest.mark.parametrize("bridge", [BRIDGE, nightly(())])
+def test_jobs_over_spark_connect(broker, bridge):
+    cases = ["tests/e2e/connect_cases.py", "tests/e2e/bridge_cases.py"]
+    chosen = ("connect_cases", *bridge) if bridge else ()
+    passed = passed_cases(broker, "remote", cases, chosen)
+    assert passed == 10 + len(bridge) if bridge else passed > 10 + len(BRIDGE)
