@@ -90,8 +90,11 @@ class Reader:
         return done.stdout + done.stderr
 
     @contextmanager
-    def runs(self, text: str, number: signal.Signals = signal.SIGTERM) -> Iterator[Path]:
-        """Carry out a line that goes on until it gets a signal and then ends well; give the file of what it says."""
+    def runs(self, text: str, number: signal.Signals | None = signal.SIGTERM) -> Iterator[Path]:
+        """Carry out a line that goes on until it gets a signal, or with None is stopped otherwise, and then ends well.
+
+        Gives the file of what it says.
+        """
         log = self.folder / f"log-{time.monotonic_ns()}"
         command = ["bash", "-c", "exec " + self.line(text)]
         with log.open("wb") as out:
@@ -100,7 +103,7 @@ class Reader:
             )
         try:
             yield log
-            if run.poll() is None:
+            if number is not None and run.poll() is None:
                 run.send_signal(number)
             assert run.wait(90) in ((0, 130) if number == signal.SIGINT else (0,)), log.read_text()[-3000:]
         finally:
@@ -180,13 +183,14 @@ def moving(reader: Reader) -> None:
     support.send(SERVERS, "orders", [{"id": n, "v": "x"} for n in range(5)], 1)
     with KafkaAdmin({"bootstrap.servers": SERVERS}) as admin:
         admin.commit("orders", {"orders": {0: 2}})
-    for line in lines_of("Moving a job from Flink", "handover"):
-        if " run " in line:
-            with reader.runs(line) as log:
-                reader.until(lambda: counted("orders_spark") == 3, log)
-        else:
-            assert "orders" in reader.type(line)
-    support.send(SERVERS, "orders_flink", [{"id": n, "v": "x"} for n in range(2, 5)], 1)
+    dry, handover, run = lines_of("Moving a job from Flink", "handover")
+    assert "orders" in reader.type(dry)
+    with reader.runs(handover) as log:
+        reader.until(lambda: counted("orders_spark") == 3, log)
+    support.send(SERVERS, "orders", [{"id": 5, "v": "x"}], 1)
+    with reader.runs(run) as log:
+        reader.until(lambda: counted("orders_spark") == 4, log)
+    support.send(SERVERS, "orders_flink", [{"id": n, "v": "x"} for n in range(2, 6)], 1)
     (reader.folder / "job.sql").write_text(TOTALS)
     for line in lines_of("Moving a job from Flink", "verify"):
         reader.type(line)
@@ -195,15 +199,17 @@ def moving(reader: Reader) -> None:
 def savepoints(reader: Reader) -> None:
     run = "flinkddl run samples/pageviews/job.sql -D KAFKA_SERVERS=localhost:9092 --checkpoint /var/lib/checkpoints"
     create, stop, ended, listed, *others = lines_of("Savepoints", "drop")
-    with reader.runs(run) as log:
+    with reader.runs(run, None) as log:
         reader.until(lambda: any(j["rows_in"] for j in reader.jobs()), log)
         reader.type(create)
         reader.type(stop)
     reader.type(ended)
     shown = reader.type(listed)
-    name = re.search(r"savepoint-job-\d+-\d+", shown)
+    name = re.search(r"savepoint-\S+-\d+-\d+", shown)
     assert name, shown
-    reader.names["savepoint-job-20261125-004500"] = name[0]
+    told = re.search(r"savepoint-\S+-\d+-\d+", others[0])
+    assert told, others
+    reader.names[told[0]] = name[0]
     for line in others:
         reader.type(line)
 
@@ -221,7 +227,7 @@ def jobs(reader: Reader) -> None:
         reader.until(lambda: len(reader.jobs()) == 2, log)
         for line in others:
             assert "pageviews" in reader.type(line)
-        with reader.runs(logs) as said:
+        with reader.runs(logs, signal.SIGINT) as said:  # Ctrl-C
             reader.until(lambda: said.stat().st_size > 0, said)
         reader.type(stop)
         assert len(reader.jobs()) == 1

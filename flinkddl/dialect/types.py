@@ -57,7 +57,10 @@ def _logical(node: Type, source: SourceText | None) -> s.DataType:
             if params[1] > params[0]:
                 message = f"the scale {params[1]} of DECIMAL is above its precision {params[0]}"
                 raise FlinkDdlError.of("FD109", message, _span(node, source), f"write a scale from 0 to {params[0]}")
-            precision = max(1, min(params[0], s.MAX_DECIMAL))
+            if params[0] < 1:
+                message = "the precision of DECIMAL is 0, and Flink takes none below 1"
+                raise FlinkDdlError.of("FD109", message, _span(node, source), "write a precision from 1 to 38")
+            precision = min(params[0], s.MAX_DECIMAL)
             return s.DECIMAL(precision, min(params[1], precision))
         case "ARRAY":
             return s.ARRAY(_child(node, 0, source))
@@ -66,7 +69,7 @@ def _logical(node: Type, source: SourceText | None) -> s.DataType:
         case "MAP":
             return s.MAP(_child(node, 0, source), _child(node, 1, source))
         case "ROW":
-            return s.ROW(*(_field(f, source) for f in node.args.get("fields") or []))
+            return s.ROW(*_fields(node, source))
         case "INTERVAL":
             return _interval(node.args["unit"], *params)
         case "RAW":
@@ -75,6 +78,15 @@ def _logical(node: Type, source: SourceText | None) -> s.DataType:
             raise FlinkDdlError.of(
                 "FD109", f"the type {name} is not supported", _span(node, source), "store it as BYTES"
             )
+
+
+def _fields(node: Type, source: SourceText | None) -> list[s.RowField]:
+    fields = [_field(f, source) for f in node.args.get("fields") or []]
+    names = [f.name for f in fields]
+    if twice := next((name for n, name in enumerate(names) if name in names[:n]), None):
+        message = f"two fields of this ROW are called '{twice}'"
+        raise FlinkDdlError.of("FD109", message, _span(node, source), "give each field a name of its own")
+    return fields
 
 
 def _child(node: Type, index: int, source: SourceText | None) -> s.DataType:

@@ -45,6 +45,8 @@ CREATE = [
     ("V46-name", "`offset` BIGINT METADATA, y BIGINT METADATA FROM 'offset'", "FD308", "'offset' and 'y'"),
     ("column-twice", "a INT, a STRING", "FD305", "'a'"),
     ("decimal-scale", "a DECIMAL(5, 6)", "FD109", "scale 6"),
+    ("decimal-none", "a DECIMAL(0)", "FD109", "below 1"),
+    ("field-twice", "a ARRAY<ROW<b INT, b INT>>", "FD109", "two fields"),
 ]
 
 

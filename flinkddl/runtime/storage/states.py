@@ -73,7 +73,7 @@ class Operator:
 
 
 def operators_of(place: Path, job: str | None = None) -> list[Operator]:
-    """Return the operators with state of all jobs below a folder, or of one job: by its name or its folder's.
+    """Return the operators with state of all jobs below a folder, or of one: by its name, its folder's or its table's.
 
     Raises FD874 for a folder that is not there or holds no checkpoint, and for an unknown job; FD822 for broken notes.
     """
@@ -87,7 +87,7 @@ def operators_of(place: Path, job: str | None = None) -> list[Operator]:
         raise FlinkDdlError.of("FD874", f"'{place}' holds no checkpoint of flinkddl", help=help)
     names = {root: (str(plan["job"]), root.name) for root, plan in plans.items()}
     if job is not None:
-        plans = {root: plan for root, plan in plans.items() if job in names[root]}
+        plans = {root: plan for root, plan in plans.items() if job in (*names[root], names[root][0].rpartition(".")[2])}
     if not plans:
         raise _unknown(
             f"'{place}' holds no job '{job}'", job or "", sorted({n for both in names.values() for n in both})
