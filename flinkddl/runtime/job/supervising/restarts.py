@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from flinkddl.spark.restarts import RestartStrategy
 
 # a value that does not fit (22), raised by an expression of ours (P0001), text or plan that Spark refuses (42, 0A)
-_AGAIN = re.compile(r"\bFD7\d\d: |SQLSTATE: (?:22\w{3}|P0001|42\w{3}|0A000)\b")
+_AGAIN = re.compile(r"\bFD(?:7\d\d|479): |SQLSTATE: (?:22\w{3}|P0001|42\w{3}|0A000)\b")
 _NEVER = ("FD866",)
 _FAR_MS = 1e15
 
