@@ -78,7 +78,7 @@ def write_package(request: Request, folder: Path) -> list[str]:
     _check_modules(request.modules, needed, modules)
     names = references(request.source.text, request.variables)
     (folder / "jars").mkdir(parents=True)
-    roles = sorted({role for job in request.compiled.jobs for role in job.jars})
+    roles = sorted({role for job in request.compiled.jobs for role in job.extras})
     for jar in (*spark_jars(request.jars), *extra_jars(roles, request.jars)):
         shutil.copyfile(jar, folder / "jars" / jar.name)
     wheel = distributions.write_wheel(needed[distributions.OWN], folder)

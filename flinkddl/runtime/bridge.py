@@ -191,7 +191,7 @@ class Bridge:
             if key.startswith(SECRET_SETTING):  # a kernel looks it up when it runs
                 set_setting(spark, key, value, sealing_key(spark))
         if is_connect(spark):  # in this process a jar is there for all sessions
-            add_extras(spark, frame.job.jars)
+            add_extras(spark, frame.job.extras)
         store = self._name()
         self._build(self._child, frame).createOrReplaceGlobalTempView(store)
         return self._keep(spark, store)
@@ -199,7 +199,7 @@ class Bridge:
     def _build(self, child: SparkSession, frame: Frame) -> DataFrame:
         for name, target in frame.job.udfs.items():
             register(child, name, target)
-        add_extras(child, frame.job.jars)
+        add_extras(child, frame.job.extras)
         sources = Sources(frame.job, None, frames=self.frames, spool=self._spool)
         built: Any = build_frames(child, frame.job, lambda session, step: _stopped(sources.open(session, step), step))
         made: DataFrame = built[frame.step]

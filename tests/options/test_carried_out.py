@@ -56,6 +56,7 @@ COLUMNS_OF = {
     "upsert-kafka": "k_id INT, name STRING, PRIMARY KEY (k_id) NOT ENFORCED",
     "datagen": "k_id INT, name STRING, ts TIMESTAMP(3)",
     "faker": "k_id INT, name ARRAY<STRING>",
+    "socket:format": "k_id INT, name STRING",
     "jdbc": "k_id INT, name STRING, PRIMARY KEY (k_id) NOT ENFORCED",
     "redis": "k_id INT, name STRING, PRIMARY KEY (k_id) NOT ENFORCED",
     "raw": "k_id INT",

@@ -92,7 +92,7 @@ REFUSED = [
     ("socket-port", "socket", "source", {"port": "70000"}, ("FD211", "65535")),
     ("socket-host", "socket", "source", {"hostname": None}, ("FD210", "'hostname'")),
     ("socket-delimiter", "socket", "source", {"byte-delimiter": "59"}, ("FD224", "line feed (10)")),
-    ("socket-format", "socket", "source", {"format": None}, ("FD213", "'value.format'")),
+    ("socket-format", "socket", "source", {"format": None}, ("FD213", "'format'")),
     ("V7-protobuf", "kafka", "source", {"format": "protobuf"}, ("FD215", "avro")),
     ("V10", "kafka", "source", {"topic-pattern": "x"}, ("FD217", "'topic-pattern'")),
     ("V10-sink", "upsert-kafka", "sink", {"topic-pattern": "x"}, ("FD217", "'topic'")),

@@ -1,4 +1,4 @@
-"""Writes ``flinkddl/connectors/faker/providers.json``: ``python -m tests.support.faker_table``, with a new Datafaker."""
+"""Writes ``connectors/faker/providers.json`` for a new Datafaker: ``python -m tests.support.faker_table``."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TABLE = Path(flinkddl.__file__).parent / "connectors" / "faker" / "providers.jso
 
 def version() -> str:
     """The version of Datafaker that the lock file names."""
-    return next(a for a in locked_artifacts("faker") if a.name == "datafaker").pins[0].version
+    return next(a for a in locked_artifacts("datafaker") if a.name == "datafaker").pins[0].version
 
 
 def text() -> str:
-    jars = os.pathsep.join([*map(str, resolve_jars("faker")), *map(str, spark_jars().glob("snakeyaml-2*.jar"))])
+    jars = os.pathsep.join([*map(str, resolve_jars("datafaker")), *map(str, spark_jars().glob("snakeyaml-2*.jar"))])
     command = [find_java(), "-cp", jars, str(Path(__file__).with_name("FakerProviders.java"))]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     table: dict[str, dict[str, str]] = {"provider": {}, "enum": {}, "data": {}}

@@ -27,7 +27,6 @@ _FLOATS = frozenset({"float", "double", "Float", "Double", "BigDecimal"})
 
 RENAMED: Mapping[str, str] = {
     "internet.useragentany": "Internet.userAgent",
-    "name.username": "Internet.username",
 }
 """Names of java-faker, which Flink-faker had before 0.5, and what Datafaker has instead."""
 
@@ -169,8 +168,8 @@ def _unknown(name: str, method: str) -> Wrong:
     provider = known.providers.get(_plain(name))
     data = known.data.get(_snake(name), frozenset())
     if provider is None and not data:
-        types = [*(p.type for p in known.providers.values()), *known.data]
-        help = did_you_mean(name, types) or "see datafaker.net/documentation/providers"
+        near = did_you_mean(name, [p.type for p in known.providers.values()]) or did_you_mean(name, known.data)
+        help = near or "see datafaker.net/documentation/providers"
         return Wrong(f"Datafaker {known.version} has no provider '{name}'", help)
     names = [m.name for m in provider.methods.values()] if provider else []
     names += [key for key in data if not key.endswith(".")]

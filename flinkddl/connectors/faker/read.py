@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from flinkddl.plan.nodes import Scan
     from flinkddl.sqltypes import DataType
 
-JARS = "faker"
+EXTRA = "datafaker"
 
 
 def rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
     """Lower a faker table to its physical columns; computed ones are the caller's. Raises FD652."""
-    ctx.jars.add(JARS)
+    ctx.extras.add(EXTRA)
     step, number = numbered(node, facts.rows(node.options), ctx)
     physical = node.table.physical
     names = unique_names(c.name for c in physical)
@@ -43,7 +43,7 @@ def made(node: Scan, keys: Mapping[str, str], changing: bool, ctx: Lowering) -> 
     The row depends on its key alone, so that the same key finds the same row. Raises FD510 where the rows that look
     are ``changing``, and a column counts from the clock: a row would be taken back with other values than it had.
     """
-    ctx.jars.add(JARS)
+    ctx.extras.add(EXTRA)
     clocked = [t for key, t in node.options.texts.items() if key.endswith(".expression") and uses_clock(t.value)]
     if changing and clocked:
         message = f"rows that change can not look up '{node.table.path.name}', whose values depend on the clock"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FOLDER = "spark.flinkddl.jars.folder"
 """A session's setting: the folder of ``--jars``, from which further jars come too."""
 
-_CLASSES: Mapping[str, str] = {"faker": "net.datafaker.Faker"}
+_CLASSES: Mapping[str, str] = {"datafaker": "net.datafaker.Faker"}
 
 
 def extra_jars(roles: Iterable[str], folder: str | None = None) -> list[Path]:

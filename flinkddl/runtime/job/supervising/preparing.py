@@ -38,7 +38,7 @@ def prepare(held: Held, asked: Callable[[], bool]) -> tuple[Sources, KnownTopics
     spark, job, options = held.spark, held.job, held.options
     for name, target in job.udfs.items():
         register(spark, name, target)
-    add_extras(spark, job.jars)
+    add_extras(spark, job.extras)
     held.open()
     job = held.job
     sources = Sources(
