@@ -54,15 +54,15 @@ def recent(value: datetime, most: float, least: float = 0) -> bool:
 STATUS = "#{regexify '(200|201|204|404|500){1}'}"
 LOGS = table(
     "logs",
-    "ip STRING, who STRING, at TIMESTAMP(3), asked STRING, status STRING, bytes INT, agent STRING,"
-    " WATERMARK FOR at AS at - INTERVAL '30' SECOND",
+    "ip STRING, who STRING, ts TIMESTAMP(3), asked STRING, status STRING, size_ INT, agent STRING,"
+    " WATERMARK FOR ts AS ts - INTERVAL '30' SECOND",
     {
         "ip": "#{Internet.publicIpV4Address}",
         "who": "-",
-        "at": "#{date.past '15','5','SECONDS'}",
+        "ts": "#{date.past '15','5','SECONDS'}",
         "asked": "#{regexify '(GET|POST|PUT){1}'} #{regexify '(/a\\.html|/b\\.html){1}'} HTTP/1.1",
         "status": STATUS,
-        "bytes": "#{number.numberBetween '100','10000000'}",
+        "size_": "#{number.numberBetween '100','10000000'}",
         "agent": "#{Internet.userAgentAny}",
     },
 )
@@ -78,11 +78,11 @@ SPELLS = table(
 )
 ORDERS = table(
     "orders",
-    "id INT, state STRING, at TIMESTAMP(3), total DOUBLE, WATERMARK FOR at AS at",
+    "id INT, state STRING, ts TIMESTAMP(3), total DOUBLE, WATERMARK FOR ts AS ts",
     {
         "id": "#{number.numberBetween '0','10'}",
         "state": "#{Options.option 'RECEIVED','SHIPPED','CANCELLED')}",
-        "at": "#{date.past '1','HOURS'}",
+        "ts": "#{date.past '1','HOURS'}",
         "total": "#{Number.randomDouble '2','10','1000'}",
     },
 )
@@ -99,9 +99,9 @@ BOOKINGS = table(
 )
 HEROES = table(
     "heroes",
-    "name STRING, power STRING, age INT",
-    {"name": "#{superhero.name}", "power": "#{superhero.power}", "age": "#{number.numberBetween '0','1000'}"},
-    fields__power__null_rate="0.5",
+    "name STRING, strength STRING, age INT",
+    {"name": "#{superhero.name}", "strength": "#{superhero.power}", "age": "#{number.numberBetween '0','1000'}"},
+    fields__strength__null_rate="0.5",
 )
 RATES = table(
     "rates",
@@ -155,31 +155,31 @@ COOKBOOK: list[tuple[str, str, str, Callable[[list[Any]], bool]]] = [
     (
         "02-insert-into-filtered",
         LOGS,
-        "SELECT at, asked, status FROM logs WHERE status SIMILAR TO '[4,5][0-9][0-9]'",
+        "SELECT ts, asked, status FROM logs WHERE status SIMILAR TO '[4,5][0-9][0-9]'",
         lambda rows: 0 < len(rows) < 60 and {r[2] for r in rows} <= {"404", "500"},
     ),
     (
         "03-group-by",
         LOGS,
-        "SELECT status, COUNT(*), AVG(bytes) FROM logs GROUP BY status",
+        "SELECT status, COUNT(*), AVG(size_) FROM logs GROUP BY status",
         lambda rows: sum(r[1] for r in rows) == 60 and all(100 <= r[2] < 10_000_000 for r in rows),
     ),
     (
         "04-order-by-view",
-        HEROES + "CREATE TEMPORARY VIEW old AS SELECT name, power, age FROM heroes WHERE age >= 500;\n",
-        "SELECT * FROM old ORDER BY age DESC LIMIT 5",
+        HEROES + "CREATE TEMPORARY VIEW elders AS SELECT name, strength, age FROM heroes WHERE age >= 500;\n",
+        "SELECT * FROM elders ORDER BY age DESC LIMIT 5",
         lambda rows: len(rows) == 5 and all(500 <= r[2] < 1000 and r[0] for r in rows),
     ),
     (
         "05-null-rate",
         HEROES,
-        "SELECT power FROM heroes",
+        "SELECT strength FROM heroes",
         lambda rows: 10 < sum(r[0] is None for r in rows) < 50 and len({r[0] for r in rows}) > 5,
     ),
     (
         "06-tumbling-window",
         ORDERS,
-        "SELECT window_start, COUNT(*), SUM(total) FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(at),"
+        "SELECT window_start, COUNT(*), SUM(total) FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(ts),"
         " INTERVAL '10' MINUTES)) GROUP BY window_start, window_end",
         lambda rows: (
             sum(r[1] for r in rows) == 60
@@ -197,7 +197,7 @@ COOKBOOK: list[tuple[str, str, str, Callable[[list[Any]], bool]]] = [
     (
         "08-deduplication",
         ORDERS,
-        "SELECT id, state FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY id ORDER BY at DESC) AS n FROM orders)"
+        "SELECT id, state FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY id ORDER BY ts DESC) AS n FROM orders)"
         " WHERE n = 1",
         lambda rows: (
             sorted(r[0] for r in rows) == list(range(10))
@@ -243,8 +243,8 @@ def test_recipes_of_the_cookbook(catalog: Catalog, ddl: str, query: str, holds: 
 
 def test_a_stream_without_end(catalog: Catalog) -> None:
     """Rows come at their rate, each with a time of its batch; the query is ended from outside."""
-    columns = "id INT, at TIMESTAMP(3)"
-    parts = {"id": "#{number.numberBetween '0','5'}", "at": "#{date.past '10','SECONDS'}"}
+    columns = "id INT, ts TIMESTAMP(3)"
+    parts = {"id": "#{number.numberBetween '0','5'}", "ts": "#{date.past '10','SECONDS'}"}
     made = table("ticks", columns, parts, None, rows_per_second="50")
     catalog.execute_all("SET 'execution.runtime-mode' = 'streaming';\n" + made)
     seen: list[Any] = []
@@ -252,7 +252,7 @@ def test_a_stream_without_end(catalog: Catalog) -> None:
     def take(rows: Rows) -> None:
         seen.extend(change.row for change in rows.changes)
 
-    job = catalog.execute("SELECT id, at FROM ticks WHERE id < 4").changes(take)
+    job = catalog.execute("SELECT id, ts FROM ticks WHERE id < 4").changes(take)
     end = time.monotonic() + 120
     while len(seen) < 40 and time.monotonic() < end:
         time.sleep(0.2)
@@ -307,15 +307,15 @@ def test_types(catalog: Catalog) -> None:
 
 def test_a_row_is_the_same_whoever_asks(catalog: Catalog) -> None:
     """A batch that is run again has the rows that it had; two columns, and two tables, have nothing in common."""
-    columns = {"a": "#{Name.full_name}", "b": "#{Name.full_name}", "at": "#{date.past '1','HOURS'}"}
-    made = "a STRING, b STRING, at TIMESTAMP(3)"
-    catalog.execute_all(BATCH + table("one", made, columns, 50) + table("two", made, columns, 50))
-    one, again, two = (catalog.execute(f"SELECT a, b FROM {t}").collect() for t in ("one", "one", "two"))
+    columns = {"a": "#{Name.full_name}", "b": "#{Name.full_name}", "ts": "#{date.past '1','HOURS'}"}
+    made = "a STRING, b STRING, ts TIMESTAMP(3)"
+    catalog.execute_all(BATCH + table("alpha", made, columns, 50) + table("beta", made, columns, 50))
+    one, again, two = (catalog.execute(f"SELECT a, b FROM {t}").collect() for t in ("alpha", "alpha", "beta"))
     assert sorted(one) == sorted(again)
     assert len(set(one)) == 50
     assert all(a != b for a, b in one)
     assert not {a for a, _ in one} & {a for a, _ in two} or {a for a, _ in one} != {a for a, _ in two}
-    both = catalog.execute("SELECT x.at = y.at FROM one AS x JOIN one AS y ON x.a = y.a AND x.b = y.b").collect()
+    both = catalog.execute("SELECT x.ts = y.ts FROM alpha AS x JOIN alpha AS y ON x.a = y.a AND x.b = y.b").collect()
     assert both == [(True,)] * 50
 
 
@@ -330,7 +330,7 @@ FAILING = [
 def test_a_value_that_does_not_fit(catalog: Catalog, type: str, expression: str, words: str) -> None:
     catalog.execute("DROP TEMPORARY TABLE IF EXISTS bad")
     catalog.execute_all(BATCH + table("bad", f"c {type}", {"c": expression}, 3))
-    with pytest.raises(FlinkDdlError, match=f"FD479.*{words}"):
+    with pytest.raises(FlinkDdlError, match=f"FD478.*{words}"):
         catalog.execute("SELECT * FROM bad").collect()
 
 

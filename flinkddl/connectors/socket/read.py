@@ -26,6 +26,7 @@ def rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
         format="socket",
         options={"host": str(options["hostname"]), "port": str(options["port"]), "numPartitions": "1"},
         streaming=True,
+        once=True,
         table=str(node.table.path),
         note=f"socket table {name}",
     )

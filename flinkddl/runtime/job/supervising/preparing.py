@@ -41,6 +41,9 @@ def prepare(held: Held, asked: Callable[[], bool]) -> tuple[Sources, KnownTopics
     add_extras(spark, job.extras)
     held.open()
     job = held.job
+    if job.once and any(held.started):
+        message = f"the table '{job.once}' cannot be read on from a checkpoint: what it gave is gone"
+        raise FlinkDdlError.of("FD479", message, help="begin anew with --fresh, or run without --checkpoint")
     sources = Sources(
         job, held.checkpoint, max_offsets_per_trigger=options.max_offsets_per_trigger, frames=options.frames
     )

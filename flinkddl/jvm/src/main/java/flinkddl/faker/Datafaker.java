@@ -32,7 +32,7 @@ final class Datafaker {
             try {
                 own = new Datafaker(loader);
             } catch (ReflectiveOperationException e) {
-                throw new IllegalStateException("FD479: Datafaker is not on the class path of this session", e);
+                throw new IllegalStateException("FD478: Datafaker is not on the class path of this session", e);
             }
             OWN.set(own);
         }

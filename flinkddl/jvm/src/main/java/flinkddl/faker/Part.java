@@ -173,7 +173,7 @@ final class Part {
     private static long power(int digits) { return digits <= 0 ? 1 : (long) Math.pow(10, digits); }
 
     private RuntimeException failure(String reason, Throwable cause) {
-        String text = "FD479: " + owner + ": 'fields." + path + ".expression' = '" + template + "' " + reason;
+        String text = "FD478: " + owner + ": 'fields." + path + ".expression' = '" + template + "' " + reason;
         return new IllegalArgumentException(text, cause);
     }
 
