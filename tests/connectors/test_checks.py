@@ -192,7 +192,7 @@ REFUSED = [
     ),
     ("datagen-length", "datagen", "source", {"change": {"fields.a.length": "1"}}, ("FD212", "INT")),
     ("datagen-bound", "datagen", "source", {"change": {"fields.a.min": "x"}}, ("FD211", "number")),
-    ("faker-column", "faker", "source", {"change": {"fields.c.expression": "x"}}, ("FD212", "'c'")),
+    ("faker-column", "faker", "source", {"change": {"fields.c.expression": "x"}}, ("FD478", "'c'")),
     (
         "faker-none",
         "faker",

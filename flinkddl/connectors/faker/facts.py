@@ -1,7 +1,8 @@
 """The connector ``faker``: rows of Datafaker's expressions, insert-only, endless unless ``number-of-rows`` ends it.
 
-Options, types and rules: Flink-faker's FlinkFakerTableSourceFactory (0.5.3), which ignores what it does not know; here
-it is refused. Expressions in nested rows and null rates of parts are more than it has.
+Options, types and rules: Flink-faker's FlinkFakerTableSourceFactory (0.5.3). It ignores options that it does not know:
+of columns that there are not, they are warned of here, else refused. Expressions in nested rows and null rates of parts
+are more than it has.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ def _check_option(key: str, path: str, what: str, known: dict[str, Part], resolv
     """Check that an option is one of a part that there is, and a rate or a length in its bounds."""
     part = known.get(path)
     if part is None:
-        help = did_you_mean(path, known)
-        bag.error("FD212", f"'{key}' names an unknown column '{path}'", resolved.key_span(key), help)
+        help = did_you_mean(path, known) or "remove the option"
+        bag.warning("FD478", f"'{key}' makes nothing: there is no column '{path}'", resolved.key_span(key), help)
         return
     value = resolved[key]
     takes = {word for p in part.walk() if p.path == path for word in p.takes}
