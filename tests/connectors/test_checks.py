@@ -224,6 +224,13 @@ REFUSED = [
         {"change": {"fields.b.expression": "#{Name.firstNam}"}},
         ("FD478", "did you mean"),
     ),
+    (
+        "faker-not-null",
+        "faker",
+        "source",
+        {"columns": (Column("a", type=T.INT.not_null()), PHYSICAL[1]), "change": {"fields.a.null-rate": "0.1"}},
+        ("FD211", "NOT NULL"),
+    ),
     ("faker-batch", "faker", "source", {"circumstances": Use(batch=True)}, ("FD237", "unbounded")),
     ("socket-avro", "socket", "source", {"change": {"format": "avro"}}, ("FD216", "csv, debezium-json")),
     ("socket-batch", "socket", "source", {"circumstances": Use(batch=True)}, ("FD237", "unbounded")),

@@ -322,6 +322,7 @@ def test_a_row_is_the_same_whoever_asks(catalog: Catalog) -> None:
 FAILING = [
     ("no-number", "INT", "#{Name.firstName}", r"table 'bad': 'fields\.c\.expression' = .*which is no INT"),
     ("too-large", "TINYINT", "#{number.numberBetween '1000','2000'}", "which is no TINYINT"),
+    ("digits", "DECIMAL(2, 1) NOT NULL", "123", r"too many digits for DECIMAL\(2, 1\) NOT NULL"),
     ("bad-regex", "STRING", "#{regexify '(a'}", r"'fields\.c\.expression' = '#\{regexify '\(a'\}' fails"),
 ]
 

@@ -15,10 +15,11 @@ from flinkddl.diagnostics import FlinkDdlError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.results import Rows
+    from flinkddl.results import Progress, Rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -85,3 +86,32 @@ def test_a_line_that_does_not_fit_ends_the_job(spark: SparkSession) -> None:
           'port' = '{port}', 'format' = 'json')""")
         with pytest.raises(FlinkDdlError, match=r"FD750.*line of table 's': column 'b'"):
             catalog.execute("SELECT a, b FROM s").changes(lambda rows: None).await_termination(120)
+
+
+def test_nobody_listens(spark: SparkSession) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    catalog = Catalog(spark, views=False)
+    catalog.execute(f"""CREATE TABLE s (a STRING) WITH ('connector' = 'socket', 'hostname' = '127.0.0.1',
+      'port' = '{port}', 'format' = 'raw')""")
+    with pytest.raises(FlinkDdlError, match="Connection refused"):
+        catalog.execute("SELECT a FROM s").changes(lambda rows: None).await_termination(120)
+
+
+def test_no_run_goes_on_where_another_ended(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark counts lines from 0 with each run: as many as the first has read would be left out."""
+    catalog = Catalog(spark, views=False)
+    with serving(("x", "y")) as port:
+        catalog.execute_all(f"""SET 'execution.checkpointing.dir' = '{tmp_path}';
+          CREATE TABLE s (a STRING) WITH ('connector' = 'socket', 'hostname' = '127.0.0.1', 'port' = '{port}',
+            'format' = 'raw');
+          CREATE TABLE b (a STRING) WITH ('connector' = 'blackhole')""")
+        seen: list[Progress] = []
+        job = catalog.execute_all("INSERT INTO b SELECT a FROM s", run={"on_progress": seen.append})[-1].job
+        assert job is not None
+        end = time.monotonic() + 120
+        while not seen and time.monotonic() < end:
+            time.sleep(0.2)
+        job.stop()
+        with pytest.raises(FlinkDdlError, match="FD479"):
+            catalog.execute("INSERT INTO b SELECT a FROM s").await_termination(120)

@@ -74,6 +74,8 @@ def _check_option(key: str, path: str, what: str, known: dict[str, Part], resolv
         bag.error("FD212", message, resolved.key_span(key), help)
     elif what == "null-rate" and not 0 <= float(value) <= 1:
         bag.error("FD211", f"'{key}' must be from 0 to 1, but is {value}", resolved.span(key))
+    elif what == "null-rate" and float(value) and not part.type.nullable:
+        bag.error("FD211", f"'{key}' must be 0, as '{path}' is NOT NULL", resolved.span(key), "remove the option")
     elif what == "length" and int(value) < 1:
         bag.error("FD211", f"'{key}' must be greater than zero, but is {value}", resolved.span(key))
 

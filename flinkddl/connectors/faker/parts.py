@@ -72,6 +72,8 @@ def spec_of(part: Part, options: ResolvedOptions) -> dict[str, Any]:
         spec |= {"type": part.type.summary, "expression": modern(str(own["expression"]))[0]}
     if part.type.precision is not None:
         spec |= {"precision": part.type.precision, "scale": part.type.scale or 0}
+    if not part.type.nullable:
+        spec["required"] = True
     if own.get("null-rate"):
         spec["nulls"] = own["null-rate"]
     if own.get("length") is not None:

@@ -40,6 +40,7 @@ final class Part {
     private final int precision;
     private final int scale;
     private final float nulls;
+    private final boolean required;
     private final int length;
     private final String template;
     private final Clock clock;
@@ -53,6 +54,7 @@ final class Part {
         precision = n.path("precision").asInt();
         scale = n.path("scale").asInt();
         nulls = (float) n.path("nulls").asDouble();
+        required = n.path("required").asBoolean();
         length = n.path("length").asInt(1);
         template = n.path("expression").asText();
         clock = Clock.of(template);
@@ -120,11 +122,16 @@ final class Part {
         } catch (Throwable e) {
             throw failure(reason(e), e);
         }
+        Object value;
         try {
-            return read(text == null ? "" : text);
+            value = read(text == null ? "" : text);
         } catch (RuntimeException e) {
             throw failure("gave '" + text + "', which is no " + type, e);
         }
+        if (value == null && required) {
+            throw failure("gave '" + text + "', which has too many digits for " + type + " NOT NULL", null);
+        }
+        return value;
     }
 
     private Object read(String text) {
