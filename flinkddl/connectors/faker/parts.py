@@ -72,7 +72,7 @@ def spec_of(part: Part, options: ResolvedOptions) -> dict[str, Any]:
         spec |= {"type": part.type.summary, "expression": modern(str(own["expression"]))[0]}
     if part.type.precision is not None:
         spec |= {"precision": part.type.precision, "scale": part.type.scale or 0}
-    if not part.type.nullable:
+    if part.fixed or not part.type.nullable:
         spec["required"] = True
     if own.get("null-rate"):
         spec["nulls"] = own["null-rate"]
