@@ -41,6 +41,7 @@ WRONG = [
     ("#{date.past '15','SECOND'}", "does not take ('15', 'SECOND')", "TimeUnit: NANOSECONDS"),
     ("#{date.past}", "does not take ()", "(int, TimeUnit)"),
     ("#{number.numberBetween 'a','b'}", "does not take ('a', 'b')", "(int, int)"),
+    ("#{time.between 'x','y'}", "does not take", "(LocalTime, LocalTime)"),
     ("#{internet.userAgent}", "no value", "write #{Internet.userAgent}"),
     ("#{name.title}", "no value", "write #{Name.title}"),
 ]

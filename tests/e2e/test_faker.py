@@ -323,7 +323,7 @@ FAILING = [
     ("no-number", "INT", "#{Name.firstName}", r"table 'bad': 'fields\.c\.expression' = .*which is no INT"),
     ("too-large", "TINYINT", "#{number.numberBetween '1000','2000'}", "which is no TINYINT"),
     ("digits", "DECIMAL(2, 1) NOT NULL", "123", r"too many digits for DECIMAL\(2, 1\) NOT NULL"),
-    ("bad-regex", "STRING", "#{regexify '(a'}", r"'fields\.c\.expression' = '#\{regexify '\(a'\}' fails"),
+    ("no-date", "STRING", "#{date.between 'x','y'}", r"'fields\.c\.expression' = '#\{date.* fails: Unable to resolve"),
 ]
 
 
@@ -331,7 +331,7 @@ FAILING = [
 def test_a_value_that_does_not_fit(catalog: Catalog, type: str, expression: str, words: str) -> None:
     catalog.execute("DROP TEMPORARY TABLE IF EXISTS bad")
     catalog.execute_all(BATCH + table("bad", f"c {type}", {"c": expression}, 3))
-    with pytest.raises(FlinkDdlError, match=f"FD478.*{words}"):
+    with pytest.raises(FlinkDdlError, match=f"{words}.*FD478"):
         catalog.execute("SELECT * FROM bad").collect()
 
 

@@ -24,6 +24,9 @@ _ARGUMENT = re.compile(r"'((?:[^']|'')*)'")
 _CLOCK = re.compile(r"#\{\s*(?:date|time|time_?and_?date)\.", re.IGNORECASE)
 _INTEGERS = frozenset({"byte", "short", "int", "long", "Byte", "Short", "Integer", "Long", "BigInteger"})
 _FLOATS = frozenset({"float", "double", "Float", "Double", "BigDecimal"})
+_ONE = frozenset({"char", "Character"})
+_TEXTS = frozenset({"String", "CharSequence", "boolean", "Boolean", "Date"}) | _ONE
+"""What is made of any text; other classes have no constructor of one."""
 
 RENAMED: Mapping[str, str] = {
     "internet.useragentany": "Internet.userAgent",
@@ -225,7 +228,7 @@ def _coerces(type: str, text: str) -> bool:
         return _reads(int, text)
     if type in _FLOATS:
         return _reads(float, text)
-    return type not in {"char", "Character"} or bool(text)
+    return type in _TEXTS and (bool(text) or type not in _ONE)
 
 
 def _reads(kind: Callable[[str], object], text: str) -> bool:
