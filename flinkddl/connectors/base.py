@@ -121,13 +121,14 @@ class Connector:
     ``read`` is the module whose ``rows(node, ctx, sequence)`` lowers a scan, ``write`` the one whose
     ``write(node, rel, ctx)`` lowers a sink: names, so that a check loads neither.
 
-    ``bounded``: reading ends by itself. ``lookup``: a processing-time join may look rows up in it. ``metadata``: its
-    keys. ``projection``: how the columns fill key and value. ``check_source`` and ``check_sink`` add to the bag what is
-    wrong with using this very table so; None for the checks that all share (``common``). ``written``: the column
-    without which no row can be written. ``partitions`` and ``overwrite``: it takes PARTITIONED BY, INSERT OVERWRITE.
-    ``formats``: the value formats that run, () where all do that its options take. ``local``: its tables are made by
-    the process that runs, no text can make one. ``instead`` is the help where it takes inserts only and a query changes
-    its rows. ``generated``: options that are added where a table lacks them.
+    ``bounded``: reading ends by itself. ``lookup``: a processing-time join may look rows up in it; ``made``: there is
+    one for whatever key is asked for, which ``made(node, keys, changing, ctx)`` beside ``rows`` gives.
+    ``metadata``: its keys. ``projection``: how the columns fill key and value. ``check_source`` and ``check_sink`` add
+    to the bag what is wrong with using this very table so; None for the checks that all share (``common``).
+    ``written``: the column without which no row can be written. ``partitions`` and ``overwrite``: it takes PARTITIONED
+    BY, INSERT OVERWRITE. ``formats``: the value formats that run, () where all do that its options take. ``local``: its
+    tables are made by the process that runs, no text can make one. ``instead`` is the help where it takes inserts only
+    and a query changes its rows. ``generated``: options that are added where a table lacks them.
     """
 
     name: str
@@ -137,6 +138,7 @@ class Connector:
     write: str = ""
     bounded: Callable[[Table, ResolvedOptions], bool] = never
     lookup: Callable[[ResolvedOptions], bool] = never
+    made: bool = False
     metadata: Callable[[ResolvedOptions], Mapping[str, Metadata]] = lambda resolved: {}
     projection: Callable[[Table, ResolvedOptions], Projection] = all_values
     check_source: Callable[[Connector, Table, ResolvedOptions, Bag, Use], None] | None = None

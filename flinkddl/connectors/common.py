@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from flinkddl.options.registry import Role
     from flinkddl.sqltypes import DataType
 
+_BOUNDS = {"scan.bounded.mode": "latest-offset", "number-of-rows": "1000"}
+"""What bounds a table, where its connector has the option."""
+
 
 def completed(connector: Connector, table: Table, role: Role, bag: Bag, use: Use) -> Table:
     """Return a table with the options that are generated for this use; each is warned of, at the table's DDL."""
@@ -61,7 +64,8 @@ def check_batch(connector: Connector, table: Table, resolved: ResolvedOptions, b
         return
     name = table.path.name
     if not connector.bounded(table, resolved):
-        help = "bound it, as with 'scan.bounded.mode' = 'latest-offset', or SET 'execution.runtime-mode' = 'streaming'"
+        bound = next((f"bound it, as with '{k}' = '{v}', or " for k, v in _BOUNDS.items() if k in resolved.values), "")
+        help = f"{bound}SET 'execution.runtime-mode' = 'streaming'"
         bag.error("FD237", f"table '{name}' is unbounded and can not be read in batch mode", use.span, help)
     elif connector.source_mode(resolved) != {"I"}:
         help = "SET 'execution.runtime-mode' = 'streaming'"

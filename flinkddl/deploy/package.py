@@ -18,6 +18,7 @@ from flinkddl.deploy import distributions
 from flinkddl.deploy.references import references, secrets_in_clear
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.machine.jars import spark_jars
+from flinkddl.runtime.session.extras import extra_jars
 from flinkddl.runtime.udf import refuse_unnamed
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def write_package(request: Request, folder: Path) -> list[str]:
     _check_modules(request.modules, needed, modules)
     names = references(request.source.text, request.variables)
     (folder / "jars").mkdir(parents=True)
-    for jar in spark_jars(request.jars):
+    roles = sorted({role for job in request.compiled.jobs for role in job.extras})
+    for jar in (*spark_jars(request.jars), *extra_jars(roles, request.jars)):
         shutil.copyfile(jar, folder / "jars" / jar.name)
     wheel = distributions.write_wheel(needed[distributions.OWN], folder)
     distributions.write_archive(needed, modules, folder / "python.tar.gz")

@@ -22,11 +22,13 @@ CONNECTORS: Mapping[str, str] = {
     "blackhole": "flinkddl.connectors.blackhole",
     "dataframe": "flinkddl.connectors.dataframe",
     "datagen": "flinkddl.connectors.datagen",
+    "faker": "flinkddl.connectors.faker",
     "filesystem": "flinkddl.connectors.filesystem",
     "jdbc": "flinkddl.connectors.jdbc",
     "kafka": "flinkddl.connectors.kafka",
     "print": "flinkddl.connectors.print",
     "redis": "flinkddl.connectors.redis",
+    "socket": "flinkddl.connectors.socket",
     "upsert-kafka": "flinkddl.connectors.upsert_kafka",
 }
 """Name -> package of our own connectors. They go before those of other packages with the same name."""

@@ -22,6 +22,7 @@ from flinkddl.runtime.job.topics.sources import Sources
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import client_properties, stop_condition, stop_offsets
 from flinkddl.runtime.session.connect import close_session, is_connect
+from flinkddl.runtime.session.extras import add_extras
 from flinkddl.runtime.session.sessions import extend_session, job_session, sealing_key, set_setting
 from flinkddl.runtime.udf import register
 from flinkddl.spark import job as J
@@ -189,6 +190,8 @@ class Bridge:
             set_setting(self._child, key, value, sealing_key(spark))
             if key.startswith(SECRET_SETTING):  # a kernel looks it up when it runs
                 set_setting(spark, key, value, sealing_key(spark))
+        if is_connect(spark):  # in this process a jar is there for all sessions
+            add_extras(spark, frame.job.extras)
         store = self._name()
         self._build(self._child, frame).createOrReplaceGlobalTempView(store)
         return self._keep(spark, store)
@@ -196,6 +199,7 @@ class Bridge:
     def _build(self, child: SparkSession, frame: Frame) -> DataFrame:
         for name, target in frame.job.udfs.items():
             register(child, name, target)
+        add_extras(child, frame.job.extras)
         sources = Sources(frame.job, None, frames=self.frames, spool=self._spool)
         built: Any = build_frames(child, frame.job, lambda session, step: _stopped(sources.open(session, step), step))
         made: DataFrame = built[frame.step]

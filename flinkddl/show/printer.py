@@ -80,6 +80,8 @@ def print_steps(job: J.SparkJob, names: Mapping[str, str]) -> str:
     parts += [f"spark.conf.set({_text(k)}, {_setting(k, v)})" for k, v in sorted(job.settings.items())]
     for name, target in sorted(job.udfs.items()):
         parts.append(f"from flinkddl.runtime.udf import register\n\nregister(spark, {_text(name)}, {_text(target)})")
+    if job.extras:
+        parts.append(f"from flinkddl.runtime.session.extras import add_extras\n\nadd_extras(spark, {job.extras!r})")
     steps = {s.name: s for s in job.steps}
     chains = {mark.name: (read, J.below(mark, steps)) for read, mark in apart(job)}
     inside = {s.name for _, chain in chains.values() for s in chain}

@@ -80,6 +80,7 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, b
         streaming=streaming,
         trigger=trigger(physical, config),
         udfs={**user_functions(sinks), **ctx.udfs},
+        extras=tuple(sorted(ctx.extras)),
         restart=restart_strategy(config, sinks[0].span, bag, streaming=streaming),
         identity=partial(fingerprint, sinks, tuple(ctx.steps)),
         queries=partial(queries, sinks),

@@ -101,6 +101,7 @@ class Lowering:
     ``bounded`` says of a streaming run that its sources end; ``timed`` are the tables below operators on event time;
     ``decoded`` says what is read of each scan (its identity, ``plan/decoded.py``); ``leaders`` which scans are read as
     one, and ``once`` what has been lowered of those, by their leader and what is asked of them;
+    ``extras`` are the roles (``jars.lock.json``) whose jars the job's session must have beside Spark's own;
     ``owners`` notes the plan node (its identity) that each step was made for;
     ``output_mode`` is Spark's, of the query that is lowered; ``sink`` is the physical plan of the INSERT.
     """
@@ -111,6 +112,7 @@ class Lowering:
     steps: list[Step] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict, repr=False)
     udfs: dict[str, str] = field(default_factory=dict)
+    extras: set[str] = field(default_factory=set)
     output_mode: Literal["append", "update"] = "append"
     bounded: bool = False
     row_kinds: bool = False

@@ -124,6 +124,7 @@ def frame_of_query(
         settings={**session_settings(streaming), **ctx.settings},
         streaming=streaming,
         udfs={**user_functions(Sink(input=node, table=None, fields=columns)), **ctx.udfs},
+        extras=tuple(sorted(ctx.extras)),
     )
     stateless = rel.kinds or (rel.kind == "append" and ctx.row_kinds)
     return Frame(step, job, columns, updating, "append" if stateless else ctx.output_mode)

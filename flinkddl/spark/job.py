@@ -78,7 +78,8 @@ class Read(Step):
     finished batch. ``stop``: the same words, ``mode`` as in ``scan.bounded.mode``.
 
     ``finished``: all its rows are there when the job begins; a streaming read of it is what was written down of it then
-    (``spark/finished.py``). ``source`` names the read of which this one takes a single partition
+    (``spark/finished.py``). ``once``: what it gave is gone, after a failure too, and a run cannot go on where another
+    ended. ``source`` names the read of which this one takes a single partition
     (``spark/partitions.py``). ``discovery_ms`` is the longest time until a new partition is seen: a read that is split
     looks that often, Spark itself with each batch; at 0 the partitions are those at the start of a run, as in Flink
     (KafkaSourceEnumerator.start).
@@ -94,6 +95,7 @@ class Read(Step):
     table: str = ""
     source: str = ""
     finished: bool = False
+    once: bool = False
     discovery_ms: int = 300_000
     start: Mapping[str, str] = field(default_factory=dict)
     stop: Mapping[str, str] = field(default_factory=dict)
@@ -338,6 +340,7 @@ class SparkJob:
     ``queries`` makes one (sink table, digest of sources and query) pair a sink, by which a job is known under any name.
     ``essence`` makes what of it must be the same for columns to come and go over the checkpoint.
     ``restart`` is what follows a failed query; None: as Flink decides, by whether the run has a checkpoint folder.
+    ``extras`` are the roles (``jars.lock.json``) whose jars its session must have beside Spark's own.
     ``plan`` is the physical plan, a tree a sink.
     ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
     """
@@ -349,12 +352,18 @@ class SparkJob:
     streaming: bool
     trigger: tuple[str, str] = ("processingTime", "0 seconds")
     udfs: Mapping[str, str] = field(default_factory=dict)
+    extras: tuple[str, ...] = ()
     restart: RestartStrategy | None = None
     identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
     queries: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
     essence: Callable[[], tuple[Any, Any]] = field(default=lambda: ((), ()), compare=False)
     plan: tuple[PhysicalSink, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def once(self) -> str:
+        """A table whose rows cannot be read again, "" where there is none."""
+        return next((s.table for s in self.steps if isinstance(s, Read) and s.once), "")
 
     @cached_property
     def fingerprint(self) -> tuple[tuple[str, str], ...]:

@@ -28,7 +28,7 @@ VALUES = {"KAFKA_SECURE_SERVERS": "k:9093", "KAFKA_TRUSTSTORE": "/etc/trust.p12"
 def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of jars with a class and a service each."""
     folder = tmp_path_factory.mktemp("jars")
-    for artifact in locked_artifacts("spark"):
+    for artifact in (*locked_artifacts("spark"), *locked_artifacts("datafaker")):
         with zipfile.ZipFile(folder / artifact.file(artifact.pins[0]), "w") as jar:
             jar.writestr(f"{artifact.name}.class", b"")
             jar.writestr("META-INF/services/a.Service", artifact.name)
@@ -90,6 +90,16 @@ def test_the_archive_is_all_that_python_needs(program: str, package: Path, tmp_p
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "usage: flinkddl run" in done.stdout
+
+
+def test_jars_that_only_some_jobs_need_lie_with_those(package: Path, jars: Path, tmp_path: Path) -> None:
+    script = tmp_path / "job.sql"
+    script.write_text("""CREATE TABLE t (a STRING) WITH ('connector' = 'faker', 'fields.a.expression' = 'x');
+      CREATE TABLE b (a STRING) WITH ('connector' = 'blackhole'); INSERT INTO b SELECT a FROM t;""")
+    out = tmp_path / "package"
+    assert main(["package", str(script), "--out", str(out), "--jars", str(jars)]) == 0
+    more = {a.file(a.pins[0]) for a in locked_artifacts("datafaker")}
+    assert {p.name for p in (out / "jars").iterdir()} - {p.name for p in (package / "jars").iterdir()} == more
 
 
 def test_another_python_is_told(package: Path, tmp_path: Path) -> None:

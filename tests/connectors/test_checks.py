@@ -36,6 +36,7 @@ REGISTRY = {"format": "avro-confluent", "avro-confluent.url": "http://r"}
 KEYED = {"key.format": "json", "key.fields": "a"}
 HEADERS, LIST = T.MAP(T.STRING, T.BYTES), T.ARRAY(T.ROW(("key", T.STRING), ("value", T.BYTES)))
 TWO = {"topic": "x;y"}
+FAKER_MAP = {"fields.b.key.expression": "k", "fields.b.value.expression": "1"}
 
 # id, base, role, arguments of use, (code, words)
 REFUSED = [
@@ -191,6 +192,48 @@ REFUSED = [
     ),
     ("datagen-length", "datagen", "source", {"change": {"fields.a.length": "1"}}, ("FD212", "INT")),
     ("datagen-bound", "datagen", "source", {"change": {"fields.a.min": "x"}}, ("FD211", "number")),
+    ("faker-column", "faker", "source", {"change": {"fields.c.expression": "x"}}, ("FD478", "'c'")),
+    (
+        "faker-none",
+        "faker",
+        "source",
+        {"change": {"fields.b.expression": None}},
+        ("FD218", "add 'fields.b.expression'"),
+    ),
+    (
+        "faker-length",
+        "faker",
+        "source",
+        {"change": {"fields.a.length": "2"}},
+        ("FD212", "it takes: expression, null-rate"),
+    ),
+    ("faker-rate", "faker", "source", {"change": {"fields.a.null-rate": "1.5"}}, ("FD211", "from 0 to 1")),
+    ("faker-bytes", "faker", "source", {"columns": (*PHYSICAL[:1], Column("b", type=T.BYTES))}, ("FD238", "BYTES")),
+    (
+        "faker-map",
+        "faker",
+        "source",
+        {"columns": (PHYSICAL[0], Column("b", type=T.MAP(T.STRING, T.INT))), "change": FAKER_MAP},
+        ("FD212", "write 'fields.b.key.expression', 'fields.b.value.expression'"),
+    ),
+    ("faker-none-left", "faker", "source", {"columns": (*PHYSICAL, meta("x", T.INT))}, ("FD232", "'m'")),
+    (
+        "faker-name",
+        "faker",
+        "source",
+        {"change": {"fields.b.expression": "#{Name.firstNam}"}},
+        ("FD478", "did you mean"),
+    ),
+    (
+        "faker-not-null",
+        "faker",
+        "source",
+        {"columns": (Column("a", type=T.INT.not_null()), PHYSICAL[1]), "change": {"fields.a.null-rate": "0.1"}},
+        ("FD211", "NOT NULL"),
+    ),
+    ("faker-batch", "faker", "source", {"circumstances": Use(batch=True)}, ("FD237", "'number-of-rows' = ")),
+    ("socket-avro", "socket", "source", {"change": {"format": "avro"}}, ("FD216", "csv, debezium-json")),
+    ("socket-batch", "socket", "source", {"circumstances": Use(batch=True)}, ("FD237", "| SET 'execution.")),
     ("filesystem-overwrite", "filesystem", "sink", {"circumstances": Use(overwrite=True)}, ("FD236", "batch")),
     ("jdbc-row", "jdbc", "source", {"columns": (Column("a", type=T.ROW(("x", T.INT))),)}, ("FD238", "ROW")),
     ("redis-key", "redis", "sink", {}, ("FD231", "PRIMARY KEY")),

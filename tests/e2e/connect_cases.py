@@ -68,6 +68,14 @@ def test_a_bounded_query_is_collected(catalog: Catalog) -> None:
     assert sorted(catalog.execute("SELECT id, id * 2 AS twice FROM numbers").collect()) == [(1, 2), (2, 4), (3, 6)]
 
 
+def test_jars_of_a_connector_come_along(catalog: Catalog) -> None:
+    catalog.execute("""CREATE TABLE people (id INT, name STRING) WITH ('connector' = 'faker', 'number-of-rows' = '5',
+        'fields.id.expression' = '7', 'fields.name.expression' = '#{Name.firstName}')""")
+    rows = catalog.execute("SELECT id, name FROM people").collect()
+    assert len(rows) == 5
+    assert all(id == 7 and name for id, name in rows)
+
+
 def test_leader_epochs_come_with_the_headers(catalog: Catalog) -> None:
     catalog.execute("""CREATE TABLE told (epoch INT METADATA FROM 'leader-epoch' VIRTUAL,
         headers MAP<STRING, BYTES> METADATA VIRTUAL) WITH ('scan.bounded.mode' = 'latest-offset') LIKE orders""")

@@ -45,6 +45,8 @@ BASES: dict[str, Options] = {
     "filesystem": {"connector": "filesystem", "path": "/a", "format": "json"},
     "jdbc": {"connector": "jdbc", "url": "jdbc:postgresql://h/d", "table-name": "t"},
     "redis": {"connector": "redis", "host": "h"},
+    "faker": {"connector": "faker", "fields.k_id.expression": "1", "fields.name.expression": "#{Name.firstName}"},
+    "socket": {"connector": "socket", "hostname": "h", "port": "1", "format": "json"},
     "print": {"connector": "print"},
     "blackhole": {"connector": "blackhole"},
 }  # fmt: skip
@@ -53,6 +55,8 @@ TIMED = "k_id INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts"
 COLUMNS_OF = {
     "upsert-kafka": "k_id INT, name STRING, PRIMARY KEY (k_id) NOT ENFORCED",
     "datagen": "k_id INT, name STRING, ts TIMESTAMP(3)",
+    "faker": "k_id INT, name ARRAY<STRING>",
+    "socket:format": "k_id INT, name STRING",
     "jdbc": "k_id INT, name STRING, PRIMARY KEY (k_id) NOT ENFORCED",
     "redis": "k_id INT, name STRING, PRIMARY KEY (k_id) NOT ENFORCED",
     "raw": "k_id INT",
@@ -90,6 +94,7 @@ SHAPES: dict[str, tuple[str | None, str | None]] = {
     "value.fields-include": ("ALL", "EXCEPT_KEY"),
     "format": ("json", "avro"),
     "filesystem:format": ("json", "parquet"),
+    "socket:format": ("json", "csv"),
     "source.monitor-interval": (None, "1 s"),
     "scan.partition.column": ("k_id", "name"),
     "scan.startup.specific-offsets": OFFSETS,
@@ -120,6 +125,7 @@ FAMILIES = {
     r"^fields\..+\.length$": ("fields.name.length", ("2", "3")),
     r"^fields\..+\.var-len$": ("fields.name.var-len", ("true", "false")),
     r"^fields\..+\.null-rate$": ("fields.k_id.null-rate", ("0.1", "0.2")),
+    r"^fields\..+\.expression$": ("fields.k_id.expression", ("2", "3")),
     r"^fields\..+\.start$": ("fields.k_id.start", ("2", "3")),
     r"^fields\..+\.end$": ("fields.k_id.end", ("12", "13")),
     r"^properties\.(basic\.auth\.user\.info|bearer\.auth\.token)$": ("properties.bearer.auth.token", ("a", "b")),

@@ -28,9 +28,16 @@ BASE = {
     "filesystem": {"connector": "filesystem", "path": "/data", "format": "json"},
     "jdbc": {"connector": "jdbc", "url": "jdbc:sqlite:x", "table-name": "t"},
     "redis": {"connector": "redis", "host": "h"},
+    "faker": {
+        "connector": "faker",
+        "fields.a.expression": "#{number.numberBetween '1','9'}",
+        "fields.b.expression": "#{Name.firstName}",
+    },
+    "socket": {"connector": "socket", "hostname": "h", "port": "9999", "format": "csv"},
 }
 REGISTRY = {"format": "avro-confluent", "avro-confluent.url": "http://registry:8081"}
 ROLES = {"print": ("sink",), "redis": ("sink",), "blackhole": ("sink",), "datagen": ("source",)}
+ROLES |= {"faker": ("source",), "socket": ("source",)}
 
 
 def run(base, change, role):
@@ -75,10 +82,17 @@ REFUSED = [
     ("V5-none", "kafka", "source", {"connector": None}, ("FD201", "'connector'")),
     ("V5-case", "kafka", "source", {"connector": "Kafka"}, ("FD202", "did you mean 'kafka'?")),
     ("V5-third-party", "kafka", "source", {"connector": "mysql-cdc"}, ("FD203", "debezium-json")),
-    ("V5-faker", "kafka", "source", {"connector": "faker"}, ("FD203", "datagen")),
     ("V5-legacy", "kafka", "source", {"connector": None, "connector.type": "kafka", "connector.topic": "t"}, ("FD203", "'connector' = 'kafka', 'topic' = 't') (`flinkddl modernize`")),
     ("V6", "kafka", "source", {"format": None}, ("FD213", "'value.format'")),
     ("V7", "kafka", "source", {"format": "jsn"}, ("FD214", "did you mean 'json'?")),
+    ("V7-changelog-csv", "socket", "source", {"format": "changelog-csv"}, ("FD215", "example of Flink's documentation")),
+    ("faker-rows", "faker", "source", {"number-of-rows": "0"}, ("FD211", "greater than zero")),
+    ("faker-rate", "faker", "source", {"rows-per-second": "0"}, ("FD211", "greater than zero")),
+    ("faker-unknown", "faker", "source", {"number-of-row": "1"}, ("FD212", "did you mean 'number-of-rows'?")),
+    ("socket-port", "socket", "source", {"port": "70000"}, ("FD211", "65535")),
+    ("socket-host", "socket", "source", {"hostname": None}, ("FD210", "'hostname'")),
+    ("socket-delimiter", "socket", "source", {"byte-delimiter": "59"}, ("FD224", "line feed (10)")),
+    ("socket-format", "socket", "source", {"format": None}, ("FD213", "'format'")),
     ("V7-protobuf", "kafka", "source", {"format": "protobuf"}, ("FD215", "avro")),
     ("V10", "kafka", "source", {"topic-pattern": "x"}, ("FD217", "'topic-pattern'")),
     ("V10-sink", "upsert-kafka", "sink", {"topic-pattern": "x"}, ("FD217", "'topic'")),

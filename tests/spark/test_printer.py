@@ -40,6 +40,16 @@ def test_samples_print_as_python(path) -> None:  # type: ignore[no-untyped-def]
         assert all(re.search(rf"\n *{name} = ", text) for name in names)
 
 
+def test_jars_of_a_connector_are_put_on_the_class_path() -> None:
+    sql = """
+        CREATE TABLE t (a STRING) WITH ('connector' = 'faker', 'fields.a.expression' = '#{Name.firstName}');
+        CREATE TABLE b (a STRING) WITH ('connector' = 'blackhole');
+        INSERT INTO b SELECT a FROM t"""
+    printed = print_pyspark(a.job for a in jobs(sql))
+    ast.parse(printed)
+    assert "add_extras(spark, ('datafaker',))" in printed
+
+
 def test_secrets_become_environment_look_ups() -> None:
     sql = """
         CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 't', 'format' = 'json',

@@ -35,11 +35,7 @@ _BOUNDS = {
 
 def rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
     """Lower a datagen table to its physical columns; computed ones are the caller's."""
-    total = facts.rows(node.table, node.options)
-    number = f"`{'value' if ctx.streaming else _NUMBER}`"
-    step = ctx.add(_numbers(node, total, ctx)).name
-    if ctx.streaming and total is not None:
-        step = ctx.add(J.Where(name=ctx.fresh(f"{step}_bounded"), input=step, condition=f"{number} < {total}")).name
+    step, number = numbered(node, facts.rows(node.table, node.options), ctx)
     physical = node.table.physical
     names = unique_names(c.name for c in physical)
     columns = [
@@ -51,10 +47,19 @@ def rows(node: Scan, ctx: Lowering, sequence: bool) -> Rel:
     return Rel(ctx.add(select).name, names, fields, sequence=sequence)
 
 
+def numbered(node: Scan, total: int | None, ctx: Lowering) -> tuple[str, str]:
+    """Return a step with a row for each of a table's, and the text of its number, from 0. Raises FD652 as below."""
+    number = f"`{'value' if ctx.streaming else _NUMBER}`"
+    step = ctx.add(_numbers(node, total, ctx)).name
+    if ctx.streaming and total is not None:
+        step = ctx.add(J.Where(name=ctx.fresh(f"{step}_bounded"), input=step, condition=f"{number} < {total}")).name
+    return step, number
+
+
 def _numbers(node: Scan, total: int | None, ctx: Lowering) -> J.Step:
     """Return the numbers of the rows from 0: a range, or a rate. Raises FD652 for a range without end."""
     options: ResolvedOptions = node.options
-    name, tasks = node.table.path.name, options["scan.parallelism"]
+    name, tasks, note = node.table.path.name, options["scan.parallelism"], options.connector
     if ctx.streaming:
         # a run that takes what is there and ends finds nothing at a rate: its clock has just begun
         ends = ctx.bounded and total is not None
@@ -65,13 +70,13 @@ def _numbers(node: Scan, total: int | None, ctx: Lowering) -> J.Step:
             options=amount | ({"numPartitions": str(tasks)} if tasks else {}),
             streaming=True,
             table=str(node.table.path),
-            note="datagen",
+            note=note,
         )
     if total is None:
-        message = f"datagen table '{name}' never ends, so it cannot be read in batch mode"
+        message = f"{note} table '{name}' never ends, so it cannot be read in batch mode"
         raise FlinkDdlError.of("FD652", message, node.span, help="set 'number-of-rows'")
     numbers = f"SELECT id AS `{_NUMBER}` FROM range({f'0, {total}, 1, {tasks}' if tasks else total})"
-    return J.Rows(name=ctx.fresh(name), query=numbers, note="datagen")
+    return J.Rows(name=ctx.fresh(name), query=numbers, note=note)
 
 
 def _column(name: str, t: DataType, options: ResolvedOptions, number: str) -> str:

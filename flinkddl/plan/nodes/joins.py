@@ -294,7 +294,7 @@ class LookupJoin(Keyless, Stateless, Untimed, Unary):
     condition: Rex
     keys: tuple[tuple[int, int], ...]
 
-    sql = "FOR SYSTEM_TIME AS OF a lookup table (jdbc)"
+    sql = "FOR SYSTEM_TIME AS OF a lookup table (jdbc, faker)"
     passes = 1
     pairs = ("keys",)
     joined = ("condition",)

@@ -25,6 +25,7 @@ from flinkddl.runtime.machine.java import find_java
 from flinkddl.runtime.session.classes import has_class
 from flinkddl.runtime.session.connect import KAFKA_JARS, add_jars, await_server, is_connect, new_session
 from flinkddl.runtime.session.errors import quiet_py4j
+from flinkddl.runtime.session.extras import FOLDER
 from flinkddl.spark.sealing import KEY, seal
 
 if TYPE_CHECKING:
@@ -195,6 +196,8 @@ def _start_conf(options: SparkOptions, log: Path) -> dict[str, str]:
     log4j.write_text(_LOG4J.format(log=log), encoding="utf-8")
     conf = {**START_SETTINGS, **JOB_SETTINGS, KEY: os.urandom(32).hex(), "spark.jars": ",".join(jars)}
     conf["spark.driver.extraClassPath"] = os.pathsep.join(jars)
+    if options.jars:
+        conf[FOLDER] = str(Path(options.jars).absolute())
     if (options.master or "local").startswith("local"):
         conf["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
     if re.fullmatch(r"local(\[[^\]]*\])?", options.master or "local") and functions_jar() is not None:
@@ -254,6 +257,7 @@ def adopt_session(spark: SparkSession, jars: str | None = None) -> SparkSession:
     if is_connect(spark):
         await_server(spark, say=_say)
         return _noted(spark, jars)
+    _note_folder(spark, jars)
     for path in _missing(spark, jars):
         spark.sql(f"ADD JAR '{path}'")
     return spark
@@ -262,7 +266,13 @@ def adopt_session(spark: SparkSession, jars: str | None = None) -> SparkSession:
 def _noted(spark: SparkSession, jars: str | None) -> SparkSession:
     kept = (str(p) for p in _missing(spark, jars) if not p.name.startswith(KAFKA_JARS))
     spark.conf.set(_JARS, os.pathsep.join(kept))
+    _note_folder(spark, jars)
     return spark
+
+
+def _note_folder(spark: SparkSession, jars: str | None) -> None:
+    if jars:
+        spark.conf.set(FOLDER, str(Path(jars).absolute()))
 
 
 def extend_session(spark: SparkSession) -> None:
@@ -292,6 +302,7 @@ def job_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSessio
         child = spark.newSession()
     key = sealing_key(spark)
     kept = {name: spark.conf.get(name, None) or value for name, value in KEPT_SETTINGS.items()}
+    _note_folder(child, spark.conf.get(FOLDER, None))
     for name, value in {**kept, **JOB_SETTINGS, **settings}.items():
         set_setting(child, name, value, key)
     return child

@@ -17,6 +17,7 @@ from flinkddl.spark.batch.versions import lower_versions
 from flinkddl.spark.context import DELETED, SEQUENCE, VERSION, Rel, unique_names
 from flinkddl.spark.expressions import condition_to_spark
 from flinkddl.spark.job import UnionAll
+from flinkddl.spark.made import is_made, lookup_made
 from flinkddl.spark.rowtime import millis
 from flinkddl.sqltypes import quote, spark_type
 
@@ -50,6 +51,8 @@ def lower_temporal_join(node: TemporalJoin, ctx: Lowering, asked: Traits) -> Rel
 @lowers(LookupJoin)
 def lower_lookup_join(node: LookupJoin, ctx: Lowering, asked: Traits) -> Rel:
     """Join with the table as it is found: a bounded run asks once for all keys."""
+    if is_made(node.table):
+        return lookup_made(node, lower_node(node.input, ctx, asked), ctx)
     return lower_node(regular(node), ctx, asked)
 
 

@@ -21,6 +21,7 @@ from flinkddl.spark.base import carried, conform, extend, group, names_of, proje
 from flinkddl.spark.context import AFTER, DELETED, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.spark.expressions import condition_to_spark, to_spark
 from flinkddl.spark.job import HOW, JoinStep, Keeps, StateCall, UnionAll
+from flinkddl.spark.made import is_made, lookup_made
 from flinkddl.spark.stream.aggregate import key_text
 from flinkddl.spark.stream.base import explode, lower_node, lowers, members, struct, with_one_key
 from flinkddl.spark.stream.join import Sides, common, equal, join, plain, renamed, struct_type
@@ -222,6 +223,8 @@ def _picked(node: TemporalJoin, sides: Sides, met: _Met, ctx: Lowering, here: Ph
 def lower_lookup_join(node: LookupJoin, ctx: Lowering, here: Physical) -> Rel:
     """Lower a lookup join: the table is read anew with every batch, as a finished relation."""
     (left,) = inputs(here, ctx)
+    if is_made(node.table):
+        return lookup_made(node, left, ctx)
     streaming, ctx.streaming = ctx.streaming, False
     try:
         right = lower_node(decide(node.table, PLAIN, How())[0], ctx)

@@ -14,6 +14,7 @@ from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import await_stops, client_properties, partitions_of
 from flinkddl.runtime.session.classes import check_classes
 from flinkddl.runtime.session.connect import check_kafka, is_connect
+from flinkddl.runtime.session.extras import add_extras
 from flinkddl.runtime.session.stages import tell_missing
 from flinkddl.runtime.storage.checkpoint import changed_partitions, kept_stops
 from flinkddl.runtime.udf import register
@@ -37,8 +38,12 @@ def prepare(held: Held, asked: Callable[[], bool]) -> tuple[Sources, KnownTopics
     spark, job, options = held.spark, held.job, held.options
     for name, target in job.udfs.items():
         register(spark, name, target)
+    add_extras(spark, job.extras)
     held.open()
     job = held.job
+    if job.once and any(held.started):
+        message = f"the table '{job.once}' cannot be read on from a checkpoint: what it gave is gone"
+        raise FlinkDdlError.of("FD479", message, help="begin anew with --fresh, or run without --checkpoint")
     sources = Sources(
         job, held.checkpoint, max_offsets_per_trigger=options.max_offsets_per_trigger, frames=options.frames
     )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from flinkddl.spark.restarts import RestartStrategy
 
 # a value that does not fit (22), raised by an expression of ours (P0001), text or plan that Spark refuses (42, 0A)
-_AGAIN = re.compile(r"\bFD7\d\d: |SQLSTATE: (?:22\w{3}|P0001|42\w{3}|0A000)\b")
+_AGAIN = re.compile(r"\bFD(?:7\d\d|478): |SQLSTATE: (?:22\w{3}|P0001|42\w{3}|0A000)\b")
 _NEVER = ("FD866",)
 _FAR_MS = 1e15
 
@@ -92,7 +92,12 @@ def _ordinal(n: int) -> str:
 
 
 def strategy_of(job: SparkJob, checkpoint: str | None) -> RestartStrategy:
-    """Return a job's strategy. Not chosen: Flink's for a job with checkpoints, for which a folder of its own counts."""
+    """Return a job's strategy. Not chosen: Flink's for a job with checkpoints, for which a folder of its own counts.
+
+    What cannot be read again is not: Spark would count its rows from 0 and leave out as many as it had read.
+    """
+    if job.once:
+        return NONE
     return job.restart or (NONE if checkpoint is None else USUAL)
 
 

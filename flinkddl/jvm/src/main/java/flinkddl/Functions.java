@@ -1,5 +1,6 @@
 package flinkddl;
 
+import flinkddl.faker.Fake;
 import flinkddl.format.Formats;
 import flinkddl.scalar.ScalarCast;
 import flinkddl.scalar.ScalarJson;
@@ -29,7 +30,8 @@ public final class Functions implements FunctionCatalog {
         Formats::register,
         ScalarMath::register, ScalarText::register, ScalarCast::register, ScalarTimes::register, ScalarJson::register,
         ScalarWatermark::register,
-        Packed::register
+        Packed::register,
+        Fake::register
     );
 
     private static final Map<String, UnboundFunction> TABLE = new TreeMap<>();

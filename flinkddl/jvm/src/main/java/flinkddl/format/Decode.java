@@ -52,7 +52,7 @@ public final class Decode implements ScalarFunction<ArrayData> {
         try {
             codec.decode(bytes, rows);
         } catch (Exception | StackOverflowError e) {
-            String where = ", topic '" + topic + "', partition " + partition + ", offset " + offset;
+            String where = topic == null ? "" : ", topic '" + topic + "', partition " + partition + ", offset " + offset;
             throw Formats.failure("FD750", spec, where, e);
         }
         return new GenericArrayData(rows.toArray());

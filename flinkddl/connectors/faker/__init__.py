@@ -1,0 +1,1 @@
+"""The connector ``faker``: facts, options, expressions, how it is read."""

@@ -1,0 +1,1 @@
+"""The connector ``socket``: facts, options, how it is read."""
