@@ -4,12 +4,13 @@ One topic holds all events. Each query runs from its first to its last offset in
 session and in one Flink, in turn: ours, Flink with its state on a heap of 4 GB, Flink with RocksDB. Both JVMs are up;
 the first round, in which code is made and compiled, is a column of its own, and the medians are of the rounds after it.
 The results of the first round are compared: the table that an upsert topic holds, or the records of an append topic.
-Queries that we refuse are run by Flink alone.
+Queries that we refuse are run by Flink alone. ``--latency`` measures something else: see ``tests.bench.latency``.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import uuid
 from contextlib import ExitStack
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from tests.bench import latency
 from tests.bench.against_flink import Flink
 from tests.bench.nexmark.compare import Reader
 from tests.bench.nexmark.engines import BACKENDS, HEAP, Engine, Ours, Theirs
@@ -116,7 +118,7 @@ def main(
         with KafkaAdmin({"bootstrap.servers": broker.bootstrap}) as admin:
             admin.create_topic(TOPIC, partitions, {"retention.ms": "-1"})
         fill(spark, broker.bootstrap, TOPIC, events, partitions)
-        engines = [Ours(spark), *(Theirs(flink, b, str(folder)) for b in backends or BACKENDS)]
+        engines: list[Engine] = [Ours(spark), *(Theirs(flink, b, str(folder)) for b in backends or BACKENDS)]
         bench = Bench(broker.bootstrap, Reader(spark, broker.bootstrap, partitions == 1), engines, side, partitions)
         rows = [bench.row(QUERIES[name], rounds) for name in queries or QUERIES]
     stream = f"{events.count:,} events, {events.rate:,} a second, seed {events.seed}"
@@ -131,6 +133,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=int, default=10_000, help="events a second of event time")
     parser.add_argument("--partitions", type=int, default=4, help="with one, all columns of all queries are compared")
+    parser.add_argument("--latency", action="store_true", help="milliseconds at 1,000 records a second instead")
     parser.add_argument("--backend", choices=BACKENDS, help="Flink's state; else both, in turn")
     given = parser.parse_args()
     if unknown := set(given.queries) - set(QUERIES):
@@ -140,5 +143,8 @@ def _arguments() -> argparse.Namespace:
 
 if __name__ == "__main__":
     given = _arguments()
+    if given.latency:
+        latency.main()
+        sys.exit()
     stream = Events(given.events, given.seed, given.rate)
     main(stream, given.queries, given.rounds, [given.backend] if given.backend else (), given.partitions)

@@ -25,12 +25,15 @@ def fill(spark: SparkSession, servers: str, topic: str, events: Events, partitio
             at += len(lines)
         for file in files:
             file.close()
-        whole = max(part.stat().st_size for part in parts) + 1  # a file is one task: its lines keep their order
-        spark.conf.set("spark.sql.files.maxPartitionBytes", whole)
+        whole = max(part.stat().st_size for part in parts) + 1
+        split = {"spark.sql.files.maxPartitionBytes": whole, "spark.sql.files.minPartitionNum": 1}
+        for key, value in split.items():  # a file is one task, so that its lines keep their order
+            spark.conf.set(key, value)
         frames = [_frame(spark, part, p) for p, part in enumerate(parts)]
         write = reduce(lambda a, b: a.union(b), frames).write.format("kafka").option("kafka.bootstrap.servers", servers)
         write.option("topic", topic).option("kafka.linger.ms", "50").option("kafka.batch.size", "262144").save()
-        spark.conf.unset("spark.sql.files.maxPartitionBytes")
+        for key in split:
+            spark.conf.unset(key)
 
 
 def _frame(spark: SparkSession, part: Path, partition: int) -> DataFrame:

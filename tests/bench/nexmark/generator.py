@@ -127,7 +127,7 @@ class Events:
         cards = ["{:04d} {:04d} {:04d} {:04d}".format(*c) for c in zip(*_drawn(rng, n, *[10_000] * 4), strict=True)]
         cities, states = ([table[i] for i in _drawn(rng, n, len(table))[0]] for table in (CITIES, STATES))
         texts = (names, mails, cards, cities, states)
-        used = 8 + sum(np.array([len(t) for t in column], dtype=np.int64) for column in texts)
+        used = np.array([8 + sum(map(len, row)) for row in zip(*texts, strict=True)], dtype=np.int64)
         return [
             f'{{"event_type":0,"person":{{"id":{i},"name":"{name}","emailAddress":"{mail}","creditCard":"{card}",'
             f'"city":"{city}","state":"{state}","dateTime":"{at}","extra":"{extra}"}},"auction":null,"bid":null}}'
