@@ -46,9 +46,10 @@ class Took:
 
 
 class Engine(Protocol):
-    """Runs one query to its end. ``name``: as the table has it."""
+    """Runs one query to its end."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def run(self, query: Query, variables: Mapping[str, str]) -> Took: ...
 
