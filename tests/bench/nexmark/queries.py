@@ -50,7 +50,7 @@ class Query:
 
 _ALL = (
     *(Query(f"q{n}") for n in range(6)),
-    Query("q6", flink="OVER over rows that change is not in Flink"),
+    Query("q6", flink="Flink too: column 'rownum' not found in any table"),
     *(Query(f"q{n}") for n in (7, 8)),
     Query("q9", steady=("id", "price", "bid_dateTime")),
     *(Query(f"q{n}") for n in (10, 11)),
