@@ -40,7 +40,7 @@ class Row:
         engines = ("ours", "flink-heap", "flink-rocksdb")
         ours, heap, rocks = (_number(self.seconds(e), 1) for e in engines)
         cpu = _list([self._median(e, "cpu") for e in engines])
-        first = _list([self._first(e) for e in engines[:2]])
+        first = _list([self._first(engines[:1]), self._first(engines[1:])])
         ratios = [_number(self.ratio(e), 2) for e in engines[1:]]
         rows = "" if self.rows is None else f"{self.rows:,}"
         return [self.query, rows, ours, heap, ratios[0], rocks, ratios[1], cpu, first, self.said]
@@ -49,9 +49,9 @@ class Row:
         found = [getattr(took, what) for took in self.runs.get(engine, [])[1:]]
         return statistics.median(found) if found else None
 
-    def _first(self, engine: str) -> float | None:
-        found = self.runs.get(engine, [])
-        return found[0].seconds if found else None
+    def _first(self, engines: Sequence[str]) -> float | None:
+        """Return the first run of the first of the engines that ran."""
+        return next((self.runs[e][0].seconds for e in engines if self.runs.get(e)), None)
 
 
 def markdown(rows: Sequence[Row]) -> str:
