@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.runtime.broker import watchdog
+from tests.bench.processes import cpu_seconds
 from tests.e2e import support
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
 
     from pyspark.sql import SparkSession
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 ORACLE = Path(os.environ.get("FLINKDDL_ORACLE", Path(__file__).parents[3] / "shared" / "oracle" / "flink"))
 PARTITIONS = 4
 UPSERTS = ("latest", "newest")
+SETTINGS = {"parallelism.default": "2", "table.exec.sink.require-on-conflict": "false"}
 _BOUNDED = "'properties.bootstrap.servers' = '{servers}', 'scan.bounded.mode' = 'latest-offset'"
 VIEWS = (
     "CREATE TABLE {name} (id BIGINT, k BIGINT, user_id BIGINT, region STRING, amount BIGINT, note STRING) WITH ("
@@ -82,20 +85,21 @@ RECORD = (
 
 
 class Flink:
-    """The oracle as a pipe: one statement in, one answer out."""
+    """The oracle as a pipe: one statement in, one answer out. ``heap``: of its JVM, as ``-Xmx`` takes it."""
+
+    def __init__(self, heap: str = os.environ.get("FLINK_ORACLE_HEAP", "2g")) -> None:
+        self._heap = heap
 
     def __enter__(self) -> Flink:
-        environment = {**os.environ, "FLINK_ORACLE_HEAP": os.environ.get("FLINK_ORACLE_HEAP", "2g")}
         self._process = subprocess.Popen(
             [str(ORACLE), "pipe"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=environment,
+            env={**os.environ, "FLINK_ORACLE_HEAP": self._heap},
             preexec_fn=watchdog.die_with_parent,  # in the middle of a job it does not see that its input ended
         )
-        self.sql("SET 'parallelism.default' = '2'")
-        self.sql("SET 'table.exec.sink.require-on-conflict' = 'false'")
+        self.reset({})
         return self
 
     def __exit__(
@@ -108,11 +112,21 @@ class Flink:
         except subprocess.TimeoutExpired:
             self._process.kill()
 
-    def sql(self, statement: str, timeout_ms: int = 900_000, stops: bool = False) -> None:
-        """Run a statement. ``stops``: it is one that only the timeout ends."""
+    def reset(self, settings: Mapping[str, str]) -> None:
+        """Begin a session without tables, with the settings that all benchmarks have and these."""
+        for n, (key, value) in enumerate((SETTINGS | dict(settings)).items()):
+            self.sql(f"SET '{key}' = '{value}'", reset=n == 0)
+
+    def cpu(self) -> float:
+        """Return the CPU seconds of its JVM so far."""
+        return cpu_seconds(self._process.pid)
+
+    def sql(self, statement: str, timeout_ms: int = 900_000, stops: bool = False, reset: bool = False) -> None:
+        """Run a statement. ``stops``: it is one that only the timeout ends. ``reset``: the first of a new session."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"id": 1, "sql": statement, "timeout_ms": timeout_ms}) + "\n")
+        asked = {"id": 1, "sql": statement, "timeout_ms": timeout_ms, "reset": reset}
+        self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())
         if "error" in answer or (answer.get("timeout") and not stops):

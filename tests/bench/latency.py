@@ -1,38 +1,97 @@
-"""Time from a record to the count that it changes: ``python -m tests.bench latency``, ours and Flink's in one run.
+"""Time from a record to the result that holds it: ``python -m tests.bench latency``, ours and Flink's in one run.
 
-A producer writes records with a key at an even pace; each engine counts them per key into an upsert-kafka topic. The
-n-th record of a key makes the count n: its latency is the timestamp of the record that carries the count less that of
-the record itself, both set by the producers' clocks on this machine. The first seconds, which warm up, do not count.
+A producer writes records with a key and a growing number at an even pace. Each query's result carries the greatest
+number that went into it: a record is seen with the first result of its key that carries its number or a greater one.
+Its latency is that result's timestamp less its own, both set by the producers' clocks on this machine; for a window it
+is the timestamp of the record that took the watermark past the end. The first seconds, which warm up, do not count.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import threading
 import time
 import uuid
+from bisect import bisect_left
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 from tests.bench.against_flink import Flink
+from tests.e2e.support import read_topic
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from pyspark.sql import SparkSession
 
 KEYS = 100
+USERS = 1000
 WARM_SECONDS = 15
-SOURCE = (
-    "CREATE TABLE `{topic}` (k BIGINT) WITH ('connector' = 'kafka', 'format' = 'json', 'topic' = '{topic}', "
-    "'scan.startup.mode' = 'earliest-offset', 'properties.bootstrap.servers' = '{servers}')"
-)
-SINK = (
-    "CREATE TABLE `{topic}` (k BIGINT, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'upsert-kafka', "
-    "'key.format' = 'json', 'value.format' = 'json', 'topic' = '{topic}', 'properties.bootstrap.servers' = '{servers}')"
-)
-COUNT = "INSERT INTO `{sink}` SELECT k, COUNT(*) FROM `{source}` GROUP BY k"
+MODES = ("flink", "micro-batch", "realtime")
+_AT = "'properties.bootstrap.servers' = '{servers}', 'topic' = '{topic}'"
+_COLUMNS = "k BIGINT, id BIGINT, g BIGINT, u BIGINT, ts TIMESTAMP(3)"
+SOURCES = {
+    "events": f"({_COLUMNS}, WATERMARK FOR ts AS ts) WITH ('connector' = 'kafka', 'format' = 'json', "
+    f"'scan.startup.mode' = 'earliest-offset', {_AT})",
+    "others": f"({_COLUMNS}) WITH ('connector' = 'kafka', 'format' = 'json', 'scan.startup.mode' = 'earliest-offset', "
+    f"{_AT})",
+    "states": f"({_COLUMNS}, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'upsert-kafka', 'key.format' = 'json', "
+    f"'value.format' = 'json', {_AT})",
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A query whose result has the columns ``k`` and ``last``; ``key``: that of an upsert sink.
+
+    ``alone``: a result is of one record, and records without one are not looked for. ``window``: ``last`` is its end.
+    """
+
+    query: str
+    columns: str
+    key: str = ""
+    alone: bool = False
+    window: bool = False
+
+    @property
+    def sources(self) -> list[str]:
+        return [name for name in SOURCES if f" {name}" in self.query]
+
+    def sink(self, topic: str, servers: str) -> str:
+        keyed = f", PRIMARY KEY ({self.key}) NOT ENFORCED" if self.key else ""
+        upsert = "'connector' = 'upsert-kafka', 'key.format' = 'json', 'value.format' = 'json'"
+        kind = upsert if self.key else "'connector' = 'kafka', 'format' = 'json'"
+        at = _AT.format(servers=servers, topic=topic)
+        return f"CREATE TABLE `{topic}` ({self.columns}{keyed}) WITH ({kind}, {at})"
+
+
+SHAPES = {
+    "filter": Shape("SELECT k, id FROM events WHERE u >= 100", "k BIGINT, `last` BIGINT", alone=True),
+    "count": Shape(
+        "SELECT k, COUNT(*), MAX(id) FROM events GROUP BY k", "k BIGINT, n BIGINT, `last` BIGINT", "k"
+    ),
+    "distinct": Shape(
+        "SELECT k, COUNT(DISTINCT u), MAX(id) FROM events GROUP BY k", "k BIGINT, n BIGINT, `last` BIGINT", "k"
+    ),
+    "sum-upsert": Shape(
+        "SELECT g, SUM(u), MAX(id) FROM states GROUP BY g", "k BIGINT, n BIGINT, `last` BIGINT", "k"
+    ),
+    "join": Shape(
+        "SELECT e.k, e.id FROM events e JOIN others o ON e.id = o.id", "k BIGINT, `last` BIGINT", alone=True
+    ),
+    "top10": Shape(
+        "SELECT k, id FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY id DESC) AS rn FROM events) "
+        "WHERE rn <= 10", "k BIGINT, `last` BIGINT", "k, `last`",
+    ),
+    "window": Shape(
+        "SELECT k, window_end, COUNT(*) FROM TABLE(TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL '1' SECOND)) "
+        "GROUP BY k, window_start, window_end", "k BIGINT, `last` TIMESTAMP(3), n BIGINT", window=True,
+    ),
+}  # fmt: skip
+"""By name; each key of ``sum-upsert`` is that of ten keys of its source."""
 
 
 @dataclass(frozen=True)
@@ -43,104 +102,163 @@ class Pace:
     rate: int
     seconds: int
 
-    def produce(self, topic: str) -> dict[tuple[int, int], int]:
-        """Write the records; return when the n-th of each key was written, in milliseconds since the epoch."""
+    def produce(self, topics: Mapping[str, str]) -> list[int]:
+        """Write each record into every topic; return by its number when it was written, in milliseconds since 1970."""
         from kafka import KafkaProducer
 
         producer = KafkaProducer(bootstrap_servers=self.servers, linger_ms=0)
-        counts: dict[int, int] = defaultdict(int)
-        sent: dict[tuple[int, int], int] = {}
+        sent: list[int] = []
         begin = time.perf_counter()
         for i in range(self.rate * self.seconds):
             time.sleep(max(0.0, begin + i / self.rate - time.perf_counter()))
-            key = i % KEYS
-            counts[key] += 1
             now = time.time_ns() // 1_000_000
-            sent[key, counts[key]] = now
-            producer.send(topic, json.dumps({"k": key}).encode(), timestamp_ms=now)
+            sent.append(now)
+            value = json.dumps(record(i, now)).encode()
+            for name, topic in topics.items():
+                key = json.dumps({"k": i % KEYS}).encode() if name == "states" else None
+                producer.send(topic, value, key=key, timestamp_ms=now)
         producer.flush()
         producer.close()
         return sent
 
-    def latencies(self, sink: str, sent: dict[tuple[int, int], int]) -> list[int]:
-        """Return the milliseconds from each record after the warm-up to its count, as far as that count was written."""
-        from kafka import KafkaConsumer, TopicPartition
 
-        consumer = KafkaConsumer(bootstrap_servers=self.servers, auto_offset_reset="earliest")
-        consumer.assign([TopicPartition(sink, 0)])
-        end = consumer.end_offsets([TopicPartition(sink, 0)])[TopicPartition(sink, 0)]
-        start, found = min(sent.values()) + WARM_SECONDS * 1000, []
-        while consumer.position(TopicPartition(sink, 0)) < end:
-            for records in consumer.poll(timeout_ms=1000).values():
-                for record in records:
-                    at = sent[json.loads(record.key)["k"], json.loads(record.value)["n"]]
-                    if at >= start:
-                        found.append(record.timestamp - at)
-        consumer.close()
-        return found
+def record(number: int, at_ms: int) -> dict[str, Any]:
+    """Return the record of a number, written at a time."""
+    k = number % KEYS
+    at = datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    return {"k": k, "id": number, "g": k % 10, "u": number * 7919 % USERS, "ts": at}
 
 
-def ours(spark: SparkSession, pace: Pace, source: str, sink: str, mode: str) -> dict[tuple[int, int], int]:
-    """Run the count in one of our modes while the records come."""
-    from flinkddl.api import Catalog
-
-    catalog = Catalog(spark)
-    tables = [t.format(topic=n, servers=pace.servers) for t, n in ((SOURCE, source), (SINK, sink))]
-    catalog.execute(";\n".join([f"SET 'flinkddl.execution.mode' = '{mode}'", *tables]))
-    job = catalog.execute(COUNT.format(sink=sink, source=source)).job
-    assert job is not None
-    sent = pace.produce(source)
-    time.sleep(3)
-    job.stop()
-    return sent
+def latencies(shape: Shape, sent: Sequence[int], results: Sequence[tuple[dict[str, Any], int]]) -> list[int]:
+    """Return the milliseconds until each record, or window, was seen. ``results``: rows with their timestamps."""
+    start = sent[0] + WARM_SECONDS * 1000
+    if shape.window:
+        seen = ((_closing(sent, row["last"]), at) for row, at in results)
+        return [at - since for since, at in seen if since is not None and since >= start]
+    if shape.alone:
+        return [at - sent[row["last"]] for row, at in results if sent[row["last"]] >= start]
+    return [seen - at for at, seen in _covered(shape, sent, results) if at >= start]
 
 
-def theirs(flink: Flink, pace: Pace, source: str, sink: str) -> dict[tuple[int, int], int]:
-    """Run the count in Flink, which stops by a timeout, while the records come."""
-    flink.sql(SOURCE.format(topic=source, servers=pace.servers))
-    flink.sql(SINK.format(topic=sink, servers=pace.servers))
-    runs = threading.Thread(
-        target=flink.sql, args=(COUNT.format(sink=sink, source=source), (pace.seconds + 8) * 1000, True)
-    )
-    runs.start()
-    time.sleep(3)
-    sent = pace.produce(source)
-    runs.join()
-    return sent
+def _closing(sent: Sequence[int], end: str) -> int | None:
+    """Return when the record was written that took the watermark past ``end``; None: there was none."""
+    at_ms = round(datetime.fromisoformat(end).replace(tzinfo=UTC).timestamp() * 1000)
+    at = bisect_left(sent, at_ms)
+    return sent[at] if at < len(sent) else None
 
 
-def main(records: int = 60_000, rate: int = 1000) -> None:
-    """Print a line a mode: how many counts were seen, p50 and p99 in milliseconds, and their ratio to Flink's."""
+def _covered(
+    shape: Shape, sent: Sequence[int], results: Sequence[tuple[dict[str, Any], int]]
+) -> Iterator[tuple[int, int]]:
+    """Give for each record when it was written and when its key's first result came that holds it."""
+    column = "g" if "states" in shape.sources else "k"
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for row, at in results:
+        if not found[row["k"]] or row["last"] > found[row["k"]][-1][0]:
+            found[row["k"]].append((row["last"], at))
+    for i, written in enumerate(sent):
+        of_key = found[record(i, written)[column]]
+        n = bisect_left(of_key, (i, 0))
+        if n < len(of_key):
+            yield written, of_key[n][1]
+
+
+@dataclass
+class Measured:
+    """What ran so far: a broker's address, the two engines, and by query and mode the latencies in milliseconds."""
+
+    pace: Pace
+    spark: SparkSession
+    flink: Flink
+    found: dict[str, dict[str, list[int]]] = field(default_factory=lambda: defaultdict(dict))
+
+    def measure(self, name: str, mode: str) -> None:
+        """Run a query in a mode and print a line, or why it does not run so."""
+        from flinkddl.diagnostics import FlinkDdlError
+        from flinkddl.runtime.kafka.admin import KafkaAdmin
+
+        shape, mark = SHAPES[name], uuid.uuid4().hex[:6]
+        topics = {source: f"{source}-{name}-{mode}-{mark}" for source in shape.sources}
+        sink = f"{name}-{mode}-{mark}"
+        with KafkaAdmin({"bootstrap.servers": self.pace.servers}) as admin:
+            for topic in (*topics.values(), sink):
+                admin.create_topic(topic, 1)
+        try:
+            sent = self._theirs(shape, topics, sink) if mode == "flink" else self._ours(shape, topics, sink, mode)
+        except FlinkDdlError as error:
+            print(f"{name} {mode}: refused, {error.diagnostics[0].code}", flush=True)
+            return
+        read = read_topic(self.pace.servers, sink)
+        rows = [(json.loads(r.value), r.timestamp) for r in read if r.value is not None]
+        times = self.found[name][mode] = sorted(latencies(shape, sent, rows))
+        print(f"{name} {mode}: {len(times):,} seen, p50 {at(times, 50)} ms, p99 {at(times, 99)} ms", flush=True)
+
+    def _tables(self, shape: Shape, topics: Mapping[str, str], sink: str) -> list[str]:
+        servers = self.pace.servers
+        made = [f"CREATE TABLE {n} {SOURCES[n].format(servers=servers, topic=t)}" for n, t in topics.items()]
+        return [*made, shape.sink(sink, servers)]
+
+    def _ours(self, shape: Shape, topics: Mapping[str, str], sink: str, mode: str) -> list[int]:
+        from flinkddl.api import Catalog
+
+        catalog = Catalog(self.spark, views=False)
+        catalog.execute(";\n".join([f"SET 'flinkddl.execution.mode' = '{mode}'", *self._tables(shape, topics, sink)]))
+        job = catalog.execute(f"INSERT INTO `{sink}` {shape.query}").job
+        assert job is not None
+        sent = self.pace.produce(topics)
+        time.sleep(3)
+        job.stop()
+        return sent
+
+    def _theirs(self, shape: Shape, topics: Mapping[str, str], sink: str) -> list[int]:
+        """Run a query in Flink, which stops by a timeout."""
+        self.flink.reset({"parallelism.default": "1"})
+        for statement in self._tables(shape, topics, sink):
+            self.flink.sql(statement)
+        limit_ms = (self.pace.seconds + 8) * 1000
+        runs = threading.Thread(target=self.flink.sql, args=(f"INSERT INTO `{sink}` {shape.query}", limit_ms, True))
+        runs.start()
+        time.sleep(3)
+        sent = self.pace.produce(topics)
+        runs.join()
+        return sent
+
+
+def at(times: Sequence[int], percent: int) -> int:
+    """Return a percentile of sorted times, -1 of none."""
+    return times[len(times) * percent // 100] if times else -1
+
+
+def markdown(found: Mapping[str, Mapping[str, Sequence[int]]]) -> str:
+    """Return a line a query: p50 and p99 of each mode in milliseconds, '-' where it was refused."""
+    lines = [f"| query | {' | '.join(f'{mode} p50, p99' for mode in MODES)} |", f"|{' --- |' * (len(MODES) + 1)}"]
+    for name, modes in found.items():
+        cells = (f"{at(modes[m], 50)}, {at(modes[m], 99)}" if m in modes else "-" for m in MODES)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main(records: int = 75_000, rate: int = 1000, names: Sequence[str] = ()) -> None:
+    """Run the queries, all by default, in each mode in turn, and print p50 and p99 in milliseconds."""
     from flinkddl.runtime.broker.server import Broker, BrokerOptions
-    from flinkddl.runtime.kafka.admin import KafkaAdmin
     from flinkddl.runtime.session.sessions import SparkOptions, build_session
 
-    figures: dict[str, list[float]] = {}
     with Broker(BrokerOptions(heap="1g")) as broker, Flink() as flink:
-        flink.sql("SET 'parallelism.default' = '1'")
         conf = {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "1"}
         spark = build_session(SparkOptions(master="local[2]", conf=conf))
         pace = Pace(broker.bootstrap, rate, max(records // rate, WARM_SECONDS + 5))
-        for who in ("flink", "realtime", "micro-batch"):
-            source, sink = (f"{end}-{who}-{uuid.uuid4().hex[:6]}" for end in ("views", "counts"))
-            with KafkaAdmin({"bootstrap.servers": broker.bootstrap}) as admin:
-                admin.create_topic(source, 1)
-                admin.create_topic(sink, 1)
-            run = theirs(flink, pace, source, sink) if who == "flink" else ours(spark, pace, source, sink, who)
-            found = sorted(pace.latencies(sink, run))
-            figures[who] = [statistics.median(found), found[len(found) * 99 // 100]]
-            print(
-                f"{who}: {len(found):,} counts, p50 {figures[who][0]:.0f} ms, p99 {figures[who][1]:.0f} ms", flush=True
-            )
+        measured = Measured(pace, spark, flink)
+        for name in names or SHAPES:
+            for mode in MODES:
+                measured.measure(name, mode)
         spark.stop()
-    for who in ("realtime", "micro-batch"):
-        p50, p99 = (ours / theirs for ours, theirs in zip(figures[who], figures["flink"], strict=True))
-        print(f"{who} / flink: p50 {p50:.2f}, p99 {p99:.2f} at {rate:,} records a second", flush=True)
+    print(f"\n{rate:,} records a second for {pace.seconds - WARM_SECONDS} s\n\n{markdown(measured.found)}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="tests.bench.latency", description=__doc__)
-    parser.add_argument("--records", type=int, default=60_000)
+    parser.add_argument("names", nargs="*", choices=[*SHAPES, []], help="which queries")
+    parser.add_argument("--records", type=int, default=75_000)
     parser.add_argument("--rate", type=int, default=1000, help="records a second")
     given = parser.parse_args()
-    main(given.records, given.rate)
+    main(given.records, given.rate, given.names)

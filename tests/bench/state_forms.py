@@ -12,11 +12,11 @@ import os
 import statistics
 import time
 import uuid
-from pathlib import Path
 from typing import Any
 
 from tests.bench.against_flink import CASES as FLINK_CASES
 from tests.bench.against_flink import LATEST, PARTITIONS, Bench, Case
+from tests.bench.processes import spark_cpu
 from tests.e2e import support
 
 FORMS = {
@@ -101,18 +101,6 @@ class Forms(Bench):
         wall, cpu = time.perf_counter(), spark_cpu()
         catalog.execute(f"INSERT INTO `{topic}` {case.query}").await_termination()
         return time.perf_counter() - wall, spark_cpu() - cpu
-
-
-def spark_cpu() -> float:
-    """Return the CPU seconds of the Java process with a Spark in it that this one has started."""
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            if b"SparkSubmit" in (entry / "cmdline").read_bytes() and int(fields[1]) == os.getpid():
-                return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        except OSError:
-            continue
-    raise RuntimeError("no Spark was started by this process")
 
 
 def compare(bench: Forms, name: str) -> None:

@@ -1,0 +1,32 @@
+-- After github.com/nexmark/nexmark (Apache License 2.0). Query 8: Monitor New Users
+
+CREATE TABLE nexmark_q8 (
+  id  BIGINT,
+  name  VARCHAR,
+  stime  TIMESTAMP(3)
+) WITH (
+  'connector' = 'kafka',
+  'topic' = '${RESULT}',
+  'properties.bootstrap.servers' = '${BOOTSTRAP_SERVERS}',
+  'format' = 'json'
+);
+
+INSERT INTO nexmark_q8
+SELECT P.id, P.name, P.starttime
+FROM (
+  SELECT id, name,
+        window_start AS starttime,
+        window_end AS endtime
+  FROM TABLE(
+            TUMBLE(TABLE person, DESCRIPTOR(`dateTime`), INTERVAL '10' SECOND))
+  GROUP BY id, name, window_start, window_end
+) P
+JOIN (
+  SELECT seller,
+        window_start AS starttime,
+        window_end AS endtime
+  FROM TABLE(
+        TUMBLE(TABLE auction, DESCRIPTOR(`dateTime`), INTERVAL '10' SECOND))
+  GROUP BY seller, window_start, window_end
+) A
+ON P.id = A.seller AND P.starttime = A.starttime AND P.endtime = A.endtime;
