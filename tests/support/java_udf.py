@@ -26,9 +26,23 @@ def udf_jar(*folders: str) -> Path:
     files = [str(p) for f in folders or (".",) for p in sorted((SOURCES / f).rglob("*.java"))]
     target = Path(tempfile.mkdtemp(prefix="flinkddl-udf-"))
     path = os.pathsep.join(map(str, resolve_jars("flink")))
-    command = ["javac", "--release", "17", "-g", "-nowarn", "-proc:none", "-cp", path, "-d", str(target / "classes"), *files]
+    command = [
+        "javac",
+        "--release",
+        "17",
+        "-g",
+        "-nowarn",
+        "-proc:none",
+        "-cp",
+        path,
+        "-d",
+        str(target / "classes"),
+        *files,
+    ]
     subprocess.run(command, check=True)
-    classes = {p.relative_to(target / "classes").as_posix(): p.read_bytes() for p in (target / "classes").rglob("*.class")}
+    classes = {
+        p.relative_to(target / "classes").as_posix(): p.read_bytes() for p in (target / "classes").rglob("*.class")
+    }
     write_jar(classes, target / "udf.jar")
     return target / "udf.jar"
 
@@ -79,5 +93,11 @@ def java_spec(class_: str, arguments: list[str], result: str, **more: Any) -> st
     returned = "V" if more.get("kind", "scalar") != "scalar" else described(result_bridge)
     data = {"class": f"com.acme.{class_}", "jars": [str(udf_jar("com"))], "kind": "scalar", "method": "eval"}
     data |= {"descriptor": f"({''.join(map(described, bridges))}){returned}", "varargs": False, "arguments": arguments}
-    data |= {"result": result, "bridges": bridges, "result_bridge": result_bridge, "accumulator": None, "retract": False}
+    data |= {
+        "result": result,
+        "bridges": bridges,
+        "result_bridge": result_bridge,
+        "accumulator": None,
+        "retract": False,
+    }
     return json.dumps(data | more)
