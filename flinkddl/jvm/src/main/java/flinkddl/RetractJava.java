@@ -18,6 +18,10 @@ import org.apache.spark.sql.types.StructType;
 final class RetractJava extends RetractAcc {
     private record Change(long weight, long sequence, byte[] row) { }
 
+    /** As they came, where a sequence says so; of one sequence no row is taken back before it was there. */
+    private static final Comparator<Change> ORDER =
+        Comparator.comparingLong(Change::sequence).thenComparing(c -> c.weight < 0);
+
     private final RetractFinish finish;
     private Object accumulator; // null before the first row
     private List<Change> pending = new ArrayList<>();
@@ -53,7 +57,7 @@ final class RetractJava extends RetractAcc {
     private Object with(Object before) {
         Accumulating function = finish.function();
         Object now = before == null && !pending.isEmpty() ? function.create() : before;
-        pending.sort(Comparator.comparingLong(Change::sequence)); // stable: of one sequence in the order they came
+        pending.sort(ORDER);
         for (Change c : pending) {
             UnsafeRow row = Retract.view(c.row, ((StructType) finish.argument).length());
             for (long n = Math.abs(c.weight); n > 0; n--) {
