@@ -15,17 +15,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
-import org.apache.spark.JobArtifactSet;
 import org.apache.spark.SparkFiles;
+import org.apache.spark.sql.internal.SQLConf;
 
 /**
  * Class loaders of Java functions. Flink's classes are in one, and with them the part of ours that is linked against
  * them; below it each job has one of its own, in which the user's jars come first, except for what Flink itself takes
- * from above (its {@code classloader.parent-first-patterns}). The names of shipped jars hold their checksum, so jobs with two
- * versions of a class do not meet.
+ * from above (its {@code classloader.parent-first-patterns}). The names of shipped jars hold their checksum: two versions of
+ * a class do not meet, not even in one job.
  */
 final class Loaders {
     private static final String LINKED = "flinkddl.udf.flink.";
+    /** A setting of a job's session, of no meaning but that another job has another (runtime/session/java_jars.py). */
+    private static final String JOB = "spark.flinkddl.java.job";
     /** Not scala: values that cross are never of it, and a jar for Scala 2.12 brings its own. */
     private static final String[] FROM_ABOVE = {
         "java.", "javax.annotation.", "javax.xml.", "jdk.", "sun.", "flinkddl.", "org.apache.flink.", "org.xml.", "org.w3c.",
@@ -49,7 +51,7 @@ final class Loaders {
     /** The loader of the job at hand for the jars of a spec. */
     static synchronized ClassLoader job(JavaSpec spec) {
         List<String> key = new ArrayList<>(spec.files);
-        JobArtifactSet.getCurrentJobArtifactState().foreach(s -> key.add(s.uuid())); // the session, over Connect
+        key.add(SQLConf.get().getConfString(JOB, ""));
         WeakReference<ClassLoader> kept = JOBS.get(key);
         ClassLoader found = kept == null ? null : kept.get();
         if (found == null) {
