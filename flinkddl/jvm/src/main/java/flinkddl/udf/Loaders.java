@@ -79,6 +79,22 @@ final class Loaders {
         }
     }
 
+    /**
+     * A file that came with the job. Over Connect each session has a folder of its own, which a task is not told; a name
+     * says all of a jar's content, so that any folder's will do.
+     */
+    private static File shipped(String name) {
+        File own = new File(SparkFiles.get(name));
+        if (own.isFile()) {
+            return own;
+        }
+        File[] found = new File(SparkFiles.getRootDirectory()).listFiles(f -> new File(f, name).isFile());
+        if (found == null || found.length == 0) {
+            throw new IllegalStateException("FD890: the jar '" + name + "' of a Java function did not come with the job");
+        }
+        return new File(found[0], name);
+    }
+
     /** A loader that looks into its own jars first for the names of {@code own}, and last for the others. */
     private static final class OwnFirst extends URLClassLoader {
         private final Predicate<String> own;
@@ -86,6 +102,7 @@ final class Loaders {
         OwnFirst(List<String> files, ClassLoader parent, Predicate<String> own) {
             super(urls(files), parent);
             this.own = own;
+            findResource("nothing"); // opens every jar: a session over Connect takes its files with it
         }
 
         private static URL[] urls(List<String> files) {
@@ -94,11 +111,7 @@ final class Loaders {
 
         private static URL url(String name) {
             try {
-                File file = new File(SparkFiles.get(name));
-                if (!file.isFile()) {
-                    throw new IllegalStateException("FD890: the jar '" + name + "' of a Java function did not come with the job");
-                }
-                return file.toURI().toURL();
+                return shipped(name).toURI().toURL();
             } catch (MalformedURLException e) {
                 throw new IllegalStateException(e);
             }
