@@ -46,6 +46,14 @@ USER_BRIDGE = "com.acme.Scalars$User<int,java.lang.String,java.util.List>"
 POINT = "ROW<`x` DOUBLE NOT NULL, `y` DOUBLE NOT NULL>"
 A_USER = "named_struct('age', 7, 'name', 'bob', 'tags', array('a', NULL))"
 
+ASKED = java_spec(
+    "Scalars$Asked",
+    ["INT"],
+    "STRING",
+    kind="async",
+    descriptor="(Ljava/util/concurrent/CompletableFuture;Ljava/lang/Integer;)V",
+)
+
 SCALARS: list[tuple[str, str, list[str], Any]] = [
     ("overload", java_spec("Scalars$Greet", ["STRING"], "STRING"), ["'bob'"], "hello bob"),
     ("null", java_spec("Scalars$Greet", ["STRING"], "STRING"), [NULL], "nobody"),
@@ -222,13 +230,7 @@ SCALARS: list[tuple[str, str, list[str], Any]] = [
     ),
     (
         "async",
-        java_spec(
-            "Scalars$Asked",
-            ["INT"],
-            "STRING",
-            kind="async",
-            descriptor="(Ljava/util/concurrent/CompletableFuture;Ljava/lang/Integer;)V",
-        ),
+        ASKED,
         ["7"],
         "user 7",
     ),
@@ -409,13 +411,7 @@ FAILING: list[tuple[str, str, list[str], str]] = [
     ),
     (
         "future",
-        java_spec(
-            "Scalars$Asked",
-            ["INT"],
-            "STRING",
-            kind="async",
-            descriptor="(Ljava/util/concurrent/CompletableFuture;Ljava/lang/Integer;)V",
-        ),
+        ASKED,
         ["CAST(NULL AS INT)"],
         "java.lang.IllegalStateException: no id",
     ),
