@@ -445,6 +445,12 @@ FAILING: list[tuple[str, str, list[str], str]] = [
         "takes [STRING], not STRUCT<c0: DOUBLE>",
     ),
     (
+        "no type of Spark's",
+        java_spec("Scalars$Greet", ["STRING"], "RAW(com.acme.Scalars$User)", result_bridge="com.acme.Scalars$User"),
+        ["'a'"],
+        "FD890: Spark has no type that carries RAW(com.acme.Scalars$User)",
+    ),
+    (
         "rows at the end",
         java_spec("Tables$Finishing", ["STRING"], "STRING", kind="table"),
         ["'a'"],
