@@ -45,7 +45,8 @@ def test_java_stays_small() -> None:
     # 330 more: state by key that is forgotten by its age.
     # 100 more: this machine's files without a process a file.
     # 370 more: values of faker tables.
-    assert lines < 10770, f"{lines} lines of Java"
+    # 2,300 more: Java functions of the user (package udf), their values, accumulators and class loaders.
+    assert lines < 13070, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])
