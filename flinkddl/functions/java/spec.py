@@ -12,7 +12,8 @@ follow in brackets, in the order of the type's own (element; key, value; fields)
 ``java.lang.String``, ``byte[]``, ``java.time.LocalDateTime``, ``java.time.Instant`` (TIMESTAMP_LTZ), ``Element[]``,
 ``java.util.Map``, ``org.apache.flink.types.Row``.
 
-With a vararg method ``arguments`` and ``bridges`` have one entry per argument of the call; ``descriptor`` has the array.
+With a vararg method ``arguments`` and ``bridges`` have one entry per argument of the call; ``descriptor`` has
+the array.
 
 Changed since the first agreement:
 
@@ -73,8 +74,7 @@ class JavaCall:
 def from_json(text: str) -> JavaCall:
     """Return the call that ``to_json`` wrote."""
     data: dict[str, Any] = json.loads(text)
-    accumulator = data.pop("accumulator")
-    lists = {name: tuple(data.pop(name)) for name in ("jars", "arguments", "bridges")}
-    class_name = data.pop("class")
-    held = None if accumulator is None else Accumulator(**accumulator)
-    return JavaCall(class_name=class_name, accumulator=held, **lists, **data)
+    data["class_name"] = data.pop("class")
+    data |= {name: tuple(data[name]) for name in ("jars", "arguments", "bridges")}
+    data["accumulator"] = data["accumulator"] and Accumulator(**data["accumulator"])
+    return JavaCall(**data)
