@@ -32,7 +32,7 @@ _FUTURE = "java.util.concurrent.CompletableFuture"
 
 @dataclass(frozen=True)
 class Fitted:
-    """A call as it is planned: the type each argument is cast to, the type of the result, and what Spark's side gets."""
+    """A call as it is planned: the type each argument is cast to, the result's type, and what Spark's side gets."""
 
     arguments: tuple[DataType, ...]
     result: DataType

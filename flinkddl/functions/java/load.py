@@ -118,7 +118,8 @@ def _overloads(class_name: str, path: ClassPath, chain: Sequence[ClassFile], rul
         return overloads(path, chain, rule)
     except NoType as error:
         message = f"no types can be derived for the function class '{class_name}': {error}"
-        help = f"annotate it with @DataTypeHint or @FunctionHint, or say what it returns: '--udf \"name={class_name} RETURNS ..\"'"
+        help = "annotate it with @DataTypeHint or @FunctionHint, or say what it returns:"
+        help += f" '--udf \"name={class_name} RETURNS ..\"'"
         raise Refused("FD522", message, help) from None
 
 

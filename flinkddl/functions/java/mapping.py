@@ -262,8 +262,8 @@ class _Function:
         return self._extractor.type_of(future.args[0], said, self._hierarchy)
 
     def state_of(self, method: Method) -> Typed:
-        for i, annotations in enumerate(method.parameter_annotations):
-            if (hint := hint_of(annotations, H.STATE_HINT)) is not None:
+        for i, found in enumerate(method.parameter_annotations):
+            if (hint := hint_of(found, H.STATE_HINT)) is not None:
                 inner = type_hint(hint, "type")
                 said = NOTHING if inner is None else self._extractor.hinted(inner)
                 return self._extractor.type_of(method.type.parameters[i], said, self._hierarchy)

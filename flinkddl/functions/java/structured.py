@@ -25,7 +25,7 @@ def extract(extractor: Extractor, t: JType, outer: Template, hierarchy: Sequence
     chain = extractor.path.chain(name)
     if not chain:
         raise NoType(f"Could not extract a data type from '{t}': the class is in none of the jars")
-    if chain[-1].superclass != OBJECT:
+    if chain[-1].superclass not in (OBJECT, "java.lang.Record"):
         raise NoType(f"Could not extract a data type from '{t}': its superclass '{chain[-1].superclass}' is in no jar")
     _check_class(chain[0])
     if t in hierarchy:

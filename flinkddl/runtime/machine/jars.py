@@ -28,7 +28,7 @@ from flinkddl.runtime.machine.cache import cache_dir, locked
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Role = Literal["spark", "broker"]
+Role = Literal["spark", "broker", "flink"]
 DOWNLOAD_THREADS = 8
 TIMEOUT_SECONDS = 60
 
