@@ -1,6 +1,6 @@
 """Builds ``flinkddl-functions.jar`` from the Java sources: ``python -m flinkddl.jvm.build``.
 
-The class path is the jars of the installed pyspark and the Kafka client of the lock file. The jar is reproducible:
+The class path is the jars of the installed pyspark, and the Kafka client and Flink of the lock file. The jar is reproducible:
 entries sorted, times fixed, no manifest of the builder. It is committed; when a merge or rebase stops at the jar, keep
 either side and run this command again (``.gitattributes`` marks it as binary and keeps ours without asking after
 ``git config merge.ours.driver true``).
@@ -15,11 +15,13 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from flinkddl.runtime.machine.jars import pyspark_home, resolve_jars
+from flinkddl.runtime.machine.jars import locked_artifacts, pyspark_home, resolve_jars
 
 ROOM = Path(__file__).parent
 SOURCES = ROOM / "src" / "main" / "java"
 JAR = ROOM / "flinkddl-functions.jar"
+FLINK_JARS = "flinkddl/udf/flink-jars.txt"
+"""In the jar: the names of Flink's jars, which udf/Loaders looks for."""
 _LINT = "-Xlint:all,-path,-processing,-serial,-classfile,-options"
 _FLAGS = ("--release", "17", "-g:source,lines", _LINT, "-Werror", "-proc:none", "-implicit:none")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip entry can have
@@ -31,20 +33,22 @@ def spark_jars() -> Path:
 
 
 def class_path() -> str:
-    """Return what the sources are compiled against. Raises FD802 when the Kafka client is not here nor to be had."""
+    """Return what the sources are compiled against. Raises FD802 when Kafka's client or Flink is not to be had."""
     kafka = (str(p) for p in resolve_jars("spark") if p.name.startswith("kafka-clients-"))
-    return os.pathsep.join([f"{spark_jars()}/*", *kafka])
+    flink = map(str, resolve_jars("flink"))  # for flinkddl.udf.flink alone, which a loader of its own links
+    return os.pathsep.join([f"{spark_jars()}/*", *kafka, *flink])
 
 
 def compile_classes(target: Path) -> dict[str, bytes]:
-    """Compile every source into ``target`` and return class bytes by entry name, sorted. Needs ``javac`` 17+."""
+    """Compile every source into ``target`` and return the jar's entries by name, sorted. Needs ``javac`` 17+."""
     javac = shutil.which("javac")
     if javac is None:
         raise RuntimeError("javac is not on the path")
     files = sorted(str(p) for p in SOURCES.rglob("*.java"))
     command = [javac, *_FLAGS, "-cp", class_path(), "-d", str(target), *files]
     subprocess.run(command, check=True)
-    return {p.relative_to(target).as_posix(): p.read_bytes() for p in sorted(target.rglob("*.class"))}
+    found = {p.relative_to(target).as_posix(): p.read_bytes() for p in sorted(target.rglob("*.class"))}
+    return found | {FLINK_JARS: "\n".join(a.file(a.pins[0]) for a in locked_artifacts("flink")).encode()}
 
 
 def write_jar(classes: dict[str, bytes], jar: Path) -> None:

@@ -9,6 +9,7 @@ import flinkddl.scalar.ScalarTimes;
 import flinkddl.state.Install;
 import flinkddl.state.Packed;
 import flinkddl.state.Stage;
+import flinkddl.udf.JavaFunctions;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -21,7 +22,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
  * The catalog {@code flinkddl}: every kernel of ours under its SQL name. A family is one class with a {@code register};
- * an aggregate that keeps state is found by the name of its class, one that keeps it by key by its kind (state/Kinds).
+ * an aggregate that keeps state is found by the name of its class, one that keeps it by key by its kind (state/Kinds); a
+ * Java function of the user by a name that says all of it (udf/JavaSpec).
  */
 public final class Functions implements FunctionCatalog {
     /** One line a family; on a merge conflict keep the lines of both sides. */
@@ -52,6 +54,10 @@ public final class Functions implements FunctionCatalog {
     }
 
     @Override public UnboundFunction loadFunction(Identifier id) {
+        UnboundFunction java = JavaFunctions.find(id.name());
+        if (java != null) {
+            return java;
+        }
         String key = id.name().toLowerCase(Locale.ROOT);
         UnboundFunction found = TABLE.containsKey(key) ? TABLE.get(key) : Retract.find(key);
         found = found == null ? Stage.find(key, Retract::find) : found;

@@ -1,0 +1,64 @@
+"""Java functions of Flink in Spark SQL: a planned call (``functions/java/spec.py``) as the name of a catalog function.
+
+``flinkddl.`{"class":..}`(named_struct(..))``: the name is the spec, so that Spark's side knows class, types and result
+where it binds the call (``jvm/../udf``). A path of this machine means nothing there: jars go by ``shipped`` names, under
+which the runtime sends them (``runtime/session/java_jars.py``).
+
+- scalar and async: the value; table: an array of structs, one a collected row (``EXPR$0`` where a row is one bare value);
+- aggregate: Spark's aggregate function over append rows; table_aggregate: likewise, an array of structs;
+- over rows that may be taken back, and by key in a stream: a kind of ``retract_aggregate`` (``retract_kind``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flinkddl.functions.core import string
+from flinkddl.sqltypes import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+NONE: Mapping[str, str] = {}
+
+
+def java_call(spec: str, arguments: Sequence[str], parameters: Mapping[str, str] = NONE) -> str:
+    """Return the Spark SQL of a call: ``arguments`` are texts of the types that the spec names.
+
+    ``parameters`` are Flink's ``pipeline.global-job-parameters``, for ``FunctionContext.getJobParameter``.
+    """
+    return f"flinkddl.{quote(shipped_spec(spec, parameters))}({argument_struct(arguments)})"
+
+
+def argument_struct(arguments: Sequence[str]) -> str:
+    """Return the one argument of a call, a struct of all; "" where there is none."""
+    items = ", ".join(f"{string(f'c{i}')}, {a}" for i, a in enumerate(arguments))
+    return f"named_struct({items})" if items else ""
+
+
+def retract_kind(spec: str, parameters: Mapping[str, str] = NONE) -> str:
+    """Return an aggregate as a kind of ``retract_aggregate``, whose argument is the struct of its arguments.
+
+    A NULL struct is a row that a FILTER leaves out. In hexadecimal: it becomes a part of field names.
+    """
+    return "java_" + shipped_spec(spec, parameters).encode().hex()
+
+
+def shipped_spec(spec: str, parameters: Mapping[str, str] = NONE) -> str:
+    """Return a spec as Spark's side reads it: jars by the names under which they are sent."""
+    data = json.loads(spec)
+    jars = data.pop("jars")
+    data |= {"files": [shipped_name(jar) for jar in jars]}
+    data |= {"parameters": dict(parameters)} if parameters else {}
+    return json.dumps(data, separators=(",", ":"))
+
+
+@cache
+def shipped_name(jar: str) -> str:
+    """Return the name under which a jar is sent: two versions of one jar have two. Raises OSError."""
+    path = Path(jar)
+    return f"{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}-{path.name}"

@@ -1,0 +1,83 @@
+"""Jars of Java functions for tests: compiled by javac against Flink's jars, once a process; and their calls by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flinkddl.jvm.build import write_jar
+from flinkddl.runtime.machine.jars import resolve_jars
+
+SOURCES = Path(__file__).parent.parent / "jvm" / "udf"
+needs_javac = pytest.mark.skipif(shutil.which("javac") is None, reason="needs a JDK")
+
+
+@cache
+def udf_jar(*folders: str) -> Path:
+    """Return a jar of the sources under ``tests/jvm/udf``, or under its folders named."""
+    files = [str(p) for f in folders or (".",) for p in sorted((SOURCES / f).rglob("*.java"))]
+    target = Path(tempfile.mkdtemp(prefix="flinkddl-udf-"))
+    path = os.pathsep.join(map(str, resolve_jars("flink")))
+    command = ["javac", "--release", "17", "-g", "-nowarn", "-proc:none", "-cp", path, "-d", str(target / "classes"), *files]
+    subprocess.run(command, check=True)
+    classes = {p.relative_to(target / "classes").as_posix(): p.read_bytes() for p in (target / "classes").rglob("*.class")}
+    write_jar(classes, target / "udf.jar")
+    return target / "udf.jar"
+
+
+BRIDGES = {
+    "STRING": "java.lang.String",
+    "BOOLEAN": "java.lang.Boolean",
+    "TINYINT": "java.lang.Byte",
+    "SMALLINT": "java.lang.Short",
+    "INT": "java.lang.Integer",
+    "BIGINT": "java.lang.Long",
+    "FLOAT": "java.lang.Float",
+    "DOUBLE": "java.lang.Double",
+    "BYTES": "byte[]",
+    "DATE": "java.time.LocalDate",
+    "TIME": "java.time.LocalTime",
+    "TIMESTAMP": "java.time.LocalDateTime",
+    "TIMESTAMP_LTZ": "java.time.Instant",
+    "DECIMAL": "java.math.BigDecimal",
+    "MAP": "java.util.Map",
+    "ROW": "org.apache.flink.types.Row",
+}
+_PRIMITIVE = {"BOOLEAN": "boolean", "INT": "int", "BIGINT": "long", "DOUBLE": "double", "FLOAT": "float"}
+_DESCRIBED = {"boolean": "Z", "byte": "B", "short": "S", "int": "I", "long": "J", "float": "F", "double": "D"}
+
+
+def bridge(type_: str) -> str:
+    """Return the default bridge of a type; of NOT NULL ones a primitive."""
+    root = type_.partition("(")[0].partition("<")[0].partition(" ")[0]
+    if type_.endswith("NOT NULL") and root in _PRIMITIVE:
+        return _PRIMITIVE[root]
+    if root == "ARRAY":
+        return bridge(type_[6:-1]) + "[]"
+    return BRIDGES[root]
+
+
+def described(bridge_: str) -> str:
+    """Return a class as a method descriptor has it."""
+    if bridge_.endswith("[]"):
+        return "[" + described(bridge_[:-2])
+    return _DESCRIBED.get(bridge_) or f"L{bridge_.partition('<')[0].replace('.', '/')};"
+
+
+def java_spec(class_: str, arguments: list[str], result: str, **more: Any) -> str:
+    """Return the spec of a call of ``com.acme.<class_>`` in the jar of all; what is not said is by default."""
+    bridges = more.pop("bridges", None) or list(map(bridge, arguments))
+    result_bridge = more.pop("result_bridge", None) or bridge(result)
+    returned = "V" if more.get("kind", "scalar") != "scalar" else described(result_bridge)
+    data = {"class": f"com.acme.{class_}", "jars": [str(udf_jar("com"))], "kind": "scalar", "method": "eval"}
+    data |= {"descriptor": f"({''.join(map(described, bridges))}){returned}", "varargs": False, "arguments": arguments}
+    data |= {"result": result, "bridges": bridges, "result_bridge": result_bridge, "accumulator": None, "retract": False}
+    return json.dumps(data | more)
