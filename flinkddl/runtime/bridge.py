@@ -22,6 +22,7 @@ from flinkddl.runtime.job.topics.sources import Sources
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import client_properties, stop_condition, stop_offsets
 from flinkddl.runtime.session.connect import close_session, is_connect
+from flinkddl.runtime.session.java_jars import ship_java
 from flinkddl.runtime.session.sessions import extend_session, job_session, sealing_key, set_setting
 from flinkddl.runtime.udf import register
 from flinkddl.spark import job as J
@@ -196,6 +197,7 @@ class Bridge:
     def _build(self, child: SparkSession, frame: Frame) -> DataFrame:
         for name, target in frame.job.udfs.items():
             register(child, name, target)
+        ship_java(child, frame.job.jars)
         sources = Sources(frame.job, None, frames=self.frames, spool=self._spool)
         built: Any = build_frames(child, frame.job, lambda session, step: _stopped(sources.open(session, step), step))
         made: DataFrame = built[frame.step]

@@ -121,15 +121,10 @@ def explicit_cast(value: Rex, target: DataType, try_: bool = False, span: Span |
 
 
 def user_call(name: str, function: UserFunction, args: Sequence[Rex], span: Span | None) -> Rex:
-    """Build the call of a user's scalar function: its declared types decide.
+    """Build the call of a user's Python function: its declared types decide.
 
-    Raises FlinkDdlError: FD401 arguments that do not fit, FD402 a Java function or one without declared types.
+    Raises FlinkDdlError: FD401 arguments that do not fit, FD402 one without declared types, FD671 what no script calls.
     """
-    if function.language.upper() != "PYTHON":
-        takes = ", ".join(str(a.type) for a in args)
-        message = f"'{name}' is a {function.language.capitalize()} function, which Spark cannot run as it is"
-        help = f"write a Python function that takes ({takes}) and give it with '--udf {name}=module:function'"
-        raise FlinkDdlError.of("FD402", message, span, help)
     module = function.identifier.replace(":", ".").rpartition(".")[0]
     if (why := untouchable(module)) is not None:
         message = f"'{name}' is '{function.identifier}', {why}, which no script may call"

@@ -14,6 +14,7 @@ from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import await_stops, client_properties, partitions_of
 from flinkddl.runtime.session.classes import check_classes
 from flinkddl.runtime.session.connect import check_kafka, is_connect
+from flinkddl.runtime.session.java_jars import ship_java
 from flinkddl.runtime.session.stages import tell_missing
 from flinkddl.runtime.storage.checkpoint import changed_partitions, kept_stops
 from flinkddl.runtime.udf import register
@@ -37,6 +38,7 @@ def prepare(held: Held, asked: Callable[[], bool]) -> tuple[Sources, KnownTopics
     spark, job, options = held.spark, held.job, held.options
     for name, target in job.udfs.items():
         register(spark, name, target)
+    ship_java(spark, job.jars)
     held.open()
     job = held.job
     sources = Sources(

@@ -1,0 +1,112 @@
+"""Calls of Java functions of Flink: read from their jars, typed as Flink types them, as rows of an array where a table.
+
+A call is a ``Call`` (or ``AggCall``) named ``JAVA`` with the options ``name``, ``call`` (a ``JavaCall``, the contract
+with Spark's side) and ``script_jars``: those of its jars that nobody but the script names, of which nothing is run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flinkddl import sqltypes as T
+from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.functions.java import typed
+from flinkddl.functions.java.call import Fitted, fit
+from flinkddl.functions.java.classpath import ClassPath
+from flinkddl.functions.java.fits import needs_no_cast
+from flinkddl.functions.java.load import JavaFunction, Refused, load
+from flinkddl.functions.user import UndeclaredTypes, parse_type
+from flinkddl.plan.expressions.build import cast
+from flinkddl.plan.rex import Call
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flinkddl.catalog.model import Function
+    from flinkddl.diagnostics import Span
+    from flinkddl.functions.java.spec import Kind
+    from flinkddl.plan.rex import Rex
+    from flinkddl.sqltypes import DataType
+
+JAVA = "JAVA"
+"""The name of such a call in a plan."""
+
+_KINDS: dict[Kind, tuple[str, str]] = {
+    "scalar": ("a scalar function", "call it where an expression stands"),
+    "async": ("a scalar function", "call it where an expression stands"),
+    "table": ("a table function", "call it in FROM: LATERAL TABLE({}(..)) AS t (..)"),
+    "aggregate": ("an aggregate function", "call it in the SELECT or HAVING of a query that may have a GROUP BY"),
+    "table_aggregate": ("a table aggregate function", "Flink calls those in its Table API alone"),
+}
+
+
+def loaded(name: str, function: Function, span: Span | None) -> JavaFunction:
+    """Return a user's Java function as its class file has it.
+
+    Raises FlinkDdlError: FD519 (a jar), FD520 (no such class), FD521 (no function), FD522 and FD523 (its types), FD527
+    (what the user says it returns is no type).
+    """
+    try:
+        returns = typed.default(parse_type(function.returns)) if function.returns else None
+        return load(function.identifier, ClassPath(function.jars), returns)
+    except UndeclaredTypes as e:
+        message = f"'{name}' is said to return '{function.returns}': {e}"
+        raise FlinkDdlError.of("FD527", message, span, "write a type of Flink SQL behind RETURNS") from None
+    except Refused as e:
+        raise _error(e, name, span) from None
+
+
+def _error(refused: Refused, name: str, span: Span | None) -> FlinkDdlError:
+    help = refused.help
+    if refused.code == "FD520":
+        help = f"{help}; or give a Python function in its place: '--udf {name}=module:function'"
+    return FlinkDdlError.of(refused.code, str(refused), span, help)
+
+
+def java_call(name: str, function: Function, args: Sequence[Rex], span: Span | None) -> Rex:
+    """Build the call of a scalar function. Raises FlinkDdlError: those of ``loaded``, FD401 and FD526."""
+    java = loaded(name, function, span)
+    if java.kind not in ("scalar", "async"):
+        raise misplaced(name, java, span)
+    fitted = fitted_call(name, java, [a.type for a in args], span)
+    return Call(fitted.result, JAVA, passed(args, fitted, span), options(name, function, fitted), span)
+
+
+def table_call(name: str, function: Function, args: Sequence[Rex], span: Span | None) -> Rex:
+    """Build the call of a table function: its rows as an array of ROWs. Raises as ``java_call``."""
+    java = loaded(name, function, span)
+    if java.kind != "table":
+        raise misplaced(name, java, span)
+    fitted = fitted_call(name, java, [a.type for a in args], span)
+    row = fitted.result if fitted.result.root is T.Root.ROW else T.ROW(("EXPR$0", fitted.result))
+    made = T.ARRAY(row.not_null()).not_null()
+    return Call(made, JAVA, passed(args, fitted, span), options(name, function, fitted), span)
+
+
+def misplaced(name: str, java: JavaFunction, span: Span | None) -> FlinkDdlError:
+    """Return the error for a function that stands where one of another kind may."""
+    what, help = _KINDS[java.kind]
+    return FlinkDdlError.of("FD526", f"'{name}' is {what} and cannot be called here", span, help.format(name))
+
+
+def fitted_call(name: str, java: JavaFunction, types: Sequence[DataType], span: Span | None) -> Fitted:
+    """Return the call with arguments of these types. Raises FlinkDdlError FD401 or FD522."""
+    try:
+        return fit(name, java, types)
+    except Refused as e:
+        raise _error(e, name, span) from None
+
+
+def passed(args: Sequence[Rex], fitted: Fitted, span: Span | None) -> tuple[Rex, ...]:
+    """Return the arguments as the function takes them: cast where Flink casts them."""
+    return tuple(_passed(a, t, span) for a, t in zip(args, fitted.arguments, strict=True))
+
+
+def _passed(arg: Rex, target: DataType, span: Span | None) -> Rex:
+    as_it_is = not (target.fields or target.children) and needs_no_cast(arg.type, target)
+    return arg if as_it_is else cast(arg, target.with_nullable(arg.type.nullable), span)
+
+
+def options(name: str, function: Function, fitted: Fitted) -> tuple[tuple[str, Any], ...]:
+    """Return the options of the planned call."""
+    return (("name", name), ("call", fitted.call), ("script_jars", function.script_jars))
