@@ -88,13 +88,18 @@ def quoted(node: exp.Expression, span: Span | None) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
+def as_written(name: str, span: Span | None) -> str:
+    """Return a function's name in the case that the call at this place has it in: a tree has capitals."""
+    written = span.text[: len(name)] if span is not None else ""
+    return written if written.upper() == name.upper() else name
+
+
 def unknown(name: str, span: Span | None) -> FlinkDdlError:
     """Return the error for a name that is no function: the nearest one that is, or how to give one's own.
 
     ``TO_TIMESTAMP_UDF`` is no slip of the pen: a known name with more words around it is one of the user's own.
     """
-    if span is not None and span.text[: len(name)].upper() == name.upper():
-        name = span.text[: len(name)]
+    name = as_written(name, span)
     near = suggest(name, [n for n in (*FUNCTIONS, *AGGREGATES) if n.isidentifier()])
     own = near is None or name.upper().startswith(f"{near}_") or name.upper().endswith(f"_{near}")
     given = f"give a Python function for it with '--udf {name}=module:function', or " if name.isidentifier() else ""

@@ -16,8 +16,9 @@ from flinkddl.functions.java.classpath import ClassPath
 from flinkddl.functions.java.fits import needs_no_cast
 from flinkddl.functions.java.load import JavaFunction, Refused, load
 from flinkddl.functions.user import UndeclaredTypes, parse_type
-from flinkddl.plan.expressions.build import cast
+from flinkddl.plan.expressions.build import as_written, cast
 from flinkddl.plan.rex import Call
+from flinkddl.plan.scope import AggregateUse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from flinkddl.diagnostics import Span
     from flinkddl.functions.java.spec import Kind
     from flinkddl.plan.rex import Rex
+    from flinkddl.plan.scope import Scope
     from flinkddl.sqltypes import DataType
 
 JAVA = "JAVA"
@@ -57,14 +59,16 @@ def loaded(name: str, function: Function, span: Span | None) -> JavaFunction:
 
 
 def _error(refused: Refused, name: str, span: Span | None) -> FlinkDdlError:
-    help = refused.help
+    help, message = refused.help, str(refused)
     if refused.code == "FD520":
         help = f"{help}; or give a Python function in its place: '--udf {name}=module:function'"
-    return FlinkDdlError.of(refused.code, str(refused), span, help)
+        message = f"'{name}' is a Java function, and {message}"
+    return FlinkDdlError.of(refused.code, message, span, help)
 
 
 def java_call(name: str, function: Function, args: Sequence[Rex], span: Span | None) -> Rex:
     """Build the call of a scalar function. Raises FlinkDdlError: those of ``loaded``, FD401 and FD526."""
+    name = as_written(name, span)
     java = loaded(name, function, span)
     if java.kind not in ("scalar", "async"):
         raise misplaced(name, java, span)
@@ -81,6 +85,23 @@ def table_call(name: str, function: Function, args: Sequence[Rex], span: Span | 
     row = fitted.result if fitted.result.root is T.Root.ROW else T.ROW(("EXPR$0", fitted.result))
     made = T.ARRAY(row.not_null()).not_null()
     return Call(made, JAVA, passed(args, fitted, span), options(name, function, fitted), span)
+
+
+def java_aggregate(name: str, scope: Scope, span: Span | None) -> tuple[Function, JavaFunction] | None:
+    """Return the user's aggregate function of a name, or None for any other. Raises those of ``loaded``."""
+    function, name = scope.function(name), as_written(name, span)
+    if function is None or function.language == "PYTHON":
+        return None
+    java = loaded(name, function, span)
+    return (function, java) if java.kind == "aggregate" else None
+
+
+def java_use(name: str, found: tuple[Function, JavaFunction], args: Sequence[Rex], span: Span | None) -> AggregateUse:
+    """Return the call of an aggregate function. Raises FlinkDdlError: FD401 or FD522."""
+    (function, java), name = found, as_written(name, span)
+    fitted = fitted_call(name, java, [a.type for a in args], span)
+    given = (*options(name, function, fitted), ("retracts", java.retracts))
+    return AggregateUse(JAVA, passed(args, fitted, span), fitted.result, options=given, span=span)
 
 
 def misplaced(name: str, java: JavaFunction, span: Span | None) -> FlinkDdlError:
