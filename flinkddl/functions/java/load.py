@@ -78,7 +78,7 @@ class JavaFunction:
 def load(class_name: str, path: ClassPath, returns: Typed | None = None) -> JavaFunction:
     """Read a function class; ``returns`` is what the user says it returns, where the class file does not tell.
 
-    Raises Refused: FD519 (a jar), FD520 (no such class), FD521 (no function), FD522 (types), FD523 (its own inference).
+    Raises Refused: FD402 (no jars), FD519 (a jar), FD520 (no such class), FD521 (no function), FD522 (types), FD523 (its own inference).
     """
     try:
         return _load(class_name, path.resolved, returns)
@@ -123,13 +123,13 @@ def _overloads(class_name: str, path: ClassPath, chain: Sequence[ClassFile], rul
         raise Refused("FD522", message, help) from None
 
 
+_NAME_ITS_JAR = "name the jar that has it: ADD JAR '..', CREATE FUNCTION .. USING JAR '..', or --jars FILE.jar"
+
+
 def _missing(class_name: str, path: ClassPath) -> Refused:
-    message = f"the class '{class_name}' is in no jar"
-    if path.jars:
-        return Refused("FD520", f"{message} of {', '.join(path.jars)}", _nested(class_name, path))
-    return Refused(
-        "FD520", message, "name its jar: ADD JAR '..', CREATE FUNCTION .. USING JAR '..', or --jars FILE.jar"
-    )
+    if not path.jars:  # a code of its own: nothing is wrong with any jar, the function is as one of Flink alone
+        return Refused("FD402", f"no jar is named for its class '{class_name}'", _NAME_ITS_JAR)
+    return Refused("FD520", f"its class '{class_name}' is in no jar of {', '.join(path.jars)}", _nested(class_name, path))
 
 
 def _nested(class_name: str, path: ClassPath) -> str:
@@ -137,7 +137,7 @@ def _nested(class_name: str, path: ClassPath) -> str:
     outer, _, inner = class_name.rpartition(".")
     if outer and path.find(f"{outer}${inner}") is not None:
         return f"a nested class is written '{outer}${inner}'"
-    return "name the jar that has it: ADD JAR '..', CREATE FUNCTION .. USING JAR '..', or --jars FILE.jar"
+    return _NAME_ITS_JAR
 
 
 def _rule(chain: Sequence[ClassFile], class_name: str, path: ClassPath) -> Rule:

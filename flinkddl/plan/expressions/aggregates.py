@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from flinkddl.plan.scope import Scope
 
 
-def is_aggregate(node: exp.Expression, scope: Scope) -> bool:
+def is_aggregate(node: exp.Expression, scope: Scope | None = None) -> bool:
     """Whether the node itself is the call of an aggregate function (FILTER and IGNORE NULLS around it included).
 
-    Raises FlinkDdlError for a Java function that cannot be had.
+    With a scope, of a user's in Java too: raises FlinkDdlError for a Java function that cannot be had.
     """
     if isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
         return is_aggregate(node.this, scope)
@@ -37,7 +37,9 @@ def is_aggregate(node: exp.Expression, scope: Scope) -> bool:
     form = form_of(node)
     if form is None or lookup(form.name.upper()) is not None:
         return False
-    return form.name.upper() in AGGREGATES or java_aggregate(form.name, scope, scope.span(node)) is not None
+    if form.name.upper() in AGGREGATES:
+        return True
+    return scope is not None and java_aggregate(form.name, scope, scope.span(node)) is not None
 
 
 def resolve_aggregate(node: exp.Expression, scope: Scope, grouped: bool = True) -> AggregateUse:

@@ -45,7 +45,7 @@ _KINDS: dict[Kind, tuple[str, str]] = {
 def loaded(name: str, function: Function, span: Span | None) -> JavaFunction:
     """Return a user's Java function as its class file has it.
 
-    Raises FlinkDdlError: FD519 (a jar), FD520 (no such class), FD521 (no function), FD522 and FD523 (its types), FD527
+    Raises FlinkDdlError: FD402 (no jar is named), FD519 (a jar), FD520 (no such class), FD521 (no function), FD522 and FD523 (its types), FD527
     (what the user says it returns is no type).
     """
     try:
@@ -60,7 +60,7 @@ def loaded(name: str, function: Function, span: Span | None) -> JavaFunction:
 
 def _error(refused: Refused, name: str, span: Span | None) -> FlinkDdlError:
     help, message = refused.help, str(refused)
-    if refused.code == "FD520":
+    if refused.code in ("FD402", "FD520"):
         help = f"{help}; or give a Python function in its place: '--udf {name}=module:function'"
         message = f"'{name}' is a Java function, and {message}"
     return FlinkDdlError.of(refused.code, message, span, help)
