@@ -38,7 +38,7 @@ public class Tables {
         }
     }
 
-    @DataTypeHint("ROW<word STRING, length INT NOT NULL>")
+    @DataTypeHint(value = "ROW<word STRING, length INT NOT NULL>", bridgedTo = RowData.class)
     public static class SplitRowData extends TableFunction<RowData> {
         public void eval(String s) {
             if (s != null) {
@@ -98,6 +98,33 @@ public class Tables {
             collect(Row.of(n, 2 * n));
         }
     }
+
+    @FunctionHint(input = {@DataTypeHint("STRING"), @DataTypeHint("INT")}, output = @DataTypeHint("STRING"))
+    @FunctionHint(input = @DataTypeHint("STRING"), output = @DataTypeHint("STRING"))
+    public static class Global extends TableFunction<String> {
+        public void eval(Object... arguments) {
+            for (Object o : arguments) {
+                collect(String.valueOf(o));
+            }
+        }
+    }
+
+    public static class Nothing extends TableFunction<String> {
+        public void eval() {
+            collect("one");
+            collect(null);
+        }
+    }
+
+    public abstract static class Each<T> extends TableFunction<T> {
+        public void eval(T value, int times) {
+            for (int i = 0; i < times; i++) {
+                collect(value);
+            }
+        }
+    }
+
+    public static class EachLong extends Each<Long> {}
 
     public static class Later extends AsyncScalarFunction {
         public void eval(CompletableFuture<String> result, Integer n) {

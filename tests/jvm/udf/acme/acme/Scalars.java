@@ -263,6 +263,77 @@ public class Scalars {
         }
     }
 
+    public static class Nested extends ScalarFunction {
+        public @DataTypeHint("ARRAY<ROW<w STRING, n INT>>") Row[] eval(String s) {
+            if (s == null) {
+                return null;
+            }
+            return Arrays.stream(s.split(" ")).map(w -> Row.of(w, w.length())).toArray(Row[]::new);
+        }
+
+        public String eval(Map<String, List<Integer>> m, Boolean flag) {
+            return String.valueOf(m);
+        }
+    }
+
+    public static class Digits extends ScalarFunction {
+        @DataTypeHint(defaultDecimalPrecision = 10, defaultDecimalScale = 1)
+        public static class Money {
+            public BigDecimal amount;
+            public String currency;
+        }
+
+        public Money eval(String currency) {
+            Money m = new Money();
+            m.amount = new BigDecimal("2.5");
+            m.currency = currency;
+            return m;
+        }
+    }
+
+    public static class Static extends ScalarFunction {
+        public static String eval(String s, int n) {
+            return s == null ? null : s.repeat(n);
+        }
+    }
+
+    public static class Chars extends ScalarFunction {
+        public String eval(char c) {
+            return "" + c;
+        }
+    }
+
+    public static class Intervals extends ScalarFunction {
+        public Long eval(java.time.Duration d) {
+            return d == null ? null : d.toMillis();
+        }
+
+        public Integer eval(java.time.Period p, Integer n) {
+            return p == null ? null : p.getMonths();
+        }
+    }
+
+    public static class ObjectResult extends ScalarFunction {
+        @FunctionHint(output = @DataTypeHint("BIGINT"))
+        public Object eval(Integer n) {
+            return n == null ? null : n.longValue() * 2;
+        }
+    }
+
+    public static class SameMethod extends ScalarFunction {
+        public String eval(Integer a, String b) {
+            return "first";
+        }
+
+        public String eval(Long a, String b) {
+            return "second";
+        }
+
+        public String eval(Double a, String... b) {
+            return "third" + b.length;
+        }
+    }
+
     public static class Dice extends ScalarFunction {
         public int eval() {
             return 4;
