@@ -1,10 +1,10 @@
 """Java functions of Flink in Spark SQL: a planned call (``functions/java/spec.py``) as the name of a catalog function.
 
 ``flinkddl.`{"class":..}`(named_struct(..))``: the name is the spec, so that Spark's side knows class, types and result
-where it binds the call (``jvm/../udf``). A path of this machine means nothing there: jars go by ``shipped`` names, under
+where it binds the call (``jvm/../udf``). A path of this machine means nothing there: jars go by ``shipped`` names, by
 which the runtime sends them (``runtime/session/java_jars.py``).
 
-- scalar and async: the value; table: an array of structs, one a collected row (``EXPR$0`` where a row is one bare value);
+- scalar and async: the value; table: an array of structs, one a collected row (``EXPR$0`` where it is a bare value);
 - aggregate: Spark's aggregate function over append rows; table_aggregate: likewise, an array of structs;
 - over rows that may be taken back, and by key in a stream: a kind of ``retract_aggregate`` (``retract_kind``).
 """

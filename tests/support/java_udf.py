@@ -9,27 +9,40 @@ import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from flinkddl.jvm.build import write_jar
 from flinkddl.runtime.machine.jars import resolve_jars
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 SOURCES = Path(__file__).parent.parent / "jvm" / "udf"
 needs_javac = pytest.mark.skipif(shutil.which("javac") is None, reason="needs a JDK")
 
 
 @cache
-def udf_jar(*folders: str) -> Path:
-    """Return a jar of the sources under ``tests/jvm/udf``, or under its folders named."""
-    files = [str(p) for f in folders or (".",) for p in sorted((SOURCES / f).rglob("*.java"))]
+def udf_jar(folder: str = "com") -> Path:
+    """Return a jar of the sources in a folder under ``tests/jvm/udf``."""
+    sources = sorted((SOURCES / folder).rglob("*.java"))
     target = Path(tempfile.mkdtemp(prefix="flinkddl-udf-"))
+    return compiled(target, {str(p.relative_to(SOURCES)): p.read_text(encoding="utf-8") for p in sources})
+
+
+def compiled(target: Path, sources: Mapping[str, str]) -> Path:
+    """Compile sources, text by file name, into ``udf.jar`` of a folder, and return its path."""
+    for name, text in sources.items():
+        (target / "src" / name).parent.mkdir(parents=True, exist_ok=True)
+        (target / "src" / name).write_text(text, encoding="utf-8")
     path = os.pathsep.join(map(str, resolve_jars("flink")))
-    command = ["javac", "--release", "17", "-g", "-nowarn", "-proc:none", "-cp", path, "-d", str(target / "classes"), *files]
-    subprocess.run(command, check=True)
-    classes = {p.relative_to(target / "classes").as_posix(): p.read_bytes() for p in (target / "classes").rglob("*.class")}
-    write_jar(classes, target / "udf.jar")
+    command = ["javac", "--release", "17", "-g", "-nowarn", "-proc:none", "-cp", path, "-d", str(target / "classes")]
+    subprocess.run([*command, *(str(target / "src" / name) for name in sources)], check=True)
+    found = {
+        p.relative_to(target / "classes").as_posix(): p.read_bytes() for p in (target / "classes").rglob("*.class")
+    }
+    write_jar(found, target / "udf.jar")
     return target / "udf.jar"
 
 
@@ -77,7 +90,18 @@ def java_spec(class_: str, arguments: list[str], result: str, **more: Any) -> st
     bridges = more.pop("bridges", None) or list(map(bridge, arguments))
     result_bridge = more.pop("result_bridge", None) or bridge(result)
     returned = "V" if more.get("kind", "scalar") != "scalar" else described(result_bridge)
-    data = {"class": f"com.acme.{class_}", "jars": [str(udf_jar("com"))], "kind": "scalar", "method": "eval"}
+    data = {
+        "class": f"com.acme.{class_}",
+        "jars": more.pop("jars", None) or [str(udf_jar())],
+        "kind": "scalar",
+        "method": "eval",
+    }
     data |= {"descriptor": f"({''.join(map(described, bridges))}){returned}", "varargs": False, "arguments": arguments}
-    data |= {"result": result, "bridges": bridges, "result_bridge": result_bridge, "accumulator": None, "retract": False}
+    data |= {
+        "result": result,
+        "bridges": bridges,
+        "result_bridge": result_bridge,
+        "accumulator": None,
+        "retract": False,
+    }
     return json.dumps(data | more)

@@ -48,10 +48,13 @@ public final class RetractAggregate extends Retract<RetractAggregate.Group> {
 
     /** Number of rows and accumulators of one group. */
     public static final class Group extends State {
+        private final transient RetractFinish[] finish;
         long base;
         long pending;
         long sequence = Long.MIN_VALUE;
         RetractAcc[] accs = {};
+
+        Group(RetractFinish[] finish) { this.finish = finish; }
 
         @Override void fold() {
             base += pending;
@@ -84,7 +87,8 @@ public final class RetractAggregate extends Retract<RetractAggregate.Group> {
             sequence = readLong(in);
             accs = new RetractAcc[(int) readLong(in)];
             for (int i = 0; i < accs.length; i++) {
-                accs[i] = RetractAcc.of(in.readByte());
+                in.readByte(); // its code, as the finisher knows it
+                accs[i] = finish[i].create();
                 accs[i].read(in);
             }
         }
@@ -95,7 +99,7 @@ public final class RetractAggregate extends Retract<RetractAggregate.Group> {
         return type("o", values, "n", values, "s", DataTypes.LongType);
     }
 
-    @Override Group create() { return new Group(); }
+    @Override Group create() { return new Group(finish); }
 
     @Override Group update(Group s, InternalRow in) {
         if (s.accs.length == 0) {

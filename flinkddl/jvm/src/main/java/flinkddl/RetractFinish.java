@@ -1,9 +1,13 @@
 package flinkddl;
 
+import flinkddl.udf.Accumulating;
+import flinkddl.udf.JavaFunctions;
 import java.io.Serializable;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,9 +27,12 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class RetractFinish implements Serializable {
     private static final Set<String> ORDERED = Set.of("first", "last", "listagg", "dlistagg", "array", "darray");
 
+    private static final String JAVA = "java_";
+
     public final String kind;
     public final DataType argument;
     private final RetractOrder order;
+    private transient Accumulating function;
 
     /** {@code name} is {@code kind:number}. */
     public RetractFinish(String name, DataType argument) {
@@ -36,11 +43,25 @@ public final class RetractFinish implements Serializable {
 
     static boolean ordered(String kind) { return ORDERED.contains(kind); }
 
-    public RetractAcc create() { return RetractAcc.create(kind, argument); }
+    public RetractAcc create() { return isJava() ? new RetractJava(this) : RetractAcc.create(kind, argument); }
+
+    private boolean isJava() { return kind.startsWith(JAVA); }
+
+    /** The spec of a user's Java function, which is its kind. */
+    private String spec() { return new String(HexFormat.of().parseHex(kind.substring(JAVA.length())), StandardCharsets.UTF_8); }
+
+    /** That function, opened once a task. */
+    Accumulating function() {
+        function = function == null ? JavaFunctions.accumulating(spec(), this) : function;
+        return function;
+    }
 
     private DataType value() { return ((StructType) argument).apply(0).dataType(); }
 
     public DataType type() {
+        if (isJava()) {
+            return JavaFunctions.result(spec());
+        }
         return switch (kind) {
             case "count", "dcount" -> DataTypes.LongType;
             case "sum" -> argument instanceof DecimalType d ? new DecimalType(38, d.scale()) : argument;
@@ -62,6 +83,9 @@ public final class RetractFinish implements Serializable {
         }
         if (acc instanceof RetractAcc.Decimals d) {
             return d.result(old, ((DecimalType) argument).scale());
+        }
+        if (acc instanceof RetractJava j) {
+            return j.result(old);
         }
         RetractMultiset set = ((RetractAcc.Values) acc).set;
         return switch (kind) {

@@ -12,4 +12,7 @@ public interface Flink {
 
     /** A scalar, async or table function, opened. */
     Kernel kernel(JavaSpec spec, ClassLoader job);
+
+    /** An aggregate or table aggregate function, opened. */
+    Accumulating accumulating(JavaSpec spec, ClassLoader job);
 }

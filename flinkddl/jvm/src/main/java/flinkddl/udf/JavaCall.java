@@ -1,21 +1,15 @@
 package flinkddl.udf;
 
-import java.lang.ref.Cleaner;
-import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.util.TaskCompletionListener;
 
 /**
  * A scalar, async or table function of Flink: {@code flinkddl.`{"class":..}`(struct(arguments))}, without arguments
- * {@code flinkddl.`{..}`()}. A task has an object of its own; it opens the function with the first row and closes it at
- * the task's end, or, where Spark computes constants while it plans, when nobody holds the plan any more.
+ * {@code flinkddl.`{..}`()}. A task has an object of its own, which opens the function with the first row.
  */
 public final class JavaCall implements ScalarFunction<Object> {
-    private static final Cleaner CLEANER = Cleaner.create();
-
     private final String text;
     private final String name;
     private final DataType[] inputs;
@@ -28,7 +22,7 @@ public final class JavaCall implements ScalarFunction<Object> {
         name = spec.className;
         Flink flink = Loaders.flink();
         inputs = JavaFunctions.inputs(spec, flink, bound);
-        result = flink.carrier(spec.kind.equals("table") ? JavaFunctions.rows(spec.result) : spec.result);
+        result = JavaFunctions.result(spec, flink);
         deterministic = spec.deterministic && flink.deterministic(spec, Loaders.job(spec));
     }
 
@@ -43,14 +37,7 @@ public final class JavaCall implements ScalarFunction<Object> {
 
     private void open() {
         JavaSpec spec = new JavaSpec(text);
-        Kernel opened = Loaders.flink().kernel(spec, Loaders.job(spec));
-        kernel = opened;
-        TaskContext task = TaskContext.get();
-        if (task == null) {
-            CLEANER.register(this, opened::close);
-        } else {
-            task.addTaskCompletionListener((TaskCompletionListener) t -> opened.close());
-        }
+        kernel = Opening.until(this, Loaders.flink().kernel(spec, Loaders.job(spec)));
     }
 
     @Override public DataType[] inputTypes() { return inputs.clone(); }

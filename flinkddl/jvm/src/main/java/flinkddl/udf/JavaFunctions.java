@@ -11,8 +11,24 @@ public final class JavaFunctions {
 
     /** The function of a name that is a spec; null for another name. */
     public static UnboundFunction find(String name) {
-        return name.startsWith(JavaSpec.BEGIN) ? Scalar.unbound(name, in -> new JavaCall(new JavaSpec(name), in)) : null;
+        if (!name.startsWith(JavaSpec.BEGIN)) {
+            return null;
+        }
+        JavaSpec spec = new JavaSpec(name);
+        return Scalar.unbound(name, in -> spec.aggregates() ? new JavaAggregate(spec, in) : new JavaCall(spec, in));
     }
+
+    /** The aggregate function of a spec, opened. */
+    static Accumulating accumulating(String text) {
+        JavaSpec spec = new JavaSpec(text);
+        return Loaders.flink().accumulating(spec, Loaders.job(spec));
+    }
+
+    /** The same, closed with the task, or when nobody holds {@code owner} any more. */
+    public static Accumulating accumulating(String text, Object owner) { return Opening.until(owner, accumulating(text)); }
+
+    /** The Spark type of a spec's result. */
+    public static DataType result(String text) { return result(new JavaSpec(text), Loaders.flink()); }
 
     /** What Spark has to give: one struct of all arguments, or nothing. */
     static DataType[] inputs(JavaSpec spec, Flink flink, StructType bound) {
@@ -37,8 +53,13 @@ public final class JavaFunctions {
         return type.catalogString().replace("timestamp_ntz", "timestamp").replaceAll("[^:<>,]+:", "");
     }
 
-    /** The type of all rows of a table function: one that collects no rows has a table of one column. */
-    static String rows(String collected) {
+    /** The type of a result as Spark has it. */
+    static DataType result(JavaSpec spec, Flink flink) {
+        return flink.carrier(spec.kind.startsWith("table") ? rows(spec.result) : spec.result);
+    }
+
+    /** Of all rows of a table function: one that collects no rows has a table of one column. */
+    private static String rows(String collected) {
         String row = collected.startsWith("ROW<") ? collected : "ROW<`EXPR$0` " + collected + ">";
         return "ARRAY<" + row + ">";
     }

@@ -27,9 +27,6 @@ public final class JavaSpec {
     public final List<String> bridges;
     public final String result;
     public final String resultBridge;
-    /** The accumulator's type and bridge; "" without one. */
-    public final String accumulator;
-    public final String accumulatorBridge;
     public final boolean deterministic;
     public final List<String> files;
     public final Map<String, String> parameters = new LinkedHashMap<>();
@@ -47,8 +44,6 @@ public final class JavaSpec {
             bridges = texts(n.path("bridges"));
             result = n.get("result").asText();
             resultBridge = n.get("result_bridge").asText();
-            accumulator = n.path("accumulator").path("type").asText("");
-            accumulatorBridge = n.path("accumulator").path("bridge").asText("");
             deterministic = n.path("deterministic").asBoolean(true);
             files = texts(n.path("files"));
             n.path("parameters").properties().forEach(e -> parameters.put(e.getKey(), e.getValue().asText()));
@@ -56,6 +51,8 @@ public final class JavaSpec {
             throw new IllegalArgumentException("bad spec " + text, e);
         }
     }
+
+    boolean aggregates() { return kind.endsWith("aggregate"); }
 
     private static List<String> texts(JsonNode array) {
         List<String> all = new ArrayList<>();

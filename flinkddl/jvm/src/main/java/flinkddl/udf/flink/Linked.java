@@ -1,5 +1,6 @@
 package flinkddl.udf.flink;
 
+import flinkddl.udf.Accumulating;
 import flinkddl.udf.Flink;
 import flinkddl.udf.JavaSpec;
 import flinkddl.udf.Kernel;
@@ -16,4 +17,6 @@ public final class Linked implements Flink {
     @Override public Kernel kernel(JavaSpec spec, ClassLoader job) {
         return spec.kind.equals("table") ? new TableKernel(spec, job) : new ScalarKernel(spec, job);
     }
+
+    @Override public Accumulating accumulating(JavaSpec spec, ClassLoader job) { return new AggregateKernel(spec, job); }
 }

@@ -1,0 +1,132 @@
+package flinkddl.udf;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * An aggregate function of Flink over rows that only come: {@code flinkddl.`{"class":..}`(struct(arguments))}. Spark
+ * aggregates in parts. Those of a class with {@code merge} are accumulators; otherwise the rows themselves are kept, and
+ * accumulated where the result is asked for.
+ */
+public final class JavaAggregate implements AggregateFunction<Serializable, Object> {
+    private final String text;
+    private final String name;
+    private final DataType[] inputs;
+    private final DataType result;
+    private final boolean deterministic;
+    private transient Accumulating function;
+    private transient UnsafeProjection projection;
+
+    JavaAggregate(JavaSpec spec, StructType bound) {
+        text = spec.text;
+        name = spec.className;
+        Flink flink = Loaders.flink();
+        inputs = JavaFunctions.inputs(spec, flink, bound);
+        result = JavaFunctions.result(spec, flink);
+        deterministic = spec.deterministic && flink.deterministic(spec, Loaders.job(spec));
+    }
+
+    /** What one part of a group holds: an accumulator, or rows. It is written as plain bytes, as {@code Retract} says. */
+    private static final class Part implements Serializable {
+        private final transient Accumulating function;
+        private Object accumulator;
+        private final List<byte[]> rows = new ArrayList<>();
+
+        Part(Accumulating function) { this.function = function; }
+
+        /** As bytes: the accumulator alone, or an array of rows. */
+        private Object writeReplace() {
+            return accumulator == null ? rows.toArray(byte[][]::new) : function.write(accumulator);
+        }
+    }
+
+    private Accumulating function() {
+        if (function == null) {
+            function = JavaFunctions.accumulating(text, this);
+        }
+        return function;
+    }
+
+    private Part part(Serializable state) {
+        if (state instanceof Part part) {
+            return part;
+        }
+        Part part = new Part(function());
+        if (state instanceof byte[][] rows) {
+            part.rows.addAll(List.of(rows));
+        } else {
+            part.accumulator = function().read((byte[]) state);
+        }
+        return part;
+    }
+
+    @Override public Serializable newAggregationState() { return new Part(function()); }
+
+    @Override public Serializable update(Serializable state, InternalRow in) {
+        Part part = part(state);
+        InternalRow arguments = inputs.length == 0 ? in : in.getStruct(0, ((StructType) inputs[0]).length());
+        if (!function().merges()) {
+            part.rows.add(bytes(arguments));
+            return part;
+        }
+        if (part.accumulator == null) {
+            part.accumulator = function().create();
+        }
+        function().add(part.accumulator, arguments);
+        return part;
+    }
+
+    private byte[] bytes(InternalRow row) {
+        if (inputs.length == 0) {
+            return new byte[0];
+        }
+        projection = projection == null ? UnsafeProjection.create((StructType) inputs[0]) : projection;
+        return projection.apply(row).getBytes();
+    }
+
+    @Override public Serializable merge(Serializable a, Serializable b) {
+        Part part = part(a);
+        Part other = part(b);
+        part.rows.addAll(other.rows);
+        if (part.accumulator == null) {
+            part.accumulator = other.accumulator;
+        } else if (other.accumulator != null) {
+            function().merge(part.accumulator, other.accumulator);
+        }
+        return part;
+    }
+
+    @Override public Object produceResult(Serializable state) {
+        Part part = part(state);
+        Object accumulator = part.accumulator == null ? function().create() : part.accumulator;
+        UnsafeRow view = new UnsafeRow(inputs.length == 0 ? 0 : ((StructType) inputs[0]).length());
+        for (byte[] row : part.rows) {
+            view.pointTo(row, row.length);
+            function().add(accumulator, view);
+        }
+        return function().result(accumulator);
+    }
+
+    @Override public DataType[] inputTypes() { return inputs.clone(); }
+
+    @Override public DataType resultType() { return result; }
+
+    @Override public boolean isDeterministic() { return deterministic; }
+
+    @Override public String name() { return name; }
+
+    @Override public String canonicalName() { return "flinkddl." + text; }
+
+    @Override public String toString() { return name; }
+
+    @Override public boolean equals(Object o) { return o instanceof JavaAggregate other && other.text.equals(text); }
+
+    @Override public int hashCode() { return text.hashCode(); }
+}
