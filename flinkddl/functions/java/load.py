@@ -78,7 +78,8 @@ class JavaFunction:
 def load(class_name: str, path: ClassPath, returns: Typed | None = None) -> JavaFunction:
     """Read a function class; ``returns`` is what the user says it returns, where the class file does not tell.
 
-    Raises Refused: FD402 (no jars), FD519 (a jar), FD520 (no such class), FD521 (no function), FD522 (types), FD523 (its own inference).
+    Raises Refused: FD402 (no jars), FD519 (a jar), FD520 (no such class), FD521 (no function), FD522 (types), FD523
+    (its own inference).
     """
     try:
         return _load(class_name, path.resolved, returns)
@@ -129,7 +130,8 @@ _NAME_ITS_JAR = "name the jar that has it: ADD JAR '..', CREATE FUNCTION .. USIN
 def _missing(class_name: str, path: ClassPath) -> Refused:
     if not path.jars:  # a code of its own: nothing is wrong with any jar, the function is as one of Flink alone
         return Refused("FD402", f"no jar is named for its class '{class_name}'", _NAME_ITS_JAR)
-    return Refused("FD520", f"its class '{class_name}' is in no jar of {', '.join(path.jars)}", _nested(class_name, path))
+    message = f"its class '{class_name}' is in no jar of {', '.join(path.jars)}"
+    return Refused("FD520", message, _nested(class_name, path))
 
 
 def _nested(class_name: str, path: ClassPath) -> str:
@@ -169,9 +171,7 @@ def _check_class(found: ClassFile, rule: Rule) -> None:
     if not found.access & C.PUBLIC:
         raise Refused("FD521", f"Function class '{name}' is not public", "make it public")
     if found.access & (C.ABSTRACT | C.INTERFACE):
-        message = (
-            f"Function class '{name}' is not a proper class. It is either abstract, an interface, or a primitive type"
-        )
+        message = f"Function class '{name}' is not a proper class. It is either abstract or an interface"
         raise Refused("FD521", message, f"name a class that extends {rule.base.rpartition('.')[2]} and is not abstract")
     if not constructors:
         raise Refused("FD521", f"Function class '{name}' must have a public default constructor", _CONSTRUCTOR)

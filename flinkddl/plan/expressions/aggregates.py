@@ -12,7 +12,7 @@ from flinkddl.dialect import nodes
 from flinkddl.functions.catalogue import AGGREGATES, lookup
 from flinkddl.plan.expressions.build import fitted
 from flinkddl.plan.expressions.forms import form_of
-from flinkddl.plan.expressions.java import java_aggregate, java_use
+from flinkddl.plan.expressions.java import java_aggregate, java_use, named_arguments
 from flinkddl.plan.expressions.resolve import no_aggregate, resolve_expression
 from flinkddl.plan.rex import Call, Literal, uncast
 from flinkddl.plan.scope import AggregateUse
@@ -55,7 +55,7 @@ def resolve_aggregate(node: exp.Expression, scope: Scope, grouped: bool = True) 
         if form is None or java is None:
             raise no_aggregate(node, scope)
         distinct, plain = _plain_args(form.args)
-        use = java_use(form.name, java, tuple(resolve_expression(a, scope) for a in plain), span)
+        use = java_use(form.name, java, named_arguments(plain, lambda a: resolve_expression(a, scope)), span)
         return replace(use, distinct=distinct, filter=condition)
     if function.batch_only and scope.session.streaming:
         raise FlinkDdlError.of("FD402", f"aggregate '{form.name}' is for batch mode only", span)
