@@ -2,7 +2,7 @@
 
 The class path is the jars of the installed pyspark, and the Kafka client and Flink of the lock file. The jar is
 reproducible: entries sorted, times fixed, no manifest of the builder. It is committed; when a merge or rebase stops at
-the jar, keep either side and run this command again (``.gitattributes`` marks it as binary and keeps ours without asking
+the jar, keep either side and run this command again (``.gitattributes`` marks it as binary and keeps ours unasked
 after ``git config merge.ours.driver true``).
 """
 

@@ -6,6 +6,7 @@ Run by test_connect.py in a process of its own: PySpark takes either kind of ses
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +14,12 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.session import connect
+from flinkddl.runtime.session.connect import close_session
+from flinkddl.runtime.session.java_jars import ship_java
+from flinkddl.runtime.session.sessions import job_session
+from flinkddl.spark.java_functions import java_call
 from tests.support.connect import connect_server
+from tests.support.java_udf import aggregate, java_spec, needs_javac, udf_jar
 from tests.support.topics import committed, send
 
 if TYPE_CHECKING:
@@ -173,3 +179,22 @@ def test_a_sink_that_writes_from_python_is_refused(catalog: Catalog, mode: str, 
             CREATE TABLE r (id INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'redis', 'host' = 'h');
             INSERT INTO r SELECT id FROM numbers""").await_termination(120)
     assert failed.value.diagnostics[0].code == "FD246"
+
+
+@needs_javac
+def test_java_functions_and_their_jars_go_to_the_server(remote: Any) -> None:
+    """Each session has its own: where the server plans, in its tasks, and where it computes constants."""
+    count = java_spec("Scalars$CountChar", ["STRING", "STRING"], "BIGINT NOT NULL")
+    total = aggregate(
+        "Total", ["DECIMAL(10, 2)"], "ROW<`total` DECIMAL(20, 2), `n` BIGINT>", "org.apache.flink.types.Row"
+    )
+    for _ in range(2):
+        session = job_session(remote, {})
+        ship_java(session, [str(udf_jar())])
+        words = session.createDataFrame([("banana", "a"), (None, "a")], "s STRING, c STRING").repartition(2)
+        counted, constant = java_call(count, ["s", "c"]), java_call(count, ["'papa'", "'p'"])
+        assert sorted(r.n for r in words.selectExpr(f"{counted} AS n").collect()) == [0, 3]
+        assert session.range(1).selectExpr(f"{constant} AS n").first().n == 2
+        call = java_call(total, ["CAST(id AS DECIMAL(10, 2))"])
+        assert session.range(4).selectExpr(f"{call} AS r").first().r == (Decimal("6.00"), 4)
+        close_session(session)

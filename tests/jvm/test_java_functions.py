@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,7 @@ import pytest
 from flinkddl.runtime.session.errors import full_text, reason
 from flinkddl.runtime.session.java_jars import ship_java
 from flinkddl.spark.java_functions import java_call, retract_kind
-from tests.support.java_udf import bridge, compiled, described, java_spec, needs_javac, udf_jar
+from tests.support.java_udf import aggregate, compiled, java_spec, needs_javac, udf_jar
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -274,7 +276,7 @@ TABLES: list[tuple[str, str, list[str], list[Any]]] = [
         [("a", 1), ("b", None)],
     ),
     (
-        "structured",
+        "structured rows",
         java_spec(
             "Tables$Pairs",
             ["STRING", "STRING"],
@@ -309,13 +311,6 @@ def test_rows_beside_those_that_they_are_made_of(java: SparkSession) -> None:
 # ---- aggregates -----------------------------------------------------------------------------------------------------
 
 
-def aggregate(name: str, arguments: list[str], result: str, accumulator: str, **more: Any) -> str:
-    """Return the spec of an aggregate: its method takes the accumulator too, of a class that stands for itself."""
-    taken = "".join(map(described, [accumulator, *(more.get("bridges") or map(bridge, arguments))]))
-    more = {"kind": "aggregate", "method": "accumulate", "descriptor": f"({taken})V"} | more
-    return java_spec(f"Aggregates${name}", arguments, result, **more)
-
-
 OWN = "com.acme.Aggregates$"
 AVERAGE = aggregate("WeightedAvg", ["BIGINT", "INT"], "BIGINT", f"{OWN}WeightedAvgAccumulator")
 DISTINCT = aggregate("CountDistinct", ["STRING"], "BIGINT", f"{OWN}Distinct")
@@ -334,7 +329,7 @@ TOP = aggregate(
 )
 V = "CAST(v AS {})".format
 AGGREGATES: list[tuple[str, str, list[str], list[Any]]] = [
-    ("merged", AVERAGE, [V("BIGINT"), V("INT")], [(0, 5), (1, 6)]),
+    ("merged", AVERAGE, [V("BIGINT"), V("INT")], [(0, 6), (1, 6)]),
     ("without merge, a map view", DISTINCT, ["CAST(v % 4 AS STRING)"], [(0, 2), (1, 2)]),
     ("row, decimals", TOTAL, [V("DECIMAL(10,2)")], [(0, (Decimal("20.00"), 5)), (1, (Decimal("25.00"), 5))]),
     ("tuple, generics", MAX, [V("DOUBLE")], [(0, 8.0), (1, 9.0)]),
@@ -358,7 +353,7 @@ def test_an_aggregate_over_no_rows(java: SparkSession) -> None:
 
 
 RETRACTED: list[tuple[str, str, str, list[Any]]] = [
-    ("average", AVERAGE, "CAST(v AS BIGINT), 1", [(0, 3), (1, 5)]),
+    ("average", AVERAGE, "CAST(v AS BIGINT), 1", [(0, 3), (1, 6)]),
     ("map view", DISTINCT, "CAST(v AS STRING)", [(0, 4), (1, 4)]),
     ("list view in order", COLLECT, "CAST(v AS STRING)", [(0, ["0", "2", "4", "6"]), (1, ["3", "5", "7", "9"])]),
 ]
@@ -400,7 +395,7 @@ def test_accumulators_are_kept_from_batch_to_batch(java: SparkSession, tmp_path:
     query = query.queryName(name).option("checkpointLocation", str(tmp_path / "checkpoint"))
     query.trigger(availableNow=True).start().awaitTermination()
     newest = [tuple(r) for r in java.table(name).collect()][-2:]
-    assert sorted(newest) == [(0, 3, ["0", "2", "4", "6"]), (1, 5, ["3", "5", "7", "9"])]
+    assert sorted(newest) == [(0, 3, ["0", "2", "4", "6"]), (1, 6, ["3", "5", "7", "9"])]
 
 
 # ---- what goes wrong, and the life of an object ----------------------------------------------------------------------
@@ -438,7 +433,7 @@ FAILING: list[tuple[str, str, list[str], str]] = [
         "FD890: the class 'com.acme.Missing' is not in the jars of the function",
     ),
     ("no function", java_spec("Scalars$User", ["STRING"], "STRING"), ["'a'"], "is no function of Flink"),
-    ("no such method", java_spec("Scalars$Greet", ["DOUBLE"], "STRING"), ["1D"], "has no eval(Double)String"),
+    ("no such method", java_spec("Scalars$Greet", ["DOUBLE"], "STRING"), ["1D"], "has no method eval(Double)String"),
     (
         "other arguments",
         java_spec("Scalars$Greet", ["STRING"], "STRING"),
@@ -472,7 +467,8 @@ def test_no_row_is_taken_back_without_a_method_for_it(java: SparkSession) -> Non
 def test_an_object_is_opened_and_closed_once_a_task(java: SparkSession) -> None:
     def count(what: str) -> int:
         text = f"reflect('java.lang.System', 'getProperty', 'com.acme.{what}')"
-        return int(java.range(1).selectExpr(f"{text} AS v").collect()[0].v or 0)
+        value = java.range(1).selectExpr(f"{text} AS v").collect()[0].v
+        return 0 if value == "null" else int(value)
 
     spec = java_spec("Scalars$Opening", [], "STRING")
     before = count("opened"), count("closed")
@@ -489,6 +485,15 @@ def test_two_versions_of_a_class_do_not_meet(java: SparkSession, tmp_path: Path)
         values[version] = java_spec("F", ["STRING"], "STRING", jars=[str(jar)])
     columns = [f"{java_call(spec, ['CAST(id AS STRING)'])} AS {v}" for v, spec in values.items()]
     assert java.range(1).selectExpr(*columns).collect() == [("0 one", "0 two")]
+
+
+@pytest.mark.slow
+def test_executors_of_a_cluster_get_the_jars(tmp_path: Path) -> None:
+    jar = compiled(tmp_path, {"F.java": VERSIONED.replace("VERSION", "there")})
+    program = [sys.executable, "-m", "tests.jvm.java_on_cluster", str(jar)]
+    spec = java_spec("F", ["STRING"], "STRING", jars=[str(jar)])
+    done = subprocess.run([*program, spec], capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout.splitlines()[-1] == "['0 there', '1 there', '2 there', '3 there']"
 
 
 VERSIONED = """

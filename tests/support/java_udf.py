@@ -105,3 +105,10 @@ def java_spec(class_: str, arguments: list[str], result: str, **more: Any) -> st
         "retract": False,
     }
     return json.dumps(data | more)
+
+
+def aggregate(name: str, arguments: list[str], result: str, accumulator: str, **more: Any) -> str:
+    """Return the spec of an aggregate: its method takes the accumulator too, of a class that stands for itself."""
+    taken = "".join(map(described, [accumulator, *(more.get("bridges") or map(bridge, arguments))]))
+    more = {"kind": "aggregate", "method": "accumulate", "descriptor": f"({taken})V"} | more
+    return java_spec(f"Aggregates${name}", arguments, result, **more)

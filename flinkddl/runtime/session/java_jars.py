@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pyspark.sql import SparkSession
+
+JOB = "spark.flinkddl.java.job"
+"""A setting by which the classes of one job are not those of another, jars with one content included."""
 
 
 def ship_java(spark: SparkSession, jars: Iterable[str], folder: str | None = None) -> None:
@@ -33,6 +37,7 @@ def ship_java(spark: SparkSession, jars: Iterable[str], folder: str | None = Non
         return
     pinned = (artifact.file(artifact.pins[0]) for artifact in locked_artifacts("flink"))
     wanted |= dict(zip(pinned, resolve_jars("flink", folder), strict=True))
+    spark.conf.set(JOB, uuid.uuid4().hex)
     spark.addArtifacts(*(str(_named(name, path)) for name, path in wanted.items()), file=True)
 
 

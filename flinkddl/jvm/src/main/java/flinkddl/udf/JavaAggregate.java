@@ -88,7 +88,7 @@ public final class JavaAggregate implements AggregateFunction<Serializable, Obje
             return new byte[0];
         }
         projection = projection == null ? UnsafeProjection.create((StructType) inputs[0]) : projection;
-        return projection.apply(row).getBytes();
+        return projection.apply(row).copy().getBytes(); // its own bytes: a projection has one buffer for all rows
     }
 
     @Override public Serializable merge(Serializable a, Serializable b) {

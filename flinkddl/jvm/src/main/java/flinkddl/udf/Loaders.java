@@ -15,17 +15,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
-import org.apache.spark.JobArtifactSet;
 import org.apache.spark.SparkFiles;
+import org.apache.spark.sql.internal.SQLConf;
 
 /**
  * Class loaders of Java functions. Flink's classes are in one, and with them the part of ours that is linked against
  * them; below it each job has one of its own, in which the user's jars come first, except for what Flink itself takes
- * from above (its {@code classloader.parent-first-patterns}). The names of shipped jars hold their checksum, so jobs with two
- * versions of a class do not meet.
+ * from above (its {@code classloader.parent-first-patterns}). The names of shipped jars hold their checksum: two versions of
+ * a class do not meet, not even in one job.
  */
 final class Loaders {
     private static final String LINKED = "flinkddl.udf.flink.";
+    /** A setting of a job's session, of no meaning but that another job has another (runtime/session/java_jars.py). */
+    private static final String JOB = "spark.flinkddl.java.job";
     /** Not scala: values that cross are never of it, and a jar for Scala 2.12 brings its own. */
     private static final String[] FROM_ABOVE = {
         "java.", "javax.annotation.", "javax.xml.", "jdk.", "sun.", "flinkddl.", "org.apache.flink.", "org.xml.", "org.w3c.",
@@ -49,7 +51,7 @@ final class Loaders {
     /** The loader of the job at hand for the jars of a spec. */
     static synchronized ClassLoader job(JavaSpec spec) {
         List<String> key = new ArrayList<>(spec.files);
-        JobArtifactSet.getCurrentJobArtifactState().foreach(s -> key.add(s.uuid())); // the session, over Connect
+        key.add(SQLConf.get().getConfString(JOB, ""));
         WeakReference<ClassLoader> kept = JOBS.get(key);
         ClassLoader found = kept == null ? null : kept.get();
         if (found == null) {
@@ -77,6 +79,22 @@ final class Loaders {
         }
     }
 
+    /**
+     * A file that came with the job. Over Connect each session has a folder of its own, which a task is not told; a name
+     * says all of a jar's content, so that any folder's will do.
+     */
+    private static File shipped(String name) {
+        File own = new File(SparkFiles.get(name));
+        if (own.isFile()) {
+            return own;
+        }
+        File[] found = new File(SparkFiles.getRootDirectory()).listFiles(f -> new File(f, name).isFile());
+        if (found == null || found.length == 0) {
+            throw new IllegalStateException("FD890: the jar '" + name + "' of a Java function did not come with the job");
+        }
+        return new File(found[0], name);
+    }
+
     /** A loader that looks into its own jars first for the names of {@code own}, and last for the others. */
     private static final class OwnFirst extends URLClassLoader {
         private final Predicate<String> own;
@@ -84,6 +102,7 @@ final class Loaders {
         OwnFirst(List<String> files, ClassLoader parent, Predicate<String> own) {
             super(urls(files), parent);
             this.own = own;
+            findResource("nothing"); // opens every jar: a session over Connect takes its files with it
         }
 
         private static URL[] urls(List<String> files) {
@@ -92,11 +111,7 @@ final class Loaders {
 
         private static URL url(String name) {
             try {
-                File file = new File(SparkFiles.get(name));
-                if (!file.isFile()) {
-                    throw new IllegalStateException("FD890: the jar '" + name + "' of a Java function did not come with the job");
-                }
-                return file.toURI().toURL();
+                return shipped(name).toURI().toURL();
             } catch (MalformedURLException e) {
                 throw new IllegalStateException(e);
             }

@@ -6,7 +6,6 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.lang.reflect.Method;
-import java.util.Arrays;
 import java.util.List;
 import org.apache.flink.table.functions.AggregateFunction;
 import org.apache.flink.table.functions.ImperativeAggregateFunction;
@@ -33,28 +32,21 @@ final class AggregateKernel implements Accumulating {
         function = (ImperativeAggregateFunction<?, ?>) opened.function;
         arguments = new Arguments(spec, job, 1);
         accumulate = opened.method(spec.method, spec.descriptor, arguments.count());
-        retract = has(RETRACT, arguments.count()) ? opened.method(RETRACT, spec.descriptor, arguments.count()) : null;
+        retract = opened.optional(RETRACT, spec.descriptor, arguments.count());
         merge = named("merge");
         Shape shape = Shape.of(spec.result, spec.resultBridge, job);
         boolean table = spec.kind.startsWith("table");
         result = Conv.of(shape);
         rows = table ? new Collected(shape) : null;
-        emit = !table ? null : has("emitValue", 2) ? named("emitValue") : named("emitUpdateWithRetract");
+        MethodHandle whole = table ? named("emitValue") : null;
+        emit = table && whole == null ? named("emitUpdateWithRetract") : whole;
         pack = new Pack(job);
-    }
-
-    private boolean has(String name, int parameters) {
-        return methods(name).stream().anyMatch(m -> m.isVarArgs() || m.getParameterCount() == parameters);
-    }
-
-    private List<Method> methods(String name) {
-        return Arrays.stream(function.getClass().getMethods()).filter(m -> m.getName().equals(name) && !m.isBridge()).toList();
     }
 
     /** A method of two parameters by its name alone; null without one. */
     private MethodHandle named(String name) {
-        for (Method m : methods(name)) {
-            if (m.getParameterCount() == 2) {
+        for (Method m : function.getClass().getMethods()) {
+            if (m.getName().equals(name) && m.getParameterCount() == 2 && !m.isBridge()) {
                 try {
                     m.setAccessible(true);
                     return MethodHandles.lookup().unreflect(m).bindTo(function).asType(MethodType.genericMethodType(2));

@@ -6,7 +6,10 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.flink.table.functions.UserDefinedFunction;
 import org.apache.spark.TaskContext;
@@ -50,32 +53,41 @@ final class Opened implements AutoCloseable {
 
     /** A method that takes its arguments as an array; a vararg method takes {@code count} of them. */
     MethodHandle method(String name, String descriptor, int count) {
-        MethodType type = MethodType.fromMethodDescriptorString(descriptor, job);
+        MethodHandle found = optional(name, descriptor, count);
+        if (found == null) {
+            String type = MethodType.fromMethodDescriptorString(descriptor, job).toString();
+            throw new IllegalStateException("FD890: the class '" + spec.className + "' has no method " + name + type);
+        }
+        return found;
+    }
+
+    /** The same; null where the class has no such method. */
+    MethodHandle optional(String name, String descriptor, int count) {
         try {
-            Method found = find(function.getClass(), name, type);
+            MethodType type = MethodType.fromMethodDescriptorString(descriptor, job);
+            Method found = find(function.getClass(), name, type.parameterArray());
+            if (found == null) {
+                return null;
+            }
             found.setAccessible(true);
-            MethodHandle handle = MethodHandles.lookup().unreflect(found);
-            handle = handle.isVarargsCollector() ? handle.asFixedArity() : handle;
-            handle = java.lang.reflect.Modifier.isStatic(found.getModifiers()) ? handle : handle.bindTo(function);
+            MethodHandle handle = MethodHandles.lookup().unreflect(found).asFixedArity();
+            handle = Modifier.isStatic(found.getModifiers()) ? handle : handle.bindTo(function);
             int fixed = type.parameterCount() - 1;
             handle = spec.varargs ? handle.asCollector(type.lastParameterType(), count - fixed) : handle;
             return handle.asType(MethodType.genericMethodType(count)).asSpreader(Object[].class, count);
-        } catch (IllegalAccessException e) {
-            throw new IllegalStateException(e);
+        } catch (IllegalAccessException | TypeNotPresentException | LinkageError e) {
+            throw new IllegalStateException("FD890: the methods of '" + spec.className + "' do not load: " + e, e);
         }
     }
 
-    private Method find(Class<?> c, String name, MethodType type) {
+    private static Method find(Class<?> c, String name, Class<?>[] types) {
+        List<Method> all = new ArrayList<>();
         for (Class<?> at = c; at != null; at = at.getSuperclass()) {
-            for (Method m : at.getDeclaredMethods()) {
-                if (m.getName().equals(name) && Arrays.equals(m.getParameterTypes(), type.parameterArray())) {
-                    return m;
-                }
-            }
+            all.addAll(Arrays.asList(at.getDeclaredMethods()));
         }
-        return Arrays.stream(c.getMethods()) // of an interface
-            .filter(m -> m.getName().equals(name) && Arrays.equals(m.getParameterTypes(), type.parameterArray())).findAny()
-            .orElseThrow(() -> new IllegalStateException("FD890: '" + spec.className + "' has no " + name + type));
+        all.addAll(Arrays.asList(c.getMethods())); // those of interfaces
+        return all.stream().filter(m -> m.getName().equals(name) && Arrays.equals(m.getParameterTypes(), types))
+            .findFirst().orElse(null);
     }
 
     /** Runs a call under the job's loader; what it throws is told with the function's name and its place. */
@@ -105,7 +117,7 @@ final class Opened implements AutoCloseable {
         String where = task == null ? "" : ", in partition " + task.partitionId();
         StringBuilder causes = new StringBuilder();
         for (Throwable t = e; t != null && causes.length() < 2000; t = t.getCause()) {
-            causes.append(": ").append(t.getClass().getName()).append(t.getMessage() == null ? "" : ": " + t.getMessage());
+            causes.append(": ").append(t.getClass().getName()).append(t.getMessage() == null ? "" : ": " + t.getMessage().replace('\n', ' '));
         }
         RuntimeException told = new IllegalStateException(
             "FD889: the Java function '" + spec.className + "' failed in " + what + at + where + causes);

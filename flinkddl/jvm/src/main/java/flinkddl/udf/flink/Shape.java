@@ -49,6 +49,8 @@ record Shape(LogicalType type, Class<?> bridge, List<Shape> parts) {
             return PRIMITIVES.containsKey(name) ? PRIMITIVES.get(name) : Class.forName(name, false, job);
         } catch (ClassNotFoundException e) {
             throw new IllegalStateException("FD890: the class '" + name + "' is not in the jars of the function", e);
+        } catch (LinkageError e) { // of another version of Flink, or without a jar of its own
+            throw new IllegalStateException("FD890: the class '" + name + "' does not load: " + e, e);
         }
     }
 
