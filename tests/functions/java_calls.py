@@ -15,7 +15,7 @@ FUNCTIONS = {
         r"^    public static class (\w+) extends", (SOURCES / f"{file}.java").read_text(encoding="utf-8"), re.MULTILINE
     )
 }
-"""Each class of a function, under its name in small letters behind ``j_``: some are names of Flink's own functions."""
+"""Each class of a function, under its name in small letters behind ``j_``: some are names of Flink's functions."""
 
 ROWS = """
 CREATE TEMPORARY VIEW given AS SELECT * FROM (VALUES
@@ -32,7 +32,8 @@ CREATE TEMPORARY VIEW given AS SELECT * FROM (VALUES
 """
 
 SCALARS = """
-upper(s) | upper('a') | upper(CAST(s AS CHAR(3))) | upper(CAST(s AS VARCHAR(2))) | upper(NULL) | upper(n) | upper(s, s)
+upper(s) | upper('a') | upper(CAST(s AS CHAR(3))) | upper(CAST(s AS VARCHAR(2)))
+upper(NULL) | upper(n) | upper(s, s)
 upper() | add(1, 2) | add(i, i) | add(n, n) | add(b, b) | add(x, x) | add(i, CAST(2 AS BIGINT)) | add(tiny, small)
 add(fl, 1) | add(d, d) | add(1.5, 2) | add(CAST(1 AS SMALLINT), i) | add('1', '2') | add(NULL, NULL) | add(TRUE, 1)
 boxed(n) | boxed(tiny) | boxed(b) | boxed(NULL) | boxed(i) | small(tiny, small) | small(fl) | small(f) | small(x)
@@ -43,15 +44,20 @@ hinted(1, n) | hinted(s, 'y') | hinted(tiny, i) | hinted(b, b) | hinted('a', 'b'
 times(dt, n) | times(ts) | times(dt, 1) | times(tm) | times(CAST(ts AS TIMESTAMP_LTZ(3))) | sqltimes(ts) | sqltimes(dt)
 times(CAST(ts AS TIMESTAMP(9)))
 words(s) | words('') | lists(arr) | lists(ARRAY[1, 2], 1) | lists(arr, 1) | lists(ARRAY[CAST(1 AS TINYINT)]) | maps(s)
-maps(m, 'a') | maps(m, 'b') | bytes(bin) | bytes(s) | makerow(n, s) | takerow(r) | takerow(ROW(n, s)) | takerow(ROW(s, n))
-takerowdata(r) | takerowdata(ROW(5, 'z')) | pojo('Bob', n) | pojo(person) | pojo(pojo('Al', 2)) | pojo(point) | pojo(r, 1)
+maps(m, 'a') | maps(m, 'b') | bytes(bin) | bytes(s) | makerow(n, s) | takerow(r)
+takerow(ROW(n, s)) | takerow(ROW(s, n))
+takerowdata(r) | takerowdata(ROW(5, 'z')) | pojo('Bob', n) | pojo(person) | pojo(pojo('Al', 2))
+pojo(point) | pojo(r, 1)
 pojo(ROW('l', 1), 1) | generic(b) | generic(n) | generic(s) | named('x', 1) | named(s, n) | named('x') | named(n)
 named(a => 'x', b => 2) | named(b => 2, a => 'x') | named(a => 'x')
-dice() | opened(n) | notnullhint(i) | notnullhint(n) | notnullhint(1) | wide(n) | noeval(n) | hidden(s) | noconstructor(s)
+dice() | opened(n) | notnullhint(i) | notnullhint(n) | notnullhint(1) | wide(n) | noeval(n) | hidden(s)
+noconstructor(s)
 nested(s) | nested(MAP['a', ARRAY[1]], f) | digits(s) | static(s, 2) | static(s, n) | chars('a')
 intervals(INTERVAL '1' MINUTE) | intervals(INTERVAL '2' MONTH, 1) | intervals(INTERVAL '1:02' HOUR TO MINUTE)
-objectresult(n) | samemethod(n, s) | samemethod(b, s) | samemethod(x, s) | samemethod(x) | samemethod(n) | samemethod(1, 'a', 'b')
-later(n) | split(s) | weightedavg(b, n) | distinct(s) | longest(s) | longest(n) | weightedavg(n, n) | weightedavg(b)
+objectresult(n) | samemethod(n, s) | samemethod(b, s) | samemethod(x, s) | samemethod(x) | samemethod(n)
+samemethod(1, 'a', 'b')
+later(n) | split(s) | weightedavg(b, n) | distinct(s) | longest(s) | longest(n)
+weightedavg(n, n) | weightedavg(b)
 """
 
 TABLES = """
