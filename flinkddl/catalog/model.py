@@ -132,9 +132,9 @@ class Function:
 
     ``given`` marks one from outside of the script: it stands in for what the script declares under its name.
     ``named`` says that the user names its Python module as one that may be imported, not the script alone.
-    ``jars`` are those of a Java function, as absolute paths: where it is declared its own, where it is looked up with
-    those of the session behind them. ``script_jars`` are those among them that nobody but the script names. ``returns``
-    is the type that the user says it returns, "" where its class tells.
+    ``jars`` are a Java function's own, as absolute paths; ``class_path``, where it is looked up, has those of the session
+    behind them, and ``script_jars`` those among them that nobody but the script names. ``returns`` is the type that the
+    user says it returns, "" where its class tells.
     """
 
     name: str
@@ -145,6 +145,7 @@ class Function:
     given: bool = False
     named: bool = False
     jars: tuple[str, ...] = ()
+    class_path: tuple[str, ...] = ()
     script_jars: tuple[str, ...] = ()
     returns: str = ""
     span: Span | None = field(default=None, compare=False, repr=False)

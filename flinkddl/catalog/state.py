@@ -185,7 +185,8 @@ class Catalog:
     def _named(self, function: Function) -> Function:
         if function.language != "PYTHON":
             jars = tuple(dict.fromkeys((*function.jars, *self.jars)))
-            return replace(function, jars=jars, script_jars=tuple(j for j in jars if not self._names_jar(j)))
+            unnamed = tuple(j for j in jars if not self._names_jar(j))
+            return replace(function, class_path=jars, script_jars=unnamed)
         module = function.identifier.replace(":", ".").rpartition(".")[0]
         given = (f.identifier.rpartition(".")[0] for f in self.system_functions.values() if f.given)
         every = {*self.python, *given}

@@ -28,7 +28,7 @@ Changed since the first agreement:
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Kind = Literal["scalar", "table", "aggregate", "table_aggregate", "async"]
@@ -51,7 +51,7 @@ class JavaCall:
     """
 
     class_name: str
-    jars: tuple[str, ...]
+    jars: tuple[str, ...] = field(metadata={"place": True})  # a checkpoint does not ask where they lie
     kind: Kind
     method: str
     descriptor: str

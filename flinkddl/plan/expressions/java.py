@@ -52,7 +52,7 @@ def loaded(name: str, function: Function, span: Span | None) -> JavaFunction:
     """
     try:
         returns = typed.default(parse_type(function.returns)) if function.returns else None
-        return load(function.identifier, ClassPath(function.jars), returns)
+        return load(function.identifier, ClassPath(function.class_path), returns)
     except UndeclaredTypes as e:
         message = f"'{name}' is said to return '{function.returns}': {e}"
         raise FlinkDdlError.of("FD527", message, span, "write a type of Flink SQL behind RETURNS") from None
