@@ -132,8 +132,8 @@ class Function:
 
     ``given`` marks one from outside of the script: it stands in for what the script declares under its name.
     ``named`` says that the user names its Python module as one that may be imported, not the script alone.
-    ``jars`` are a Java function's own, as absolute paths; ``class_path``, where it is looked up, has those of the session
-    behind them, and ``script_jars`` those among them that nobody but the script names. ``returns`` is the type that the
+    ``jars`` are a Java function's own, as absolute paths; ``class_path``, where it is looked up, those of the session
+    too, and ``script_jars`` those among them that nobody but the script names. ``returns`` is the type that the
     user says it returns, "" where its class tells.
     """
 

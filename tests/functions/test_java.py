@@ -325,3 +325,12 @@ def test_a_printed_program_sends_the_jars_and_looks_whether_they_are_named(jar: 
     named = Catalog(jars=[jar]).compile(script)
     assert "refuse_unnamed_jars" not in named
     assert f"ship_java(spark, ['{jar}'])" in named
+
+
+def test_a_function_that_is_not_deterministic_stays_where_it_is(jar: str) -> None:
+    catalog = Catalog(jars=[jar])
+    catalog.execute("CREATE FUNCTION dice AS 'acme.Scalars$Dice'; CREATE FUNCTION half AS 'acme.Scalars$Boxed'")
+    catalog.execute("CREATE TABLE src (k INT) WITH ('connector' = 'datagen')")
+    for name, moved in (("dice()", False), ("half(k)", True)):
+        text = catalog.explain(f"SELECT * FROM (SELECT k, {name} AS d FROM src) WHERE d > 3 AND d < 9")
+        assert (f"Filter((({name} > 3) AND ({name} < 9)))" in text) is moved, text
