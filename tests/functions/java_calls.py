@@ -57,7 +57,7 @@ intervals(INTERVAL '1' MINUTE) | intervals(INTERVAL '2' MONTH, 1) | intervals(IN
 objectresult(n) | samemethod(n, s) | samemethod(b, s) | samemethod(x, s) | samemethod(x) | samemethod(n)
 samemethod(1, 'a', 'b')
 later(n) | split(s) | weightedavg(b, n) | distinct(s) | longest(s) | longest(n)
-weightedavg(n, n) | weightedavg(b)
+weightedavg(n, n) | weightedavg(b) | average(x) | average(n) | average(s)
 """
 
 TABLES = """

@@ -143,6 +143,8 @@ def test_accumulators() -> None:
         "ROW<`count` BIGINT NOT NULL, `order` ARRAY<STRING>, `seen` MAP<STRING, INT>>",
         f"acme.Aggregates$DistinctAccum<long,{views}.ListView,{views}.MapView>",
     )
+    average = fit("f", loaded("Aggregates$Average"), [parse_type("DOUBLE")]).call
+    assert average.accumulator == Accumulator("ROW<`f0` DOUBLE, `f1` BIGINT>", "org.apache.flink.api.java.tuple.Tuple2")
     assert call.descriptor == "(Lacme/Aggregates$DistinctAccum;Ljava/lang/String;)V"
     assert from_json(call.to_json) == call
 

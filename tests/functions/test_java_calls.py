@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.api import Catalog
-from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.diagnostics import SourceText
+from flinkddl.script.compile import compile_script
 from tests.functions.java_calls import ANSWERS, FUNCTIONS, ROWS, table_query
 from tests.support.java_udf import needs_javac, udf_jar
 
@@ -21,7 +22,7 @@ pytestmark = needs_javac
 _FOUND = json.loads(ANSWERS.read_text(encoding="utf-8"))
 SCALARS: list[dict[str, Any]] = _FOUND[: _FOUND.index(None)]
 TABLES: list[dict[str, Any]] = _FOUND[_FOUND.index(None) + 1 :]
-ONE_GROUP = ("j_weightedavg", "j_distinct", "j_longest")
+ONE_GROUP = ("j_weightedavg", "j_distinct", "j_longest", "j_average")
 
 
 def declared(catalog: Catalog) -> Catalog:
@@ -36,11 +37,11 @@ def catalog() -> Catalog:
 
 def columns(catalog: Catalog, query: str) -> list[list[str]] | None:
     """Return names and types of a query's columns as the oracle writes them, None where it is refused."""
-    try:
-        (job,) = catalog._compiled(query, None, "query").jobs
-    except FlinkDdlError as error:
-        assert {d.code for d in error.diagnostics} <= {"FD401", "FD521", "FD522", "FD523", "FD526"}, error
+    compiled = compile_script(SourceText("query", query), catalog.state)
+    if compiled.has_errors:
+        assert {d.code for d in compiled.diagnostics} <= {"FD401", "FD521", "FD522", "FD523", "FD526"}
         return None
+    (job,) = compiled.jobs
     return [[f.name, str(f.type)] for f in job.plan[0].sink.fields]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from flinkddl.functions.java import classfile as C
@@ -17,11 +18,18 @@ if TYPE_CHECKING:
     from flinkddl.functions.java.typed import Typed
 
 
+_TUPLE = re.compile(r"org\.apache\.flink\.api\.java\.tuple\.Tuple(\d+)")
+"""Flink's own tuples, which no jar of a user brings: a constructor assigns ``f0`` and so on."""
+
+
 def extract(extractor: Extractor, t: JType, outer: Template, hierarchy: Sequence[JType]) -> Typed:
     """Return the structured type of a class. Raises NoType."""
     name = class_of(t)
     if name is None:
         raise NoType(f"Could not extract a data type from '{t}'. Not a class type.")
+    if (tuple_ := _TUPLE.fullmatch(name)) is not None and isinstance(t, Named) and len(t.args) == int(tuple_[1]):
+        parts = [extractor.type_of(a, outer.without_type(), hierarchy) for a in t.args]
+        return typed.structured(name, [(f"f{i}", part) for i, part in enumerate(parts)])
     chain = extractor.path.chain(name)
     if not chain:
         raise NoType(f"Could not extract a data type from '{t}': the class is in none of the jars")

@@ -1,5 +1,6 @@
 package acme;
 
+import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.table.annotation.DataTypeHint;
 import org.apache.flink.table.annotation.FunctionHint;
 import org.apache.flink.table.api.dataview.ListView;
@@ -98,6 +99,34 @@ public class Aggregates {
         public void accumulate(Row acc, String s) {
             if (s != null && (acc.getField(0) == null || s.length() > ((String) acc.getField(0)).length())) {
                 acc.setField(0, s);
+            }
+        }
+    }
+
+    public abstract static class Mean<T> extends AggregateFunction<Double, Tuple2<Double, T>> {}
+
+    public static class Average extends Mean<Long> {
+        @Override
+        public Tuple2<Double, Long> createAccumulator() {
+            return Tuple2.of(0.0, 0L);
+        }
+
+        @Override
+        public Double getValue(Tuple2<Double, Long> acc) {
+            return acc.f1 == 0 ? null : acc.f0 / acc.f1;
+        }
+
+        public void accumulate(Tuple2<Double, Long> acc, Double v) {
+            if (v != null) {
+                acc.f0 += v;
+                acc.f1++;
+            }
+        }
+
+        public void retract(Tuple2<Double, Long> acc, Double v) {
+            if (v != null) {
+                acc.f0 -= v;
+                acc.f1--;
             }
         }
     }
