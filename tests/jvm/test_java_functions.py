@@ -46,6 +46,14 @@ USER_BRIDGE = "com.acme.Scalars$User<int,java.lang.String,java.util.List>"
 POINT = "ROW<`x` DOUBLE NOT NULL, `y` DOUBLE NOT NULL>"
 A_USER = "named_struct('age', 7, 'name', 'bob', 'tags', array('a', NULL))"
 
+ASKED = java_spec(
+    "Scalars$Asked",
+    ["INT"],
+    "STRING",
+    kind="async",
+    descriptor="(Ljava/util/concurrent/CompletableFuture;Ljava/lang/Integer;)V",
+)
+
 SCALARS: list[tuple[str, str, list[str], Any]] = [
     ("overload", java_spec("Scalars$Greet", ["STRING"], "STRING"), ["'bob'"], "hello bob"),
     ("null", java_spec("Scalars$Greet", ["STRING"], "STRING"), [NULL], "nobody"),
@@ -222,13 +230,7 @@ SCALARS: list[tuple[str, str, list[str], Any]] = [
     ),
     (
         "async",
-        java_spec(
-            "Scalars$Asked",
-            ["INT"],
-            "STRING",
-            kind="async",
-            descriptor="(Ljava/util/concurrent/CompletableFuture;Ljava/lang/Integer;)V",
-        ),
+        ASKED,
         ["7"],
         "user 7",
     ),
@@ -374,6 +376,13 @@ def test_rows_are_taken_back(java: SparkSession, spec: str, arguments: str, rows
     assert sorted(map(tuple, grouped.collect())) == rows
 
 
+KEPT = [
+    (AVERAGE, "struct(CAST(v AS BIGINT), 1)"),
+    (COLLECT, "struct(CAST(v AS STRING))"),
+    (EVERYTHING, "IF(w > 0, struct(CAST(w AS STRING), v), NULL)"),  # as a FILTER leaves rows out
+]
+
+
 @pytest.mark.parametrize("function", ["stage_aggregate_1", "retract_aggregate"])
 def test_accumulators_are_kept_from_batch_to_batch(java: SparkSession, tmp_path: Path, function: str) -> None:
     rows = tmp_path / "rows"
@@ -382,20 +391,21 @@ def test_accumulators_are_kept_from_batch_to_batch(java: SparkSession, tmp_path:
         part = "\n".join(json.dumps(dict(zip("kvws", c, strict=True))) for c in CHANGES[3 * n : 3 * n + 3])
         (rows / f"{n}.json").write_text(part)
         os.utime(rows / f"{n}.json", (n, n))
-    kinds = [(AVERAGE, "CAST(v AS BIGINT), 1"), (COLLECT, "CAST(v AS STRING)"), (EVERYTHING, "CAST(w AS STRING), v")]
-    names = [retract_kind(spec) for spec, _ in kinds]
-    items = ", ".join(f"'{name}:{i}', struct({kinds[i][1]})" for i, name in enumerate(names[:2]))
     source = (
         java.readStream.schema("k INT, v INT, w BIGINT, s BIGINT").option("maxFilesPerTrigger", "1").json(str(rows))
     )
+    kinds = [f"{retract_kind(spec)}:{i}" for i, (spec, _) in enumerate(KEPT)]
+    items = ", ".join(f"'{kind}', {argument}" for kind, (_, argument) in zip(kinds, KEPT, strict=True))
     grouped = source.groupBy("k").agg(expr(f"flinkddl.{function}(w, s, named_struct({items}))").alias("r"))
-    taken = [f"r.n.`{name}:{i}` AS r{i}" for i, name in enumerate(names[:2])]
-    query = grouped.where("r IS NOT NULL").selectExpr("k", *taken).writeStream.outputMode("update").format("memory")
-    name = f"kept_{function}"
-    query = query.queryName(name).option("checkpointLocation", str(tmp_path / "checkpoint"))
+    taken = grouped.where("r IS NOT NULL").selectExpr("k", *(f"r.n.`{kind}` AS r{i}" for i, kind in enumerate(kinds)))
+    query = taken.writeStream.outputMode("update").format("memory").queryName(f"kept_{function}")
+    query = query.option("checkpointLocation", str(tmp_path / "checkpoint"))
     query.trigger(availableNow=True).start().awaitTermination()
-    newest = [tuple(r) for r in java.table(name).collect()][-2:]
-    assert sorted(newest) == [(0, 3, ["0", "2", "4", "6"]), (1, 6, ["3", "5", "7", "9"])]
+    newest = [tuple(r) for r in java.table(f"kept_{function}").collect()][-2:]
+    assert sorted(newest) == [
+        (0, 3, ["0", "2", "4", "6"], "{1=[0, 2, 4, 6, 8]} 20 [3, 0, 2, 0] 1"),
+        (1, 6, ["3", "5", "7", "9"], "{1=[1, 3, 5, 7, 9]} 25 [0, 3, 0, 2] 1"),
+    ]
 
 
 # ---- what goes wrong, and the life of an object ----------------------------------------------------------------------
@@ -409,13 +419,7 @@ FAILING: list[tuple[str, str, list[str], str]] = [
     ),
     (
         "future",
-        java_spec(
-            "Scalars$Asked",
-            ["INT"],
-            "STRING",
-            kind="async",
-            descriptor="(Ljava/util/concurrent/CompletableFuture;Ljava/lang/Integer;)V",
-        ),
+        ASKED,
         ["CAST(NULL AS INT)"],
         "java.lang.IllegalStateException: no id",
     ),
@@ -439,6 +443,12 @@ FAILING: list[tuple[str, str, list[str], str]] = [
         java_spec("Scalars$Greet", ["STRING"], "STRING"),
         ["1D"],
         "takes [STRING], not STRUCT<c0: DOUBLE>",
+    ),
+    (
+        "no type of Spark's",
+        java_spec("Scalars$Greet", ["STRING"], "RAW(com.acme.Scalars$User)", result_bridge="com.acme.Scalars$User"),
+        ["'a'"],
+        "FD890: Spark has no type that carries RAW(com.acme.Scalars$User)",
     ),
     (
         "rows at the end",

@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -15,23 +14,11 @@ import org.apache.spark.sql.types.StructType;
  * aggregates in parts. Those of a class with {@code merge} are accumulators; otherwise the rows themselves are kept, and
  * accumulated where the result is asked for.
  */
-public final class JavaAggregate implements AggregateFunction<Serializable, Object> {
-    private final String text;
-    private final String name;
-    private final DataType[] inputs;
-    private final DataType result;
-    private final boolean deterministic;
+public final class JavaAggregate extends JavaFunction implements AggregateFunction<Serializable, Object> {
     private transient Accumulating function;
     private transient UnsafeProjection projection;
 
-    JavaAggregate(JavaSpec spec, StructType bound) {
-        text = spec.text;
-        name = spec.className;
-        Flink flink = Loaders.flink();
-        inputs = JavaFunctions.inputs(spec, flink, bound);
-        result = JavaFunctions.result(spec, flink);
-        deterministic = spec.deterministic && flink.deterministic(spec, Loaders.job(spec));
-    }
+    JavaAggregate(JavaSpec spec, StructType bound) { super(spec, bound); }
 
     /** What one part of a group holds: an accumulator, or rows. It is written as plain bytes, as {@code Retract} says. */
     private static final class Part implements Serializable {
@@ -71,23 +58,23 @@ public final class JavaAggregate implements AggregateFunction<Serializable, Obje
 
     @Override public Serializable update(Serializable state, InternalRow in) {
         Part part = part(state);
-        InternalRow arguments = inputs.length == 0 ? in : in.getStruct(0, ((StructType) inputs[0]).length());
+        InternalRow row = arguments() == null ? in : in.getStruct(0, arguments().length());
         if (!function().merges()) {
-            part.rows.add(bytes(arguments));
+            part.rows.add(bytes(row));
             return part;
         }
         if (part.accumulator == null) {
             part.accumulator = function().create();
         }
-        function().add(part.accumulator, arguments);
+        function().add(part.accumulator, row);
         return part;
     }
 
     private byte[] bytes(InternalRow row) {
-        if (inputs.length == 0) {
+        if (arguments() == null) {
             return new byte[0];
         }
-        projection = projection == null ? UnsafeProjection.create((StructType) inputs[0]) : projection;
+        projection = projection == null ? UnsafeProjection.create(arguments()) : projection;
         return projection.apply(row).copy().getBytes(); // its own bytes: a projection has one buffer for all rows
     }
 
@@ -106,27 +93,11 @@ public final class JavaAggregate implements AggregateFunction<Serializable, Obje
     @Override public Object produceResult(Serializable state) {
         Part part = part(state);
         Object accumulator = part.accumulator == null ? function().create() : part.accumulator;
-        UnsafeRow view = new UnsafeRow(inputs.length == 0 ? 0 : ((StructType) inputs[0]).length());
+        UnsafeRow view = new UnsafeRow(arguments() == null ? 0 : arguments().length());
         for (byte[] row : part.rows) {
             view.pointTo(row, row.length);
             function().add(accumulator, view);
         }
         return function().result(accumulator);
     }
-
-    @Override public DataType[] inputTypes() { return inputs.clone(); }
-
-    @Override public DataType resultType() { return result; }
-
-    @Override public boolean isDeterministic() { return deterministic; }
-
-    @Override public String name() { return name; }
-
-    @Override public String canonicalName() { return "flinkddl." + text; }
-
-    @Override public String toString() { return name; }
-
-    @Override public boolean equals(Object o) { return o instanceof JavaAggregate other && other.text.equals(text); }
-
-    @Override public int hashCode() { return text.hashCode(); }
 }

@@ -111,6 +111,12 @@ final class Opened implements AutoCloseable {
 
     /** An exception that says all there is: its causes would be of classes that only the job's loader knows. */
     static RuntimeException failure(JavaSpec spec, String what, Throwable e) {
+        if (e instanceof OutOfMemoryError error) {
+            throw error; // the executor's end, not the function's
+        }
+        if (e instanceof InterruptedException) {
+            Thread.currentThread().interrupt();
+        }
         String at = Arrays.stream(e.getStackTrace()).filter(f -> f.getClassName().startsWith(spec.className)).findFirst()
             .map(f -> " at " + f.getFileName() + ":" + f.getLineNumber()).orElse("");
         TaskContext task = TaskContext.get();

@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.apache.flink.table.api.ValidationException;
 import org.apache.flink.table.data.ArrayData;
 import org.apache.flink.table.data.MapData;
 import org.apache.flink.table.data.RowData;
@@ -22,7 +23,13 @@ record Shape(LogicalType type, Class<?> bridge, List<Shape> parts) {
         .of(boolean.class, byte.class, short.class, int.class, long.class, float.class, double.class, void.class)
         .collect(Collectors.toMap(Class::getName, Function.identity()));
 
-    static LogicalType type(String text) { return LogicalTypeParser.parse(text, Shape.class.getClassLoader()); }
+    static LogicalType type(String text) {
+        try {
+            return LogicalTypeParser.parse(text, Shape.class.getClassLoader());
+        } catch (ValidationException e) { // RAW of a class, above all
+            throw new IllegalArgumentException("FD890: Spark has no type that carries " + text, e);
+        }
+    }
 
     static Shape of(String type, String bridge, ClassLoader job) {
         return new Text(bridge, job).shape(type(type));
