@@ -336,3 +336,15 @@ def test_a_function_that_is_not_deterministic_stays_where_it_is(jar: str) -> Non
     for name, moved in (("dice()", False), ("half(k)", True)):
         text = catalog.explain(f"SELECT * FROM (SELECT k, {name} AS d FROM src) WHERE d > 3 AND d < 9")
         assert (f"Filter((({name} > 3) AND ({name} < 9)))" in text) is moved, text
+
+
+def test_a_plan_file_has_the_jars(jar: str, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    tables = SCRIPT.partition("CREATE FUNCTION f")[0]
+    function = f"CREATE FUNCTION f AS 'acme.Scalars$Opened' USING JAR '{jar}'; ADD JAR '{jar}';"
+    insert = f"COMPILE PLAN '{plan}' FOR INSERT INTO snk SELECT f(k) FROM src;"
+    Catalog().execute(tables + function + insert)
+    statements = json.loads(plan.read_text())["statements"]
+    assert f"ADD JAR '{jar}'" in statements
+    assert any(s.endswith(f"LANGUAGE JAVA USING JAR '{jar}'") for s in statements)
+    assert not Catalog().check(f"EXECUTE PLAN '{plan}'")
