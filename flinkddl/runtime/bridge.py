@@ -24,7 +24,7 @@ from flinkddl.runtime.kafka.offsets import client_properties, stop_condition, st
 from flinkddl.runtime.session.connect import close_session, is_connect
 from flinkddl.runtime.session.java_jars import ship_java
 from flinkddl.runtime.session.sessions import extend_session, job_session, sealing_key, set_setting
-from flinkddl.runtime.udf import register
+from flinkddl.runtime.udf import refuse_foreign, register
 from flinkddl.spark import job as J
 from flinkddl.spark.frames import frame_of
 from flinkddl.sqltypes import quote
@@ -195,6 +195,7 @@ class Bridge:
         return self._keep(spark, store)
 
     def _build(self, child: SparkSession, frame: Frame) -> DataFrame:
+        refuse_foreign(frame.job)
         for name, target in frame.job.udfs.items():
             register(child, name, target)
         ship_java(child, frame.job.jars)

@@ -17,7 +17,7 @@ from flinkddl.runtime.session.connect import check_kafka, is_connect
 from flinkddl.runtime.session.java_jars import ship_java
 from flinkddl.runtime.session.stages import tell_missing
 from flinkddl.runtime.storage.checkpoint import changed_partitions, kept_stops
-from flinkddl.runtime.udf import register
+from flinkddl.runtime.udf import refuse_foreign, register
 from flinkddl.spark.realtime import tasks
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def prepare(held: Held, asked: Callable[[], bool]) -> tuple[Sources, KnownTopics
     ``asked``: whether the end was asked for, which ends the wait for offsets that are not there yet.
     """
     spark, job, options = held.spark, held.job, held.options
+    refuse_foreign(job)
     for name, target in job.udfs.items():
         register(spark, name, target)
     ship_java(spark, job.jars)
