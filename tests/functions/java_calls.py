@@ -41,7 +41,7 @@ concat('a', 'b') | concat(s) | concat() | concat(s, n) | sum('x', 1, 2, n) | sum
 ints(1, 2, 3) | ints() | ints(n) | ints(CAST(1 AS TINYINT), i) | price(d) | price(1) | price(x) | price(NULL)
 price(CAST(1.239 AS DECIMAL(12, 3))) | untyped(d) | any(n) | any(s) | any(d) | any(dt) | any(i, i) | any(f)
 hinted(1, n) | hinted(s, 'y') | hinted(tiny, i) | hinted(b, b) | hinted('a', 'b', 'c') | hinted(i)
-times(dt, n) | times(ts) | times(dt, 1) | times(tm) | times(CAST(ts AS TIMESTAMP_LTZ(3))) | sqltimes(ts) | sqltimes(dt)
+times(dt, n) | times(ts) | times(dt, 1) | clock(tm) | times(CAST(ts AS TIMESTAMP_LTZ(3))) | sqltimes(ts) | sqltimes(dt)
 times(CAST(ts AS TIMESTAMP(9)))
 words(s) | words('') | lists(arr) | lists(ARRAY[1, 2], 1) | lists(arr, 1) | lists(ARRAY[CAST(1 AS TINYINT)]) | maps(s)
 maps(m, 'a') | maps(m, 'b') | bytes(bin) | bytes(s) | makerow(n, s) | takerow(r)
@@ -56,7 +56,7 @@ nested(s) | nested(MAP['a', ARRAY[1]], f) | digits(s) | static(s, 2) | static(s,
 intervals(INTERVAL '1' MINUTE) | intervals(INTERVAL '2' MONTH, 1) | intervals(INTERVAL '1:02' HOUR TO MINUTE)
 objectresult(n) | samemethod(n, s) | samemethod(b, s) | samemethod(x, s) | samemethod(x) | samemethod(n)
 samemethod(1, 'a', 'b')
-later(n) | split(s) | weightedavg(b, n) | distinct(s) | longest(s) | longest(n)
+split(s) | weightedavg(b, n) | distinct(s) | longest(s) | longest(n)
 weightedavg(n, n) | weightedavg(b) | average(x) | average(n) | average(s)
 """
 

@@ -76,7 +76,10 @@ def test_signatures_of_types() -> None:
 
 # ---- signatures ------------------------------------------------------------------------------------------------------
 
-USER = "ROW<`age` INT NOT NULL, `name` STRING, `score` DECIMAL(5, 2)>"
+USER = "STRUCTURED<'acme.Scalars$User', `age` INT NOT NULL, `name` STRING, `score` DECIMAL(5, 2)>"
+PAIR = "STRUCTURED<'acme.Scalars$Pair', `left` STRING, `right` INT>"
+POINT = "STRUCTURED<'acme.Scalars$Point', `y` DOUBLE NOT NULL, `x` DOUBLE NOT NULL>"
+MONEY = "STRUCTURED<'acme.Scalars$Digits$Money', `amount` DECIMAL(10, 1), `currency` STRING>"
 SIGNATURES: dict[str, tuple[str, list[str]]] = {
     "Scalars$Add": (
         "scalar",
@@ -98,24 +101,25 @@ SIGNATURES: dict[str, tuple[str, list[str]]] = {
     "Scalars$Pojo": (
         "scalar",
         [
-            "f(p ROW<`left` STRING, `right` INT>, n INT NOT NULL) -> ROW<`left` STRING, `right` INT>"
-            " as acme.Scalars$Pair",
-            "f(p ROW<`y` DOUBLE NOT NULL, `x` DOUBLE NOT NULL>) -> ROW<`y` DOUBLE NOT NULL, `x` DOUBLE NOT NULL>"
-            " as acme.Scalars$Point<double,double>",
+            f"f(p {PAIR}, n INT NOT NULL) -> {PAIR} as acme.Scalars$Pair",
+            f"f(p {POINT}) -> {POINT} as acme.Scalars$Point<double,double>",
             f"f(name STRING, age INT) -> {USER} as acme.Scalars$User<int,java.lang.String,java.math.BigDecimal>",
             f"f(u {USER}) -> STRING as java.lang.String",
         ],
     ),
     "Scalars$Digits": (
         "scalar",
-        ["f(currency STRING) -> ROW<`amount` DECIMAL(10, 1), `currency` STRING> as acme.Scalars$Digits$Money"],
+        [f"f(currency STRING) -> {MONEY} as acme.Scalars$Digits$Money"],
     ),
     "Scalars$Generic": ("scalar", ["f(a BIGINT) -> STRING as java.lang.String"]),
     "Scalars$TakeRowData": (
         "scalar",
         ["f(r ROW<`n` INT, `s` STRING>) -> STRING as org.apache.flink.table.data.StringData"],
     ),
-    "Tables$SplitPojo": ("table", ["f(s STRING) -> ROW<`word` STRING, `n` BIGINT> as acme.Tables$Word"]),
+    "Tables$SplitPojo": (
+        "table",
+        ["f(s STRING) -> STRUCTURED<'acme.Tables$Word', `word` STRING, `n` BIGINT> as acme.Tables$Word"],
+    ),
     "Tables$EachLong": ("table", ["f(value BIGINT, times INT NOT NULL) -> BIGINT as java.lang.Long"]),
     "Tables$Later": ("async", ["f(n INT) -> STRING as java.lang.String"]),
     "Aggregates$Top2": ("table_aggregate", ["f(v INT) -> INT as java.lang.Integer"]),
@@ -246,7 +250,7 @@ def test_jars_are_listed_and_removed(jar: str) -> None:
 
 
 TYPES = {
-    "SELECT f('a', 1) AS v": "ROW<`age` INT NOT NULL, `name` STRING, `score` DECIMAL(5, 2)>",
+    "SELECT f('a', 1) AS v": USER,
     "SELECT f('a', 1).score AS v": "DECIMAL(5, 2)",
     "SELECT v FROM LATERAL TABLE(split('a')) AS t (v)": "STRING",
     "SELECT average(b, n) AS v FROM (VALUES (CAST(1 AS BIGINT), 2)) AS t (b, n)": "BIGINT",

@@ -113,12 +113,12 @@ def _planned(
         kind=function.kind,
         method=method.name,
         descriptor=method.descriptor,
-        arguments=tuple(str(t.type) for t in types),
-        result=str(output.type),
+        arguments=tuple(str(typed.as_row(t.type)) for t in types),
+        result=str(typed.as_row(output.type)),
         bridges=tuple(t.text for t in types),
         result_bridge=output.text,
         varargs=varargs,
-        accumulator=Accumulator(str(state.type), state.text) if state else None,
+        accumulator=Accumulator(str(typed.as_row(state.type)), state.text) if state else None,
         deterministic=function.deterministic,
     )
     return Fitted(tuple(t.type for t in types), output.type, call)

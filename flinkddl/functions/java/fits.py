@@ -44,7 +44,7 @@ def casts_implicitly(source: DataType, target: DataType) -> bool:
     if source.as_attribute(None).not_null() == target.not_null() or source.root is Root.NULL:
         return True
     if _parts(source) or _parts(target):
-        return source.root is target.root and _pairwise(source, target, casts_implicitly)
+        return _alike(source, target) and _pairwise(source, target, casts_implicitly)
     if Root.RAW in (source.root, target.root):
         return False
     return source.root in _IMPLICIT.get(target.root, {target.root})
@@ -55,13 +55,19 @@ def needs_no_cast(source: DataType, target: DataType) -> bool:
     if source.nullable and not target.nullable:
         return False
     if _parts(source) or _parts(target):
-        return source.root is target.root and _pairwise(source, target, needs_no_cast)
+        return _alike(source, target) and _pairwise(source, target, needs_no_cast)
     for family, holds in ((T.CHARACTER, Root.VARCHAR), (T.BYTES_FAMILY, Root.VARBINARY)):
         if target.root is holds and source.root in family and (source.precision or 0) <= (target.precision or 0):
             return True
     if target.root in T.INTERVAL:
         return source.root is target.root
     return source.as_attribute(None).not_null() == target.not_null()
+
+
+def _alike(source: DataType, target: DataType) -> bool:
+    """A ROW and a structured type go into each other, two structured types of different classes do not."""
+    classes = {t.qualifier for t in (source, target)} - {None}
+    return source.root is target.root and len(classes) < 2
 
 
 def _pairwise(source: DataType, target: DataType, test: Callable[[DataType, DataType], bool]) -> bool:

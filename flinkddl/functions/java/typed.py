@@ -64,14 +64,10 @@ class Typed:
             return replace(self, bridge=name, parts=tuple(p.bridged(name[:-2]) for p in self.parts))
         return replace(self, bridge=name)
 
-    def not_null(self) -> Typed:
-        """Return the type as NOT NULL."""
-        return replace(self, type=self.type.not_null())
-
     @property
     def text(self) -> str:
         """The bridge as ``spec`` describes it: with those of the parts, where one is not its type's default."""
-        if self.bridge in INTERNAL or all(p == default(p.type) for p in self.parts):
+        if self.bridge in INTERNAL or all(p == default(as_row(p.type)) for p in self.parts):
             return self.bridge
         return f"{self.bridge}<{','.join(p.text for p in self.parts)}>"
 
@@ -89,6 +85,8 @@ def default(t: DataType) -> Typed:
     parts = tuple(default(p) for p in (*t.children, *(f.type for f in t.fields)))
     if t.root is Root.ARRAY:
         return Typed(t, f"{parts[0].bridge}[]", parts)
+    if t.root is Root.ROW and t.qualifier is not None:
+        return Typed(t, t.qualifier, parts)
     return Typed(t, _CONVERSIONS[t.root][0] if t.root in _CONVERSIONS else "java.lang.Object", parts)
 
 
@@ -103,9 +101,16 @@ def mapping(key: Typed, value: Typed, bridge: str = "java.util.Map") -> Typed:
 
 
 def structured(name: str, fields: list[tuple[str, Typed]]) -> Typed:
-    """Return the structured type of a class: the ROW of its fields."""
-    row = T.ROW(*((n, t.type) for n, t in fields))
-    return Typed(row, name, tuple(t for _, t in fields))
+    """Return the structured type of a class."""
+    made = T.STRUCTURED(name, *((n, t.type) for n, t in fields))
+    return Typed(made, name, tuple(t for _, t in fields))
+
+
+def as_row(t: DataType) -> DataType:
+    """Return a type whose structured types are the ROWs of their fields, as Spark's side takes it."""
+    fields = tuple(replace(f, type=as_row(f.type)) for f in t.fields)
+    qualifier = None if t.root is Root.ROW else t.qualifier
+    return replace(t, fields=fields, children=tuple(map(as_row, t.children)), qualifier=qualifier)
 
 
 def boxed(name: str) -> str:

@@ -123,9 +123,11 @@ public class Scalars {
         public @DataTypeHint("TIMESTAMP_LTZ(3)") Instant eval(@DataTypeHint("TIMESTAMP_LTZ(3)") Instant t) {
             return t == null ? null : t.plusMillis(1);
         }
+    }
 
+    public static class Clock extends ScalarFunction {
         public LocalTime eval(LocalTime t) {
-            return t;
+            return t == null ? null : t.plusMinutes(1);
         }
     }
 
@@ -157,6 +159,9 @@ public class Scalars {
 
     public static class Maps extends ScalarFunction {
         public Map<String, Long> eval(String s) {
+            if (s == null) {
+                return null;
+            }
             Map<String, Long> m = new HashMap<>();
             m.put(s, (long) s.length());
             return m;

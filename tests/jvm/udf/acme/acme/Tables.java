@@ -32,6 +32,9 @@ public class Tables {
         }
 
         public void eval(String s, String separator) {
+            if (s == null) {
+                return;
+            }
             for (String w : s.split(separator)) {
                 collect(Row.of(w, w.length()));
             }
@@ -88,14 +91,14 @@ public class Tables {
     }
 
     public static class PerMethod extends TableFunction<Row> {
-        @FunctionHint(output = @DataTypeHint("ROW<s STRING>"))
+        @FunctionHint(output = @DataTypeHint("ROW<v STRING>"))
         public void eval(String s) {
             collect(Row.of(s));
         }
 
-        @FunctionHint(output = @DataTypeHint("ROW<i BIGINT, twice BIGINT>"))
+        @FunctionHint(output = @DataTypeHint("ROW<n1 BIGINT, twice BIGINT>"))
         public void eval(Long n) {
-            collect(Row.of(n, 2 * n));
+            collect(Row.of(n, n == null ? null : 2 * n));
         }
     }
 
