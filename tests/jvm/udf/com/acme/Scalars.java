@@ -205,14 +205,21 @@ public final class Scalars {
             super.open(context);
             prefix = context.getJobParameter("prefix", "none");
             context.getMetricGroup().counter("calls").inc();
-            System.setProperty("com.acme.opened", "" + (1 + Integer.getInteger("com.acme.opened", 0)));
+            count("com.acme.opened");
         }
 
         @Override public boolean isDeterministic() { return false; }
 
         public String eval() { return prefix + ++calls; }
 
-        @Override public void close() { System.setProperty("com.acme.closed", "" + (1 + Integer.getInteger("com.acme.closed", 0))); }
+        @Override public void close() { count("com.acme.closed"); }
+
+        /** In the JVM's own properties, where SQL can ask for it; tasks run at one time. */
+        private static void count(String name) {
+            synchronized (System.class) {
+                System.setProperty(name, "" + (1 + Integer.getInteger(name, 0)));
+            }
+        }
     }
 
     public static class Cached extends ScalarFunction {

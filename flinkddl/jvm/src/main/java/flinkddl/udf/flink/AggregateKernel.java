@@ -81,6 +81,10 @@ final class AggregateKernel implements Accumulating {
     @Override public boolean merges() { return merge != null; }
 
     @Override public void merge(Object accumulator, Object other) {
+        if (merge == null) {
+            throw new UnsupportedOperationException(
+                "FD890: two accumulators come together, and the class '" + opened.spec.className + "' has no method 'merge'");
+        }
         opened.run("merge", () -> (Object) merge.invokeExact(accumulator, (Object) List.of(other)));
     }
 
