@@ -352,3 +352,17 @@ def test_a_plan_file_has_the_jars(jar: str, tmp_path: Path) -> None:
     assert f"ADD JAR '{jar}'" in statements
     assert any(s.endswith(f"LANGUAGE JAVA USING JAR '{jar}'") for s in statements)
     assert not Catalog().check(f"EXECUTE PLAN '{plan}'")
+
+
+@pytest.mark.parametrize("mode", ["streaming", "batch"])
+@pytest.mark.parametrize("call", ["average(v, n) OVER (PARTITION BY n ORDER BY p)", "average(DISTINCT v, n)"])
+def test_aggregates_over_a_window_or_distinct_values(call: str, mode: str, jar: str) -> None:
+    catalog = Catalog(jars=[jar])
+    catalog.execute(
+        "CREATE FUNCTION average AS 'acme.Aggregates$WeightedAvg'; SET 'execution.runtime-mode' = '" + mode + "'"
+    )
+    catalog.execute(
+        "CREATE TABLE src (v BIGINT, n INT, p AS PROCTIME()) WITH ('connector' = 'datagen', 'number-of-rows' = '9')"
+    )
+    (error,) = catalog.check(f"SELECT {call} FROM src")
+    assert error.code == "FD642"

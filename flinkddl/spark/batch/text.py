@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.functions.catalogue import AGGREGATES
 from flinkddl.functions.core import Lowered
 from flinkddl.plan.nodes import Expand, Filter, Project, forms
 from flinkddl.plan.rex import Literal
 from flinkddl.spark.expressions import to_spark
-from flinkddl.spark.java_functions import java_call
+from flinkddl.spark.java_functions import java_call, not_over
 from flinkddl.spark.rowtime import millis, untimed
 from flinkddl.sqltypes import INT, Root
 
@@ -71,9 +70,7 @@ def aggregate(
 def _java(call: AggCall, args: Sequence[str], rel: Rel, window: str) -> str:
     """Return a user's aggregate function. Raises FD642 where Spark gives it no such rows."""
     if call.distinct or window:
-        name, what = call.option("name"), "OVER a window" if window else "over DISTINCT values"
-        message = f"the Java aggregate function '{name}' is not available {what}"
-        raise FlinkDdlError.of("FD642", message, call.span, "group by the values, or by a window of GROUP BY")
+        raise not_over(call, call.distinct)
     text = java_call(call.option("call").to_json, args)
     return text if call.filter is None else f"{text} FILTER (WHERE {rel.sql(call.filter)})"
 

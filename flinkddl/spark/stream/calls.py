@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.functions.json import json_text
-from flinkddl.spark.java_functions import argument_struct, retract_kind
+from flinkddl.spark.java_functions import argument_struct, not_over, retract_kind
 from flinkddl.spark.rowtime import untimed
 from flinkddl.sqltypes import APPROXIMATE, DataType, Root, spark_type
 
@@ -270,8 +270,7 @@ def _java(s: _Site) -> Finish:
     call: JavaCall = s.call.option("call")
     name = s.call.option("name")
     if s.call.distinct:
-        message = f"the Java aggregate function '{name}' is not available over DISTINCT values"
-        raise FlinkDdlError.of("FD642", message, s.call.span, "remove duplicates in a subquery")
+        raise not_over(s.call, True)
     if s.rel.kind != "append":
         call = replace(call, retract=True)
         if not s.call.option("retracts"):
