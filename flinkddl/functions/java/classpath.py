@@ -127,11 +127,6 @@ _WIDER = {
 }
 
 
-def check_jar(path: str) -> None:
-    """Raise BadJar for a path where no jar lies."""
-    _names(path, _stamp(path))
-
-
 def _stamp(path: str) -> tuple[int, int]:
     """Return what changes when a jar is built anew."""
     try:

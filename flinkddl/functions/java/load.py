@@ -65,7 +65,6 @@ class JavaFunction:
     rule: Rule
     overloads: tuple[Overload, ...]
     returns: Typed | None = None
-    accumulator: Typed | None = None
     retracts: bool = False
     deterministic: bool = True
 
@@ -110,8 +109,7 @@ def _load(class_name: str, path: ClassPath, returns: Typed | None) -> JavaFuncti
                 f"say what it returns, as in '--udf \"name={class_name} RETURNS STRING\"'",
             )
         found = _overloads(class_name, path, chain, rule)
-    accumulator = found[0].state if found else None
-    return JavaFunction(class_name, path, rule, found, returns, accumulator, retracts, deterministic)
+    return JavaFunction(class_name, path, rule, found, returns, retracts, deterministic)
 
 
 def _overloads(class_name: str, path: ClassPath, chain: Sequence[ClassFile], rule: Rule) -> tuple[Overload, ...]:

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 Kind = Literal["scalar", "table", "aggregate", "table_aggregate", "async"]
 
@@ -69,12 +69,3 @@ class JavaCall:
         """The call as the Java side reads it."""
         fields = asdict(self)
         return json.dumps({"class": fields.pop("class_name"), **fields}, separators=(",", ":"))
-
-
-def from_json(text: str) -> JavaCall:
-    """Return the call that ``to_json`` wrote."""
-    data: dict[str, Any] = json.loads(text)
-    data["class_name"] = data.pop("class")
-    data |= {name: tuple(data[name]) for name in ("jars", "arguments", "bridges")}
-    data["accumulator"] = data["accumulator"] and Accumulator(**data["accumulator"])
-    return JavaCall(**data)
