@@ -52,7 +52,8 @@ class Catalog:
     Tables and views are temp views of that session (``views=False``: they are not); ``notice`` takes the warnings of
     what is executed and a line about a view that could not be made, and writes to stderr by default. ``allow_python``
     names the modules that Python functions of a script may come from; they are imported when a job with such a
-    function starts.
+    function starts. ``allow_jars`` names the jars, or folders of jars, that its Java functions may come from, ``jars``
+    adds jars as ADD JAR does, and allows them; ``udfs`` are functions as ``--udf`` gives them, name to target.
     """
 
     def __init__(
@@ -64,9 +65,13 @@ class Catalog:
         strict: bool = False,
         notice: Callable[[str], None] | None = None,
         allow_python: Iterable[str] = (),
+        allow_jars: Iterable[str] = (),
+        jars: Iterable[str] = (),
+        udfs: Mapping[str, str] | None = None,
     ) -> None:
-        names = (allow_python,) if isinstance(allow_python, str) else tuple(allow_python)
-        self.state = CatalogState().allowing_python(names).starting(STRICT if strict else {})
+        begin = CatalogState().starting(STRICT if strict else {}).with_functions(udfs or {})
+        modules, allowed, added = map(_names, (allow_python, allow_jars, jars))
+        self.state = begin.allowing_python(modules).allowing_jars(allowed).with_jars(added)
         self._views = views
         self._notice = notice
         self.jobs: list[Job] = []
@@ -229,9 +234,9 @@ class Catalog:
         from flinkddl.runtime.kafka.kerberos_start import log_in
         from flinkddl.runtime.session.sessions import SparkOptions
         from flinkddl.runtime.storage.file_systems import check_before
-        from flinkddl.runtime.udf import refuse_unnamed
+        from flinkddl.runtime.udf import refuse_foreign
 
-        refuse_unnamed(action.job.udfs, action.span)
+        refuse_foreign(action.job, action.span)
         log_in(action.job, self.state.settings)
         options = self._options or SparkOptions()
         folder = self.checkpoint_folder(action, given)
@@ -403,6 +408,10 @@ def _job_row(job: Job) -> tuple[str, ...]:
 
 def _starts(compiled: Compiled) -> Iterable[Start]:
     return (a for a in compiled.actions if isinstance(a, Start))
+
+
+def _names(given: Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _nowhere(name: str, sql: str) -> Any:

@@ -68,7 +68,8 @@ class DataType:
 
     ``precision`` is the length of character and byte types, the precision of DECIMAL, TIME and timestamps, or the
     leading precision of an interval; ``scale`` the scale of DECIMAL or the fraction of an interval; ``children`` the
-    element, key and value types; ``qualifier`` an interval's units (``DAY TO SECOND``) or a RAW class name.
+    element, key and value types; ``qualifier`` an interval's units (``DAY TO SECOND``), a RAW class name, or the class
+    of a structured type, which is a ROW for all that is done with it.
     """
 
     root: Root
@@ -194,6 +195,11 @@ def ROW(*fields: RowField | tuple[str, DataType]) -> DataType:
     return DataType(Root.ROW, fields=tuple(f if isinstance(f, RowField) else RowField(*f) for f in fields))
 
 
+def STRUCTURED(name: str, *fields: tuple[str, DataType]) -> DataType:
+    """STRUCTURED<'name', name type, ...>: the fields of a Java class."""
+    return replace(ROW(*fields), qualifier=name)
+
+
 def INTERVAL_YM(qualifier: str = "YEAR TO MONTH", precision: int | None = None) -> DataType:
     """A year-month interval."""
     return DataType(Root.INTERVAL_YEAR_MONTH, qualifier=qualifier, precision=precision)
@@ -235,6 +241,8 @@ def _print(t: DataType) -> str:
             return f"DECIMAL({t.precision}, {t.scale})"
         case Root.ARRAY | Root.MULTISET | Root.MAP:
             return f"{t.root.value}<{', '.join(map(str, t.children))}>"
+        case Root.ROW if t.qualifier is not None:
+            return f"STRUCTURED<'{t.qualifier}', {', '.join(_print_field(f) for f in t.fields)}>"
         case Root.ROW:
             return f"ROW<{', '.join(_print_field(f) for f in t.fields)}>"
         case Root.INTERVAL_YEAR_MONTH | Root.INTERVAL_DAY_TIME:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.catalog import alter, objects, session, tables
+from flinkddl.catalog import alter, jars, objects, session, tables
 from flinkddl.catalog.context import Context, Hooks, dotted, parts
 from flinkddl.catalog.like import merge
 from flinkddl.catalog.model import Table
@@ -103,6 +103,6 @@ HANDLERS: dict[type[exp.Expression], Callable[[Catalog, exp.Expression, Context]
     nodes.Set: session.set_key,
     nodes.Reset: session.reset,
     nodes.Module: session.module,
-    nodes.Jar: session.jar,
+    nodes.Jar: jars.jar,
     nodes.Unsupported: session.unsupported,
 }

@@ -132,6 +132,9 @@ class Function:
 
     ``given`` marks one from outside of the script: it stands in for what the script declares under its name.
     ``named`` says that the user names its Python module as one that may be imported, not the script alone.
+    ``jars`` are a Java function's own, as absolute paths; ``class_path``, where it is looked up, those of the session
+    too, and ``script_jars`` those among them that nobody but the script names. ``returns`` is the type that the
+    user says it returns, "" where its class tells.
     """
 
     name: str
@@ -141,4 +144,8 @@ class Function:
     temporary: bool = False
     given: bool = False
     named: bool = False
+    jars: tuple[str, ...] = ()
+    class_path: tuple[str, ...] = ()
+    script_jars: tuple[str, ...] = ()
+    returns: str = ""
     span: Span | None = field(default=None, compare=False, repr=False)

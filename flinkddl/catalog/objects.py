@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.catalog.context import comment, dotted, literal, parts
+from flinkddl.catalog.jars import add_jar
 from flinkddl.catalog.model import Function, ObjectPath, Table, View
 from flinkddl.catalog.state import CatalogEntry, Database, put, without
 from flinkddl.diagnostics import did_you_mean
@@ -211,10 +213,13 @@ def rename(catalog: Catalog, item: Table | View, action: exp.Expression, ctx: Co
 
 
 def create_function(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
-    """CREATE [TEMPORARY [SYSTEM]] FUNCTION."""
+    """CREATE [TEMPORARY [SYSTEM]] FUNCTION. A temporary one's jars are the session's from then on, as in Flink."""
     function = _function(catalog, statement, ctx)
     if not _check_language(function, statement, ctx):
         return catalog
+    if function.temporary:
+        for node in statement.args.get("using") or ():
+            catalog = add_jar(catalog, literal(node), node, ctx)
     if function.path and not database_exists(catalog, function.path, statement.this, ctx):
         return catalog
     stored = _stored(catalog, function)
@@ -244,7 +249,9 @@ def _function(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Func
     language = str(statement.args.get("language") or "JAVA").upper()
     identifier = literal(statement.args.get("identifier"))
     temporary = bool(statement.args.get("temporary")) or system
-    return Function(name[-1], identifier, language, None if system else path, temporary, span=ctx.span(statement))
+    jars = tuple(os.path.abspath(literal(p)) for p in statement.args.get("using") or ())
+    span = ctx.span(statement)
+    return Function(name[-1], identifier, language, None if system else path, temporary, jars=jars, span=span)
 
 
 def _check_language(function: Function, statement: exp.Expression, ctx: Context) -> bool:

@@ -1,4 +1,4 @@
-"""USE, SET, RESET, modules and jars."""
+"""USE, SET, RESET and modules."""
 
 from __future__ import annotations
 
@@ -90,13 +90,6 @@ def module(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog
         help = "the functions of 'core' are always there; others can be added with CREATE FUNCTION"
         ctx.error("FD319", f"module '{name}' is not available", statement.this, help)
     return replace(catalog, loaded_modules=(*loaded, name), modules=(*catalog.modules, name))
-
-
-def jar(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
-    """ADD JAR | REMOVE JAR: refused, because Flink's jars do not run on Spark."""
-    help = "connectors and formats are built in; give Java data sources for Spark with --jars"
-    ctx.error("FD320", f"{statement.args['kind']} JAR is not available", statement.this, help)
-    return catalog
 
 
 # What a refused statement should become; the rest is simply not available.

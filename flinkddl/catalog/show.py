@@ -223,7 +223,7 @@ class _Run:
             ("is temporary", str(found.temporary).lower()),
             ("class name", found.identifier),
             ("function language", found.language),
-            ("resource uris", "[]"),
+            ("resource uris", f"[{', '.join(f'ResourceUri{{resourceType=JAR, uri={j!r}}}' for j in found.jars)}]"),
         ]
         return _info(info, ())
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,6 +27,13 @@ CatalogObject = Table | View
 
 def _none() -> Mapping[Any, Any]:
     return MappingProxyType({})
+
+
+def _given(name: str, target: str) -> Function:
+    if ":" in target:
+        return Function(name, target.replace(":", "."), "PYTHON", None, True, given=True)
+    identifier, *returns = re.split(r"\s+RETURNS\s+", target.strip(), maxsplit=1, flags=re.IGNORECASE)
+    return Function(name, identifier, "JAVA", None, True, given=True, returns="".join(returns))
 
 
 def put(mapping: Mapping[_K, _V], key: _K, value: _V) -> Mapping[_K, _V]:
@@ -73,7 +82,8 @@ class Catalog:
 
     ``settings`` holds what was SET, ``given`` what the session began with, which RESET restores.
     ``modules`` are those in use, in order; ``loaded_modules`` all. Temporary objects hide permanent ones of the
-    same path.
+    same path. ``jars`` are those of the session, where classes of Java functions are looked for; ``named_jars`` are
+    jars and folders that the user names: of others nothing runs.
     """
 
     catalogs: Mapping[str, CatalogEntry] = field(default_factory=_first_catalogs)
@@ -88,6 +98,7 @@ class Catalog:
     modules: tuple[str, ...] = ("core",)
     loaded_modules: tuple[str, ...] = ("core",)
     jars: tuple[str, ...] = ()
+    named_jars: frozenset[str] = frozenset()
 
     # ---- names ---------------------------------------------------------------------------------------------------
 
@@ -172,6 +183,10 @@ class Catalog:
         return found and self._named(found)
 
     def _named(self, function: Function) -> Function:
+        if function.language != "PYTHON":
+            jars = tuple(dict.fromkeys((*function.jars, *self.jars)))
+            unnamed = tuple(j for j in jars if not self._names_jar(j))
+            return replace(function, class_path=jars, script_jars=unnamed)
         module = function.identifier.replace(":", ".").rpartition(".")[0]
         given = (f.identifier.rpartition(".")[0] for f in self.system_functions.values() if f.given)
         every = {*self.python, *given}
@@ -181,9 +196,25 @@ class Catalog:
         """Return the catalog whose scripts may have these Python modules, and those in them, imported."""
         return replace(self, python=self.python | frozenset(modules))
 
+    def allowing_jars(self, paths: Iterable[str]) -> Catalog:
+        """Return the catalog whose scripts may have classes of these jars run, or of all jars in a folder."""
+        return replace(self, named_jars=self.named_jars | {os.path.abspath(p) for p in paths})
+
+    def with_jars(self, paths: Iterable[str]) -> Catalog:
+        """Return the catalog with jars in the session, as ADD JAR adds them, that the user names."""
+        named = tuple(os.path.abspath(p) for p in paths)
+        return replace(self.allowing_jars(named), jars=tuple(dict.fromkeys((*self.jars, *named))))
+
+    def _names_jar(self, path: str) -> bool:
+        return any(path == n or path.startswith(n.rstrip(os.sep) + os.sep) for n in self.named_jars)
+
     def with_functions(self, given: Mapping[str, str]) -> Catalog:
-        """Return the catalog with Python functions (name to ``module:function``) that no CREATE FUNCTION replaces."""
-        made = {n.lower(): Function(n, t.replace(":", "."), "PYTHON", None, True, given=True) for n, t in given.items()}
+        """Return the catalog with functions that no CREATE FUNCTION replaces, by their names.
+
+        Python's are ``module:function``, Java's ``com.acme.Class``, or ``com.acme.Class RETURNS type`` where the class
+        does not tell what it returns.
+        """
+        made = {n.lower(): _given(n, target) for n, target in given.items()}
         return replace(self, system_functions=MappingProxyType({**self.system_functions, **made}))
 
     # ---- settings ------------------------------------------------------------------------------------------------

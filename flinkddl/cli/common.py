@@ -64,20 +64,30 @@ def add_variables_argument(parser: argparse.ArgumentParser) -> None:
         help="value of a ${NAME} in the script (the environment is the fallback)",
     )  # fmt: skip
     parser.add_argument(
-        "--udf", dest="udfs", action="append", default=[], metavar="NAME=MODULE:FUNCTION", type=assignment,
-        help="a Python function for a name, in place of the Java one that the script declares",
+        "--udf", dest="udfs", action="append", default=[], metavar="NAME=TARGET", type=assignment,
+        help="a function for a name, in place of what the script declares: Python's as MODULE:FUNCTION, Java's as"
+        " com.acme.Class, or 'com.acme.Class RETURNS type' where the class does not tell its type",
     )  # fmt: skip
     parser.add_argument(
         "--allow-python", action="append", default=[], metavar="MODULE[,..]", type=_modules,
         help="a module that the script's Python functions may come from: it is imported, with all that it does then",
     )  # fmt: skip
     parser.add_argument(
+        "--allow-jar", action="append", default=[], metavar="FILE.jar[,..]", type=_listed,
+        help="a jar, or a folder of jars, that the script's Java functions may come from: their classes are run",
+    )  # fmt: skip
+    parser.add_argument(
+        "--jars", action=_Jars, metavar="DIR|FILE.jar[,..]",
+        help="folder with Spark's jars, instead of downloading them; or jars of Java functions, as ADD JAR adds them",
+    )  # fmt: skip
+    parser.set_defaults(function_jars=[])
+    parser.add_argument(
         "--strict", action="store_true", help="refuse what Flink 2.3 refuses, also where its older documents show it"
     )
 
 
 def start_catalog(args: argparse.Namespace) -> CatalogState:
-    """Return the catalog that a script starts with: empty, but for ``--udf``, ``--allow-python`` and ``--strict``."""
+    """Return the catalog that a script starts with: empty, but for what the arguments give, allow and refuse."""
     from flinkddl.catalog.settings import STRICT
     from flinkddl.catalog.state import Catalog as CatalogState
 
@@ -87,7 +97,9 @@ def start_catalog(args: argparse.Namespace) -> CatalogState:
         make_importable(files)
     modules = [module for given in args.allow_python for module in given]
     begin = CatalogState().starting(STRICT if args.strict else {})
-    return begin.with_functions(dict(args.udfs)).allowing_python(modules)
+    begin = begin.with_functions(dict(args.udfs)).allowing_python(modules)
+    allowed = [jar for given in args.allow_jar for jar in given]
+    return begin.allowing_jars([*allowed, *([args.jars] if args.jars else ())]).with_jars(args.function_jars)
 
 
 def compiled_script(args: argparse.Namespace, source: SourceText | None = None) -> Compiled:
@@ -154,6 +166,27 @@ def no_table(name: str, catalog: CatalogState, more: str = "") -> FlinkDdlError:
     return FlinkDdlError.of("FD845", f"'{name}' is no table of the script (tables: {known}){more}")
 
 
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+class _Jars(argparse.Action):
+    """``--jars``: a folder is Spark's, into ``jars``; files are those of functions, into ``function_jars``."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        files = _listed(values)
+        if all(f.endswith(".jar") for f in files):
+            namespace.function_jars = [*namespace.function_jars, *files]
+        else:
+            namespace.jars = values
+
+
 def _modules(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(","))
     if not all(part.isidentifier() for name in names for part in name.split(".")):
@@ -207,7 +240,6 @@ def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--master", help="where Spark runs, such as local[4] or spark://host:7077")
     parser.add_argument("--remote", metavar="URL", help="a Spark Connect server, such as sc://host:15002")
-    parser.add_argument("--jars", metavar="DIR", help="folder with the jars, instead of downloading them")
     parser.add_argument(
         "--py-files", action="append", default=[], metavar="FILE[,..]", type=py_files,
         help="Python modules that the workers get: .py, .zip or .egg",

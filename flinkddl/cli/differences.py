@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Row = tuple[str, str]
 
 CODES = (
-    "FD247", "FD312", "FD320", "FD321", "FD474", "FD475", "FD511", "FD554",
+    "FD247", "FD312", "FD321", "FD474", "FD475", "FD511", "FD523", "FD524", "FD554",
     "FD640", "FD642", "FD645", "FD646", "FD647", "FD648", "FD649", "FD653", "FD656", "FD657", "FD658", "FD667",
     "FD670", "FD671", "FD816", "FD817", "FD860", "FD865", "FD866", "FD867", "FD891",
 )  # fmt: skip

@@ -28,7 +28,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoint", metavar="DIR", help="what `run --checkpoint` gets: a folder that all machines see"
     )
-    parser.add_argument("--jars", metavar="DIR", help="folder with the jars, instead of downloading them")
     parser.add_argument("--image", default="", help="name of the container image in the Kubernetes manifests")
     parser.add_argument(
         "--py-files", action="append", default=[], metavar="FILE[,..]", type=py_files,
@@ -49,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     print_diagnostics(compiled.diagnostics)
     files = tuple(file for given in args.py_files for file in given)
     modules = [module for given in args.allow_python for module in given]
-    modules += [of.partition(":")[0] for _, of in args.udfs]
+    modules += [of.partition(":")[0] for _, of in args.udfs if ":" in of]
     request = Request(
         source,
         compiled,

@@ -101,13 +101,13 @@ def _say(text: str) -> None:
 def compiled_script(args: argparse.Namespace, script: str) -> Compiled:
     """Compile a script as the arguments say. Raises FlinkDdlError with all its mistakes."""
     from flinkddl.runtime.kafka.kerberos_start import log_in
-    from flinkddl.runtime.udf import refuse_unnamed
+    from flinkddl.runtime.udf import refuse_foreign
     from flinkddl.script.compile import Start
 
     compiled = common.compiled_script(args, read_source(script))
     for action, state in zip(compiled.actions, compiled.states, strict=True):
         if isinstance(action, Start):  # before Spark is started
-            refuse_unnamed(action.job.udfs, action.span)
+            refuse_foreign(action.job, action.span)
             log_in(action.job, state.settings)
     if compiled.diagnostics and args.log_format == "json":
         report(args, FlinkDdlError(compiled.diagnostics))

@@ -19,7 +19,7 @@ from flinkddl.deploy.references import references, secrets_in_clear
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.machine.jars import spark_jars
 from flinkddl.runtime.session.extras import extra_jars
-from flinkddl.runtime.udf import refuse_unnamed
+from flinkddl.runtime.udf import refuse_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -65,14 +65,18 @@ class Request:
 def write_package(request: Request, folder: Path) -> list[str]:
     """Write a job's package into an empty folder; return the names of what lies in it.
 
-    Raises FlinkDdlError: FD670 (Python functions of a module that nobody named), FD870 (a secret in clear text),
-    FD871 (a module that nobody packages), FD872 (what is needed is not installed), FD802 and FD803 (jars); OSError
-    where the folder cannot be written.
+    Raises FlinkDdlError: FD670 and FD524 (functions of a module or jar that nobody named), FD870 (a secret in clear
+    text), FD871 (a module or jar that nobody packages), FD872 (what is needed is not installed), FD802
+    and FD803 (jars); OSError where the folder cannot be written.
     """
     if found := secrets_in_clear(request.source):
         raise FlinkDdlError(found)
     for job in request.compiled.jobs:
-        refuse_unnamed(job.udfs)
+        refuse_foreign(job)
+        if job.jars:
+            help = "run it with 'flinkddl run --master ..', which sends its jars along"
+            message = f"Java functions of '{next(iter(job.jars))}' do not go into a package"
+            raise FlinkDdlError.of("FD871", message, help=help)
     needed = distributions.needed(_extras(request.compiled))
     modules = distributions.modules_of(request.py_files)
     _check_modules(request.modules, needed, modules)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
 from flinkddl.functions.arithmetic_functions import narrow
+from flinkddl.functions.core import string
 from flinkddl.functions.zones import cut, from_micros, instant, micros, milliseconds, wall
 from flinkddl.sqltypes import Root, quote, spark_type
 
@@ -197,9 +198,16 @@ def to_text(value: str, t: DataType, zone: str) -> str:
         case Root.MAP | Root.MULTISET:
             return _map_text(value, t, zone)
         case Root.ROW:
-            parts = ", ', ', ".join(_or_null(f"{value}.{quote(f.name)}", f.type, zone) for f in t.fields)
+            parts = ", ', ', ".join(
+                f"{_label(f, t)}{_or_null(f'{value}.{quote(f.name)}', f.type, zone)}" for f in t.fields
+            )
             return f"if({value} IS NULL, NULL, concat('(', {parts}, ')'))"
     return f"CAST({value} AS STRING)"
+
+
+def _label(field: T.RowField, t: DataType) -> str:
+    """``name=`` before a field of a structured type, and a comma."""
+    return "" if t.qualifier is None else f"{string(f'{field.name}=')}, "
 
 
 def _interval_text(value: str) -> str:

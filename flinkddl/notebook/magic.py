@@ -56,6 +56,10 @@ def arguments() -> argparse.ArgumentParser:
         "--allow-python", default="", metavar="MODULE[,..]",
         help="modules that Python functions may come from, in this cell and those after it",
     )  # fmt: skip
+    parser.add_argument(
+        "--allow-jar", default="", metavar="FILE.jar[,..]",
+        help="jars that Java functions may come from, in this cell and those after it",
+    )  # fmt: skip
     parser.add_argument("-o", dest="out", metavar="VARIABLE", help="put the last result into this variable")
     return parser
 
@@ -64,8 +68,8 @@ def arguments() -> argparse.ArgumentParser:
 class FlinkMagics(Magics):
     """``%%flinksql [-D NAME=VALUE] [--mode table|changelog] [--limit N] [--wait [SECONDS]] [--stop] [-o VARIABLE]``.
 
-    ``--allow-python MODULE[,..]`` names modules that Python functions may come from, ``--strict`` refuses whatever
-    Flink 2.3 refuses: both in this cell and those after it.
+    ``--allow-python MODULE[,..]`` names modules that Python functions may come from, ``--allow-jar FILE.jar[,..]`` jars
+    that Java functions may come from, ``--strict`` refuses whatever Flink 2.3 refuses: in this cell and those after it.
     """
 
     @line_cell_magic
@@ -75,6 +79,8 @@ class FlinkMagics(Magics):
         catalog = self.catalog()
         if args.allow_python:
             catalog.state = catalog.state.allowing_python(m.strip() for m in args.allow_python.split(","))
+        if args.allow_jar:
+            catalog.state = catalog.state.allowing_jars(p.strip() for p in args.allow_jar.split(","))
         if cell is not None and args.strict:
             catalog.state = catalog.state.starting(STRICT)
         compiled = compile_script(SourceText("cell", cell or line), catalog.state, self._variables(args))

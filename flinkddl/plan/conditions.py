@@ -22,6 +22,8 @@ def deterministic(rex: Rex) -> bool:
         found = lookup(r.function) if isinstance(r, Call) else None
         if found is not None and not found.deterministic:
             return False
+        if isinstance(r, Call) and r.function == "JAVA" and not r.option("call").deterministic:
+            return False
     return True
 
 

@@ -127,6 +127,10 @@ class AggCall:
     options: tuple[tuple[str, Any], ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
 
+    def option(self, name: str, default: Any = None) -> Any:
+        """Return an option's value."""
+        return dict(self.options).get(name, default)
+
 
 @dataclass(frozen=True)
 class SortKey:

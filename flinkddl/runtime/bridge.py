@@ -23,8 +23,9 @@ from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import client_properties, stop_condition, stop_offsets
 from flinkddl.runtime.session.connect import close_session, is_connect
 from flinkddl.runtime.session.extras import add_extras
+from flinkddl.runtime.session.java_jars import ship_java
 from flinkddl.runtime.session.sessions import extend_session, job_session, sealing_key, set_setting
-from flinkddl.runtime.udf import register
+from flinkddl.runtime.udf import refuse_foreign, register
 from flinkddl.spark import job as J
 from flinkddl.spark.frames import frame_of
 from flinkddl.sqltypes import quote
@@ -197,9 +198,11 @@ class Bridge:
         return self._keep(spark, store)
 
     def _build(self, child: SparkSession, frame: Frame) -> DataFrame:
+        refuse_foreign(frame.job)
         for name, target in frame.job.udfs.items():
             register(child, name, target)
         add_extras(child, frame.job.extras)
+        ship_java(child, frame.job.jars)
         sources = Sources(frame.job, None, frames=self.frames, spool=self._spool)
         built: Any = build_frames(child, frame.job, lambda session, step: _stopped(sources.open(session, step), step))
         made: DataFrame = built[frame.step]

@@ -15,14 +15,33 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.functions.user import UndeclaredTypes, imported, untouchable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pyspark.sql import SparkSession
 
     from flinkddl.diagnostics import Span
+    from flinkddl.spark.job import SparkJob
 
 VARIABLE = "FLINKDDL_ALLOW_PYTHON"
 """Names the modules of a printed program that ``compile`` was not told of, separated by commas."""
+JARS_VARIABLE = "FLINKDDL_ALLOW_JAR"
+"""Names the jars of such a program, likewise."""
+
+
+def refuse_foreign(job: SparkJob, span: Span | None = None) -> None:
+    """Raise FD670 for the first Python function whose module only the script names, FD524 for a jar of a Java one."""
+    refuse_unnamed(job.udfs, span)
+    refuse_unnamed_jars((jar for jar, named in job.jars.items() if not named), span)
+
+
+def refuse_unnamed_jars(jars: Iterable[str], span: Span | None = None) -> None:
+    """Raise FD524 for the first jar, unless the environment names it: nobody but the script does."""
+    given = [os.path.abspath(p.strip()) for p in os.environ.get(JARS_VARIABLE, "").split(",") if p.strip()]
+    for jar in jars:
+        if not any(jar == g or jar.startswith(g.rstrip(os.sep) + os.sep) for g in given):
+            message = f"Java functions out of the jar '{jar}' would run, and nobody but the script names it"
+            help = f"if you trust it: --allow-jar {jar}, in Python Catalog(allow_jars=['{jar}'])"
+            raise FlinkDdlError.of("FD524", message, span, help)
 
 
 def refuse_unnamed(udfs: Mapping[str, str], span: Span | None = None) -> None:

@@ -88,6 +88,7 @@ def _session(catalog: Catalog) -> Iterator[str]:
         for database in entry.databases:
             if (name, database) != (DEFAULT_CATALOG, DEFAULT_DATABASE):
                 yield f"CREATE DATABASE IF NOT EXISTS {quote(name)}.{quote(database)}"
+    yield from (f"ADD JAR {printing.literal_of(jar)}" for jar in catalog.jars)
     yield from (_function(f) for f in catalog.system_functions.values())
     yield from (_function(f) for f in catalog.temporary_functions.values())
     databases = [d for entry in catalog.catalogs.values() for d in entry.databases.values()]
@@ -104,4 +105,6 @@ def _function(function: Function) -> str:
     path = function.path
     name = quote(function.name) if path is None else printing.path_of(path)
     kind = "TEMPORARY SYSTEM " if path is None else "TEMPORARY " if function.temporary else ""
-    return f"CREATE {kind}FUNCTION {name} AS {printing.literal_of(function.identifier)} LANGUAGE {function.language}"
+    using = ", ".join(f"JAR {printing.literal_of(jar)}" for jar in function.jars)
+    text = f"CREATE {kind}FUNCTION {name} AS {printing.literal_of(function.identifier)} LANGUAGE {function.language}"
+    return f"{text} USING {using}" if using else text

@@ -82,6 +82,8 @@ def print_steps(job: J.SparkJob, names: Mapping[str, str]) -> str:
         parts.append(f"from flinkddl.runtime.udf import register\n\nregister(spark, {_text(name)}, {_text(target)})")
     if job.extras:
         parts.append(f"from flinkddl.runtime.session.extras import add_extras\n\nadd_extras(spark, {job.extras!r})")
+    if job.jars:
+        parts.append(_print_jars(job.jars))
     steps = {s.name: s for s in job.steps}
     chains = {mark.name: (read, J.below(mark, steps)) for read, mark in apart(job)}
     inside = {s.name for _, chain in chains.values() for s in chain}
@@ -92,6 +94,16 @@ def print_steps(job: J.SparkJob, names: Mapping[str, str]) -> str:
         elif step.name not in inside:
             parts.append(_assignment(step, names, _print_step(step, names, named)))
     return "\n".join(parts)
+
+
+def _print_jars(jars: Mapping[str, bool]) -> str:
+    """Return the lines that send the jars of Java functions along, behind a look whether the user names them."""
+    unnamed = [jar for jar, named in jars.items() if not named]
+    lines = []
+    if unnamed:
+        lines += ["from flinkddl.runtime.udf import refuse_unnamed_jars", f"refuse_unnamed_jars({unnamed!r})"]
+    lines += ["from flinkddl.runtime.session.java_jars import ship_java", f"ship_java(spark, {list(jars)!r})"]
+    return "\n".join(lines)
 
 
 def _assignment(step: J.Step, names: Mapping[str, str], text: str) -> str:

@@ -10,7 +10,7 @@ from flinkddl.plan.decoded import decoded
 from flinkddl.plan.physical import physical_plan
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
-from flinkddl.spark.expressions import user_functions
+from flinkddl.spark.expressions import java_jars, user_functions
 from flinkddl.spark.fingerprint import essence, fingerprint, queries
 from flinkddl.spark.finished import as_streams
 from flinkddl.spark.job import SparkJob
@@ -81,6 +81,7 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, b
         trigger=trigger(physical, config),
         udfs={**user_functions(sinks), **ctx.udfs},
         extras=tuple(sorted(ctx.extras)),
+        jars=java_jars(sinks),
         restart=restart_strategy(config, sinks[0].span, bag, streaming=streaming),
         identity=partial(fingerprint, sinks, tuple(ctx.steps)),
         queries=partial(queries, sinks),

@@ -21,12 +21,13 @@ from flinkddl.functions.cast_sql import cast_sql
 from flinkddl.functions.catalogue import lookup
 from flinkddl.functions.core import NO_VALUE, Lowered, string
 from flinkddl.plan.nodes import Node, WatermarkSpec
-from flinkddl.plan.rex import Call, InputRef, Literal, Rex, transform, walk
+from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, Rex, transform, walk
+from flinkddl.spark.java_functions import java_call
 from flinkddl.spark.rowtime import untimed
 from flinkddl.sqltypes import DataType, Root, quote, spark_type
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from flinkddl.diagnostics import Span
 
@@ -150,6 +151,8 @@ def _call(rex: Call, args: tuple[str, ...], zone: str) -> str:
             return args[0]
         case "FIELD":
             return f"{args[0]}.{quote(str(rex.option('name')))}"
+        case "JAVA":
+            return java_call(rex.option("call").to_json, args)
         case "USER":
             return f"{quote(str(rex.option('name')))}({', '.join(args)})"
     function = lookup(rex.function)
@@ -162,19 +165,33 @@ def _call(rex: Call, args: tuple[str, ...], zone: str) -> str:
 
 def user_functions(value: object) -> dict[str, str]:
     """Return the user functions below a plan node, an expression or a collection of them: Spark name to target."""
-    found: dict[str, str] = {}
+    calls = _calls(value, "USER")
+    return {str(call.option("name")): str(call.option("target")) for call in calls}
+
+
+def java_jars(value: object) -> dict[str, bool]:
+    """Return the jars of the Java functions below a plan node or a collection of them, and whether the user names each.
+
+    What the script alone names must not run.
+    """
+    found: dict[str, bool] = {}
+    for call in _calls(value, "JAVA"):
+        found |= {jar: jar not in call.option("script_jars") for jar in call.option("call").jars}
+    return found
+
+
+def _calls(value: object, function: str) -> Iterator[Call | AggCall]:
     left = [value]
     seen: set[int] = set()
     while left:
         match left.pop():
             case tuple() | list() as items:
                 left.extend(items)
-            case Node() | Rex() | WatermarkSpec() as record if id(record) not in seen:
+            case Node() | Rex() | WatermarkSpec() | AggCall() as record if id(record) not in seen:
                 seen.add(id(record))
-                if isinstance(record, Call) and record.function == "USER":
-                    found[str(record.option("name"))] = str(record.option("target"))
+                if isinstance(record, Call | AggCall) and record.function == function:
+                    yield record
                 left.extend(vars(record).values())
-    return found
 
 
 def literal_to_spark(literal: Literal) -> str:

@@ -9,6 +9,7 @@ from flinkddl.deep import deep
 from flinkddl.plan.identity import digest
 from flinkddl.plan.nodes import Filter, LookupJoin, Node, Scan, Sink, scans
 from flinkddl.plan.nodes.base import Stateless
+from flinkddl.spark.java_functions import without_files
 from flinkddl.spark.job import DropDuplicates, GroupBy, JoinStep, Read, WithWatermark
 from flinkddl.sqltypes import DataType
 
@@ -111,7 +112,8 @@ def _text(value: object) -> str:
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(_text, value))}]"
     if is_dataclass(value) and not isinstance(value, DataType):
-        items = (f"{f.name}={_text(getattr(value, f.name))}" for f in fields(value) if f.name != "span")
+        told = (f for f in fields(value) if f.name != "span" and not f.metadata.get("place"))
+        items = (f"{f.name}={_text(getattr(value, f.name))}" for f in told)
         return f"{type(value).__name__}({', '.join(items)})"
     return str(value) if isinstance(value, DataType) else repr(value)
 
@@ -127,7 +129,7 @@ def _state(step: Step) -> str:
     if isinstance(step, WithWatermark) and step.partitions:
         # which sources there are; how many partitions there may be is free
         return f"{step.name}: one a partition{', idle ones left out' if step.idle_ms else ''}"
-    what = state_of(step)
+    what = without_files(state_of(step))
     return what and f"{step.note or step.name} #{digest(what.removesuffix(BY_KEY))}{BY_KEY * what.endswith(BY_KEY)}"
 
 

@@ -16,14 +16,14 @@ from flinkddl.dialect.script import parse_script
 from flinkddl.plan.builder.hooks import context_of
 from flinkddl.plan.builder.planner import plan_query
 from flinkddl.plan.decoded import decoded
-from flinkddl.plan.nodes import Filter, Project, Scan, Sink, scans
+from flinkddl.plan.nodes import Filter, Project, Scan, scans
 from flinkddl.plan.nodes.forms import PLAIN
 from flinkddl.plan.physical import decide, how_of
 from flinkddl.spark import job as J
 from flinkddl.spark.assemble import session_settings
 from flinkddl.spark.base import select
 from flinkddl.spark.context import AFTER, BEFORE, KIND, ROW_KIND, WEIGHT, Lowering, Rel
-from flinkddl.spark.expressions import user_functions
+from flinkddl.spark.expressions import java_jars, user_functions
 from flinkddl.spark.finished import as_streams
 from flinkddl.spark.rowtime import untimed
 from flinkddl.spark.stream import lower as lower_stream
@@ -123,8 +123,9 @@ def frame_of_query(
         writes=(),
         settings={**session_settings(streaming), **ctx.settings},
         streaming=streaming,
-        udfs={**user_functions(Sink(input=node, table=None, fields=columns)), **ctx.udfs},
+        udfs={**user_functions(node), **ctx.udfs},
         extras=tuple(sorted(ctx.extras)),
+        jars=java_jars(node),
     )
     stateless = rel.kinds or (rel.kind == "append" and ctx.row_kinds)
     return Frame(step, job, columns, updating, "append" if stateless else ctx.output_mode)

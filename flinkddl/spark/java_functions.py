@@ -13,15 +13,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.functions.core import string
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from flinkddl.plan.rex import AggCall
 
 NONE: Mapping[str, str] = {}
 
@@ -55,6 +59,20 @@ def shipped_spec(spec: str, parameters: Mapping[str, str] = NONE) -> str:
     data |= {"files": [shipped_name(jar) for jar in jars]}
     data |= {"parameters": dict(parameters)} if parameters else {}
     return json.dumps(data, separators=(",", ":"))
+
+
+def not_over(call: AggCall, distinct: bool = False) -> FlinkDdlError:
+    """Return the error for a user's aggregate function OVER a window, or over DISTINCT values."""
+    what = "over DISTINCT values" if distinct else "OVER a window"
+    message = f"the Java aggregate function '{call.option('name')}' is not available {what}"
+    help = "remove duplicates in a subquery" if distinct else "use it with GROUP BY, a window of GROUP BY too"
+    return FlinkDdlError.of("FD642", message, call.span, help)
+
+
+def without_files(text: str) -> str:
+    """Return Spark SQL without the names of the jars that it calls: state fits another build of the same classes."""
+    plain = re.sub(r"java_((?:[0-9a-f]{2})+)", lambda m: bytes.fromhex(m[1]).decode(errors="replace"), text)
+    return re.sub(r'"files":\[[^\]]*\],?', "", plain)
 
 
 @cache

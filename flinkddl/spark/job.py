@@ -341,7 +341,7 @@ class SparkJob:
     ``essence`` makes what of it must be the same for columns to come and go over the checkpoint.
     ``restart`` is what follows a failed query; None: as Flink decides, by whether the run has a checkpoint folder.
     ``extras`` are the roles (``jars.lock.json``) whose jars its session must have beside Spark's own.
-    ``plan`` is the physical plan, a tree a sink.
+    ``plan`` is the physical plan, a tree a sink. ``jars`` are those of Java functions, and whether the user names each.
     ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
     """
 
@@ -353,6 +353,7 @@ class SparkJob:
     trigger: tuple[str, str] = ("processingTime", "0 seconds")
     udfs: Mapping[str, str] = field(default_factory=dict)
     extras: tuple[str, ...] = ()
+    jars: Mapping[str, bool] = field(default_factory=dict, compare=False)
     restart: RestartStrategy | None = None
     identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)

@@ -103,6 +103,9 @@ _RULES: dict[str, tuple[tuple[str, Rule], ...]] = {
         ("--udf", Rule(NOT_HERE, "--udf {}")),
         ("", Rule(NOT_HERE, "function {}")),
     ),
+    "FD320": (("", Rule(ELSEWHERE, "jar '{}'", "Could not register the specified resource [...]")),),
+    "FD519": (("", Rule(ELSEWHERE, "jar '{}'", "Failed to register resource '[...]' of function '...'.")),),
+    "FD520": (("", Rule(NOT_HERE, "--udf {}")),),
     "FD450": (("", Rule(WRONG, flink="Column '{}' not found in any table", name="(?:column|field) '([^']*)'")),),
     "FD316": (("", Rule(NOT_HERE, "{}", name="^(.*) (?:is|are) not available")),),
     "FD801": (
@@ -117,7 +120,7 @@ _RULES: dict[str, tuple[tuple[str, Rule], ...]] = {
 }
 _HERE_ONLY = frozenset(CODES) | {
     *("FD117", "FD118", "FD119", "FD120", "FD248", "FD249", "FD316", "FD319"),
-    *("FD476", "FD485", "FD504", "FD507", "FD515"),
+    *("FD476", "FD485", "FD504", "FD507", "FD515", "FD523", "FD524", "FD527"),
 }
 _ENCOUNTERED = "SQL parse failed. Encountered ... Was expecting one of: ..."
 _SINK = "Column types of query result and sink for '{}' do not match. Cause: "

@@ -27,7 +27,7 @@ def _call(scope: NameScope, node: exp.Expression) -> Rex | None:
     special = _NAMED.get(_function_name(node))
     if special is not None:
         return special(scope, node)
-    return _aggregate(scope, node) if expressions.is_aggregate(node) else None
+    return _aggregate(scope, node) if expressions.is_aggregate(node, scope) else None
 
 
 def is_known(node: exp.Expression) -> bool:

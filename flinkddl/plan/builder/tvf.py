@@ -235,14 +235,16 @@ def lateral_function(build: Builder, tree: tree_nodes.TableFunction, place: Plac
     name, left, outer = str(tree.this), place.left, place.kind == "left"
     found = build.context.catalog.function(name)
     if found is None:
-        help = "register it with CREATE FUNCTION ... LANGUAGE PYTHON"
+        help = "declare it with CREATE FUNCTION"
         raise build.error("FD517", f"table function '{name}' is not known here", tree, help)
     if place.on is not None and not (isinstance(place.on, exp.Boolean) and place.on.this):
         raise build.error("FD516", "LATERAL TABLE may only be joined ON TRUE", place.on, "filter in WHERE")
     scope = build.scope(left, "LATERAL")
-    args = tuple(scope.value(a) for a in tree.expressions)
-    # a table function is one that returns an array, whose elements are the rows
-    rows = expressions.user_call(name, found, args, build.span(tree))
+    args = expressions.named_arguments(tree.expressions, scope.value)
+    if found.language == "PYTHON":  # one that returns an array, whose elements are the rows
+        rows = expressions.user_call(name, found, [value for _, value in args], build.span(tree))
+    else:
+        rows = expressions.table_call(name, found, args, build.span(tree))
     if rows.type.root is not T.Root.ARRAY:
         help = "declare it as ARRAY<ROW<...>>, a list of tuples in Python"
         raise build.error("FD517", f"table function '{name}' returns {rows.type.summary}, no rows", tree, help)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -11,6 +12,7 @@ from flinkddl.dialect import nodes
 from flinkddl.functions.catalogue import AGGREGATES, lookup
 from flinkddl.plan.expressions.build import fitted
 from flinkddl.plan.expressions.forms import form_of
+from flinkddl.plan.expressions.java import java_aggregate, java_use, named_arguments
 from flinkddl.plan.expressions.resolve import no_aggregate, resolve_expression
 from flinkddl.plan.rex import Call, Literal, uncast
 from flinkddl.plan.scope import AggregateUse
@@ -23,14 +25,21 @@ if TYPE_CHECKING:
     from flinkddl.plan.scope import Scope
 
 
-def is_aggregate(node: exp.Expression) -> bool:
-    """Whether the node itself is the call of an aggregate function (FILTER and IGNORE NULLS around it included)."""
+def is_aggregate(node: exp.Expression, scope: Scope | None = None) -> bool:
+    """Whether the node itself is the call of an aggregate function (FILTER and IGNORE NULLS around it included).
+
+    With a scope, of a user's in Java too: raises FlinkDdlError for a Java function that cannot be had.
+    """
     if isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
-        return is_aggregate(node.this)
+        return is_aggregate(node.this, scope)
     if isinstance(node, exp.Column | exp.Literal | exp.Query | exp.Identifier | nodes.Statement):
         return False
     form = form_of(node)
-    return form is not None and form.name.upper() in AGGREGATES and lookup(form.name.upper()) is None
+    if form is None or lookup(form.name.upper()) is not None:
+        return False
+    if form.name.upper() in AGGREGATES:
+        return True
+    return scope is not None and java_aggregate(form.name, scope, scope.span(node)) is not None
 
 
 def resolve_aggregate(node: exp.Expression, scope: Scope, grouped: bool = True) -> AggregateUse:
@@ -42,7 +51,12 @@ def resolve_aggregate(node: exp.Expression, scope: Scope, grouped: bool = True) 
     form, span = form_of(node), scope.span(node)
     function = AGGREGATES.get(form.name.upper()) if form is not None else None
     if form is None or function is None:
-        raise no_aggregate(node, scope)
+        java = java_aggregate(form.name, scope, span) if form is not None else None
+        if form is None or java is None:
+            raise no_aggregate(node, scope)
+        distinct, plain = _plain_args(form.args)
+        use = java_use(form.name, java, named_arguments(plain, lambda a: resolve_expression(a, scope)), span)
+        return replace(use, distinct=distinct, filter=condition)
     if function.batch_only and scope.session.streaming:
         raise FlinkDdlError.of("FD402", f"aggregate '{form.name}' is for batch mode only", span)
     distinct, plain = _plain_args(form.args)

@@ -88,13 +88,18 @@ def quoted(node: exp.Expression, span: Span | None) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
+def as_written(name: str, span: Span | None) -> str:
+    """Return a function's name in the case that the call at this place has it in: a tree has capitals."""
+    written = span.text[: len(name)] if span is not None else ""
+    return written if written.upper() == name.upper() else name
+
+
 def unknown(name: str, span: Span | None) -> FlinkDdlError:
     """Return the error for a name that is no function: the nearest one that is, or how to give one's own.
 
     ``TO_TIMESTAMP_UDF`` is no slip of the pen: a known name with more words around it is one of the user's own.
     """
-    if span is not None and span.text[: len(name)].upper() == name.upper():
-        name = span.text[: len(name)]
+    name = as_written(name, span)
     near = suggest(name, [n for n in (*FUNCTIONS, *AGGREGATES) if n.isidentifier()])
     own = near is None or name.upper().startswith(f"{near}_") or name.upper().endswith(f"_{near}")
     given = f"give a Python function for it with '--udf {name}=module:function', or " if name.isidentifier() else ""
@@ -121,15 +126,10 @@ def explicit_cast(value: Rex, target: DataType, try_: bool = False, span: Span |
 
 
 def user_call(name: str, function: UserFunction, args: Sequence[Rex], span: Span | None) -> Rex:
-    """Build the call of a user's scalar function: its declared types decide.
+    """Build the call of a user's Python function: its declared types decide.
 
-    Raises FlinkDdlError: FD401 arguments that do not fit, FD402 a Java function or one without declared types.
+    Raises FlinkDdlError: FD401 arguments that do not fit, FD402 one without declared types, FD671 what no script calls.
     """
-    if function.language.upper() != "PYTHON":
-        takes = ", ".join(str(a.type) for a in args)
-        message = f"'{name}' is a {function.language.capitalize()} function, which Spark cannot run as it is"
-        help = f"write a Python function that takes ({takes}) and give it with '--udf {name}=module:function'"
-        raise FlinkDdlError.of("FD402", message, span, help)
     module = function.identifier.replace(":", ".").rpartition(".")[0]
     if (why := untouchable(module)) is not None:
         message = f"'{name}' is '{function.identifier}', {why}, which no script may call"

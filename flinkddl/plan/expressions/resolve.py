@@ -19,6 +19,7 @@ from flinkddl.functions.catalogue import AGGREGATES, lookup
 from flinkddl.plan.expressions import literals
 from flinkddl.plan.expressions.build import call, explicit_cast, is_known, quoted, unknown, user_call
 from flinkddl.plan.expressions.forms import form_of
+from flinkddl.plan.expressions.java import java_call, named_arguments
 from flinkddl.plan.rex import Call, Literal, Rex, field_access, uncast
 
 if TYPE_CHECKING:
@@ -108,6 +109,8 @@ def _by_form(node: exp.Expression, scope: Scope) -> Rex:
     if type(node) in _CHAINS:
         left, right = _all(form.args, scope)
         return _operator(node, scope, left, right)
+    if user is not None and user.language != "PYTHON":
+        return java_call(form.name, user, named_arguments(form.args, lambda a: resolve_expression(a, scope)), span)
     args = _all(form.args, scope)
     if user is not None:
         return user_call(form.name, user, args, span)

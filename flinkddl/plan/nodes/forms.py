@@ -83,7 +83,7 @@ def weighted(*forms: Form) -> Form:
 
 
 _NEEDS_ORDER = frozenset(
-    {"FIRST_VALUE", "LAST_VALUE", "LISTAGG", "ARRAY_AGG", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "SINGLE_VALUE"}
+    {"FIRST_VALUE", "LAST_VALUE", "LISTAGG", "ARRAY_AGG", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "SINGLE_VALUE", "JAVA"}
 )
 _NATIVE = frozenset({"COUNT", "SUM", "MIN", "MAX"})
 

@@ -46,9 +46,14 @@ def _operand_text(rex: Rex, names: Sequence[str]) -> str:
         case Call() if rex.function in _POSTFIX:
             return f"({rex_text(rex.args[0], names)} {rex.function})"
         case Call():
-            return f"{rex.function}({', '.join(rex_text(a, names) for a in rex.args)})"
+            return f"{_called(rex)}({', '.join(rex_text(a, names) for a in rex.args)})"
         case _:
             return type(rex).__name__
+
+
+def _called(call: Call | AggCall) -> str:
+    """Return the name of a call as the script has it: a Java function's is an option."""
+    return str(call.option("name")) if call.function == "JAVA" else call.function
 
 
 def names_of(*inputs: Node) -> list[str]:
@@ -81,7 +86,7 @@ def order_text(names: Sequence[str], keys: Sequence[SortKey]) -> str:
 def call_text(names: Sequence[str], call: AggCall) -> str:
     """Return an aggregate call."""
     args = pick(names, call.args) or ("*" if call.function == "COUNT" else "")
-    text = f"{call.function}({'DISTINCT ' if call.distinct else ''}{args})"
+    text = f"{_called(call)}({'DISTINCT ' if call.distinct else ''}{args})"
     return text if call.filter is None else f"{text} FILTER {names[call.filter]}"
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.runtime.machine.cache import cache_dir, locked
 from flinkddl.runtime.machine.jars import locked_artifacts, resolve_jars
+from flinkddl.runtime.session.extras import FOLDER
 from flinkddl.spark.java_functions import shipped_name
 
 if TYPE_CHECKING:
@@ -29,14 +30,15 @@ JOB = "spark.flinkddl.java.job"
 def ship_java(spark: SparkSession, jars: Iterable[str], folder: str | None = None) -> None:
     """Send the jars of Java functions along with a job's session, and Flink's classes, fetched where they are not here.
 
-    Call it before the first expression of such a function is bound. ``folder``: of jars instead of downloads. Raises
-    FD802 or FD803 (Flink's jars), OSError (a jar that cannot be read).
+    Call it before the first expression of such a function is bound. ``folder``: of jars instead of downloads, by
+    default the session's. Raises FD802 or FD803 (Flink's jars), OSError (a jar that cannot be read).
     """
     wanted = {shipped_name(jar): Path(jar) for jar in jars}
     if not wanted:
         return
     pinned = (artifact.file(artifact.pins[0]) for artifact in locked_artifacts("flink"))
-    wanted |= dict(zip(pinned, resolve_jars("flink", folder), strict=True))
+    found = resolve_jars("flink", folder or spark.conf.get(FOLDER, None))
+    wanted |= dict(zip(pinned, found, strict=True))
     spark.conf.set(JOB, uuid.uuid4().hex)
     spark.addArtifacts(*(str(_named(name, path)) for name, path in wanted.items()), file=True)
 

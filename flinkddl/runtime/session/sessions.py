@@ -196,8 +196,7 @@ def _start_conf(options: SparkOptions, log: Path) -> dict[str, str]:
     log4j.write_text(_LOG4J.format(log=log), encoding="utf-8")
     conf = {**START_SETTINGS, **JOB_SETTINGS, KEY: os.urandom(32).hex(), "spark.jars": ",".join(jars)}
     conf["spark.driver.extraClassPath"] = os.pathsep.join(jars)
-    if options.jars:
-        conf[FOLDER] = str(Path(options.jars).absolute())
+    conf |= {FOLDER: os.path.abspath(options.jars)} if options.jars else {}
     if (options.master or "local").startswith("local"):
         conf["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
     if re.fullmatch(r"local(\[[^\]]*\])?", options.master or "local") and functions_jar() is not None:

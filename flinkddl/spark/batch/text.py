@@ -9,11 +9,12 @@ from flinkddl.functions.core import Lowered
 from flinkddl.plan.nodes import Expand, Filter, Project, forms
 from flinkddl.plan.rex import Literal
 from flinkddl.spark.expressions import to_spark
+from flinkddl.spark.java_functions import java_call, not_over
 from flinkddl.spark.rowtime import millis, untimed
 from flinkddl.sqltypes import INT, Root
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from flinkddl.plan.nodes import Node
     from flinkddl.plan.rex import AggCall, SortKey
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def needs_order(call: AggCall) -> bool:
     """Whether an aggregate needs ``__seq``."""
-    return forms.needs_order(call) and call.function != "SINGLE_VALUE"
+    return forms.needs_order(call) and call.function not in ("SINGLE_VALUE", "JAVA")
 
 
 def constants(node: Node) -> dict[int, Literal]:
@@ -49,6 +50,8 @@ def aggregate(
 
     ``known`` are the input's constant fields; ``order`` is the text by which order-dependent aggregates sort.
     """
+    if call.function == "JAVA":
+        return _java(call, [plain(rel, i) for i in call.args], rel, window)
     types = tuple(rel.fields[i].type.as_attribute(None) for i in call.args)
     args = [argument(i, rel, known, ctx) for i in call.args]
     if not args:  # COUNT(*)
@@ -62,6 +65,14 @@ def aggregate(
         "window": window,
     }
     return AGGREGATES[call.function].to_spark(Lowered(tuple(args), types, call.type, (), options, ctx.zone))
+
+
+def _java(call: AggCall, args: Sequence[str], rel: Rel, window: str) -> str:
+    """Return a user's aggregate function. Raises FD642 where Spark gives it no such rows."""
+    if call.distinct or window:
+        raise not_over(call, call.distinct)
+    text = java_call(call.option("call").to_json, args)
+    return text if call.filter is None else f"{text} FILTER (WHERE {rel.sql(call.filter)})"
 
 
 def plain(rel: Rel, index: int) -> str:

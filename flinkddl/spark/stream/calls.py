@@ -7,15 +7,17 @@ their results. ``Registry`` shares accumulators between calls.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.functions.json import json_text
+from flinkddl.spark.java_functions import argument_struct, not_over, retract_kind
 from flinkddl.spark.rowtime import untimed
 from flinkddl.sqltypes import APPROXIMATE, DataType, Root, spark_type
 
 if TYPE_CHECKING:
+    from flinkddl.functions.java.spec import JavaCall
     from flinkddl.plan.rex import AggCall
     from flinkddl.spark.context import Rel
 
@@ -263,6 +265,22 @@ def _interpolated(values: str, share: str) -> str:
     return f"({low} + ({place} - floor({place})) * ({high} - {low}))"
 
 
+def _java(s: _Site) -> Finish:
+    """A user's aggregate function. Raises FD642 over DISTINCT values, FD522 where it must take rows back and cannot."""
+    call: JavaCall = s.call.option("call")
+    name = s.call.option("name")
+    if s.call.distinct:
+        raise not_over(s.call, True)
+    if s.rel.kind != "append":
+        call = replace(call, retract=True)
+        if not s.call.option("retracts"):
+            message = f"'{name}' must take rows back, and its class '{call.class_name}' has no method 'retract'"
+            help = f"write a public method retract({', '.join(('accumulator', *call.bridges))})"
+            raise FlinkDdlError.of("FD522", message, s.call.span, help)
+    struct = argument_struct([s.arg(i) for i in range(len(s.call.args))]) or "named_struct('none', true)"
+    return s.get(retract_kind(call.to_json), s.filtered(struct))
+
+
 _MAKERS: dict[str, Callable[[_Site], Finish]] = {
     "COUNT": _count,
     "SUM": _sum,
@@ -277,6 +295,7 @@ _MAKERS: dict[str, Callable[[_Site], Finish]] = {
     "ARRAY_AGG": _array,
     "JSON_ARRAYAGG": _json_array,
     "JSON_OBJECTAGG": _json_object,
+    "JAVA": _java,
     "PERCENTILE": _percentile,
     "SINGLE_VALUE": _single,
     "STDDEV_POP": _variance(sample=False, root=True),

@@ -12,6 +12,7 @@ from flinkddl.functions.aggregate import RANKING
 from flinkddl.plan.nodes import Over
 from flinkddl.spark.base import carried, group, names_of, select
 from flinkddl.spark.context import WATERMARK, WEIGHT, Rel
+from flinkddl.spark.java_functions import not_over
 from flinkddl.spark.job import StateCall
 from flinkddl.spark.lateness import drop_late
 from flinkddl.spark.rowtime import without_null
@@ -91,6 +92,8 @@ def _call(call: AggCall, rel: Rel, registry: Registry, proctime: bool) -> Finish
         default = rel.sql(call.args[2]) if len(call.args) > 2 else "NULL"
         typed = f"named_struct('v', {value}, 'n', CAST({offset} AS INT), 'd', IF(false, {value}, {default}))"
         position = registry.use("lag", typed)
+    elif call.function == "JAVA":
+        raise not_over(call)
     else:
         return plan_call(call, rel, registry)
     name = registry.read(position)

@@ -15,9 +15,10 @@ from flinkddl.runtime.kafka.offsets import await_stops, client_properties, parti
 from flinkddl.runtime.session.classes import check_classes
 from flinkddl.runtime.session.connect import check_kafka, is_connect
 from flinkddl.runtime.session.extras import add_extras
+from flinkddl.runtime.session.java_jars import ship_java
 from flinkddl.runtime.session.stages import tell_missing
 from flinkddl.runtime.storage.checkpoint import changed_partitions, kept_stops
-from flinkddl.runtime.udf import register
+from flinkddl.runtime.udf import refuse_foreign, register
 from flinkddl.spark.realtime import tasks
 
 if TYPE_CHECKING:
@@ -36,9 +37,11 @@ def prepare(held: Held, asked: Callable[[], bool]) -> tuple[Sources, KnownTopics
     ``asked``: whether the end was asked for, which ends the wait for offsets that are not there yet.
     """
     spark, job, options = held.spark, held.job, held.options
+    refuse_foreign(job)
     for name, target in job.udfs.items():
         register(spark, name, target)
     add_extras(spark, job.extras)
+    ship_java(spark, job.jars)
     held.open()
     job = held.job
     if job.once and any(held.started):

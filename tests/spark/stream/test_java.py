@@ -1,0 +1,75 @@
+"""Aggregate functions in Java over rows that come, change and go, in several batches with restarts between them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from flinkddl import sqltypes as T
+from flinkddl.functions.java.call import fit
+from flinkddl.functions.java.classpath import ClassPath
+from flinkddl.functions.java.load import load
+from flinkddl.plan import nodes as N
+from flinkddl.plan.expressions import cast
+from flinkddl.plan.rex import AggCall, InputRef
+from flinkddl.runtime.session.java_jars import ship_java
+from tests.spark.stream.harness import Running
+from tests.spark.stream.test_operators import BATCHES, Changes, groups
+from tests.support.java_udf import needs_javac, udf_jar
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, needs_javac]
+
+
+def java(name: str, *args: tuple[int, T.DataType]) -> AggCall:
+    """Return the call of an aggregate function over fields of these types."""
+    function = load(f"acme.Aggregates${name}", ClassPath((str(udf_jar("acme")),)))
+    fitted = fit(name, function, [t for _, t in args])
+    options = (("name", name), ("call", fitted.call), ("script_jars", ()), ("retracts", function.retracts))
+    return AggCall("JAVA", tuple(i for i, _ in args), fitted.result, options=options)
+
+
+def query(input: N.Node) -> N.Node:
+    """Group by ``k``: a weighted mean, a mean, and how many different texts there are."""
+    key, v, weight = InputRef(T.STRING, 1), InputRef(T.INT, 2), InputRef(T.INT, 0)
+    exprs = (key, cast(v, T.BIGINT), weight, cast(v, T.DOUBLE), cast(v, T.STRING))
+    shape = tuple(N.Field(n, e.type) for n, e in zip("kvwdt", exprs, strict=True))
+    below = N.Project(input=input, exprs=exprs, fields=shape)
+    calls = (
+        java("WeightedAvg", (1, T.BIGINT), (2, T.INT)),
+        java("Average", (3, T.DOUBLE)),
+        java("Distinct", (4, T.STRING)),
+    )
+    out = (N.Field("k", T.STRING), *(N.Field(n, c.type) for n, c in zip("xyz", calls, strict=True)))
+    return N.Aggregate(fields=out, input=below, keys=(0,), aggs=calls)
+
+
+def model(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    out = []
+    for k, group in groups(rows, lambda r: r[1]).items():
+        both = [(v, w) for w, _, v in group if v is not None and w is not None]
+        weight, total = sum(w for _, w in both), sum(v * w for v, w in both)
+        values = [v for _, _, v in group if v is not None]
+        mean = sum(values) / len(values) if values else None
+        out.append((k, int(total / weight) if weight else None, mean, len(set(values))))
+    return out
+
+
+@pytest.mark.parametrize("kind", ["append", "delta", "upsert"])
+def test_groups(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    ship_java(spark, [str(udf_jar("acme"))])
+    changes = Changes(tmp_path / "t", kind, seed=11)
+    running = Running(spark, query(changes.node))
+    for n in range(BATCHES):
+        changes.batch(n)
+        if n % 2 or n == 0:
+            running.go()
+            assert running.table == Counter(model(changes.order)), f"batch {n}"
+            assert not running.wrong
+    running.close()
