@@ -102,7 +102,7 @@ def test_flink_gives_the_same() -> None:
     )
     answers = {a["id"]: a for a in map(json.loads, done.stdout.splitlines())}
     answers.pop("")
-    found = {name: a.get("error") or sorted(r[1:] for r in a["rows"]) for name, a in answers.items()}
+    found = {name: a.get("error") or sorted((r[1:] for r in a["rows"]), key=repr) for name, a in answers.items()}
     assert found == {name: expected(name) for name in statements()}
 
 
@@ -110,4 +110,4 @@ def expected(name: str) -> list[Any]:
     value = EXPECTED[name]
     if name in CALLS:
         return [[text(value)]]
-    return sorted([*(["1"] if name in ROWS else []), *text(row)] for row in value)
+    return sorted(([*(["1"] if name in ROWS else []), *text(row)] for row in value), key=repr)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from flinkddl.sqltypes import DataType
 
 _FUTURE = "java.util.concurrent.CompletableFuture"
+_FINEST_TIME = 3
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ def _fitted(name: str, function: JavaFunction, overload: Overload, types: Sequen
         shown = f"{function.rule.method}({', '.join(t.bridge for t in types)})"
         message = f"'{name}': no method of '{function.class_name}' takes what its hints say: {shown}"
         raise Refused("FD522", message, "correct its hints, or the method's parameters")
+    _refuse_fine_times(name, types)
     return _planned(function, found, types, overload.output, overload.state)
 
 
@@ -129,6 +131,14 @@ def _refuse_unknown(function: JavaFunction, types: Sequence[Typed]) -> None:
         if _has_raw(t):
             message = f"'{function.class_name}' takes or returns a RAW value ({t.type}), which no column of Spark holds"
             raise Refused("FD522", message, "give it a type with @DataTypeHint, or return text or bytes")
+
+
+def _refuse_fine_times(name: str, types: Sequence[Typed]) -> None:
+    """A LocalTime is TIME(9), and Flink's planner has no such values: it refuses each call with one."""
+    for t in types:
+        if t.type.root is Root.TIME and (t.type.precision or 0) > _FINEST_TIME:
+            message = f"'{name}' takes {t.type.summary}, and Flink's SQL has no TIME of more than {_FINEST_TIME} digits"
+            raise Refused("FD522", message, 'annotate the parameter with @DataTypeHint("TIME(0)")')
 
 
 def _has_raw(t: Typed) -> bool:
