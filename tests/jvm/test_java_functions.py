@@ -178,7 +178,7 @@ SCALARS: list[tuple[str, str, list[str], Any]] = [
     ),
     (
         "map data",
-        java_spec("Scalars$Tally", ["MAP<STRING, INT>"], "MAP<STRING, INT>", bridges=[MAP], result_bridge=MAP),
+        java_spec("Scalars$TallyData", ["MAP<STRING, INT>"], "MAP<STRING, INT>", bridges=[MAP], result_bridge=MAP),
         ["map('a', 1)"],
         {"a": 10},
     ),

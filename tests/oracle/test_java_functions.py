@@ -23,7 +23,6 @@ pytestmark = [
 ]
 EXPECTED = {name: result for name, _, _, result in (*SCALARS, *TABLES, *AGGREGATES)}
 SPECS = {name: json.loads(spec) for name, spec, _, _ in (*SCALARS, *TABLES, *AGGREGATES)}
-USER = "CAST(ROW(7, 'bob', ARRAY['a', CAST(NULL AS STRING)]) AS ROW<age INT NOT NULL, name STRING, tags ARRAY<STRING>>)"
 AB = "CAST(ROW(1, 'x') AS ROW<a INT, b STRING>)"
 TEXT = "CAST(NULL AS STRING)"
 CALLS: dict[str, str] = {
@@ -45,7 +44,6 @@ CALLS: dict[str, str] = {
     "list": f"ARRAY['a', {TEXT}]",
     "map": "MAP['a', 1, 'b', CAST(NULL AS INT)]",
     "row": AB,
-    "structured": f"{USER}, 3",
     "generic": "'four'",
     "async": "7",
 }

@@ -57,7 +57,7 @@ public final class Scalars {
     }
 
     public static class Concat extends ScalarFunction {
-        public String eval(String separator, Object... parts) { return Arrays.stream(parts).map(String::valueOf).collect(Collectors.joining(separator)); }
+        public String eval(String separator, @DataTypeHint(inputGroup = InputGroup.ANY) Object... parts) { return Arrays.stream(parts).map(String::valueOf).collect(Collectors.joining(separator)); }
 
         public String eval(Integer... parts) { return Arrays.toString(parts); }
     }
@@ -127,7 +127,9 @@ public final class Scalars {
             counts.forEach((k, v) -> more.put(k + "!", v == null ? null : v + 1));
             return more;
         }
+    }
 
+    public static class TallyData extends ScalarFunction {
         public @DataTypeHint(value = "MAP<STRING, INT>", bridgedTo = MapData.class) MapData eval(
             @DataTypeHint(value = "MAP<STRING, INT>", bridgedTo = MapData.class) MapData counts) {
             Map<Object, Object> more = new HashMap<>();
