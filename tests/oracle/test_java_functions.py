@@ -45,7 +45,6 @@ CALLS: dict[str, str] = {
     "map": "MAP['a', 1, 'b', CAST(NULL AS INT)]",
     "row": AB,
     "generic": "'four'",
-    "async": "7",
 }
 ROWS: dict[str, str] = {"rows": "'a bcd'", "none": TEXT, "bare values": "4", "structured rows": f"'x', {TEXT}"}
 GROUPED: dict[str, str] = {
@@ -67,7 +66,7 @@ def text(value: Any) -> Any:
         case Decimal() | date() if not isinstance(value, datetime):
             return str(value)
         case datetime():
-            return value.isoformat(sep=" ")
+            return value.isoformat()
         case dict():
             return {str(k): text(v) for k, v in value.items()}
         case list() | tuple():

@@ -77,6 +77,9 @@ public final class Scalars {
 
         public @DataTypeHint("TIMESTAMP_LTZ(3)") Instant eval(@DataTypeHint("TIMESTAMP_LTZ(3)") Instant t) { return t.plusSeconds(86400); }
 
+    }
+
+    public static class TomorrowSql extends ScalarFunction {
         public java.sql.Timestamp eval(java.sql.Timestamp t) { return new java.sql.Timestamp(t.getTime() + 86400000L); }
 
         public java.sql.Date eval(java.sql.Date d) { return java.sql.Date.valueOf(d.toLocalDate().plusDays(1)); }
@@ -149,6 +152,9 @@ public final class Scalars {
             return named;
         }
 
+    }
+
+    public static class RowsData extends ScalarFunction {
         public @DataTypeHint(value = "ROW<s STRING, n INT>", bridgedTo = RowData.class) RowData eval(
             @DataTypeHint(value = "ROW<a INT, b STRING>", bridgedTo = RowData.class) RowData row) {
             return GenericRowData.of(row.getString(1), row.isNullAt(0) ? null : row.getInt(0) + 1);
