@@ -58,7 +58,8 @@ def flink(rows: int) -> dict[str, float]:
         ask(f"CREATE TEMPORARY FUNCTION f AS 'com.acme.Scalars$CountChar' USING JAR '{udf_jar()}'")
         ask(
             "CREATE TABLE n (id BIGINT) WITH ('connector' = 'datagen', 'fields.id.kind' = 'sequence',"
-            f" 'fields.id.start' = '0', 'fields.id.end' = '{rows - 1}', 'rows-per-second' = '1000000000', 'number-of-rows' = '{rows}')"
+            f" 'fields.id.start' = '0', 'fields.id.end' = '{rows - 1}', 'number-of-rows' = '{rows}',"
+            " 'rows-per-second' = '1000000000')"
         )
         found = {}
         for name, expression in {"without": "CHAR_LENGTH(s)", "with": "f(s, 'o')"}.items():

@@ -122,7 +122,7 @@ SCALARS: list[tuple[str, str, list[str], Any]] = [
     (
         "sql timestamp",
         java_spec(
-            "Scalars$Tomorrow",
+            "Scalars$TomorrowSql",
             ["TIMESTAMP(3)"],
             "TIMESTAMP(3)",
             bridges=["java.sql.Timestamp"],
@@ -133,7 +133,7 @@ SCALARS: list[tuple[str, str, list[str], Any]] = [
     ),
     (
         "sql date",
-        java_spec("Scalars$Tomorrow", ["DATE"], "DATE", bridges=["java.sql.Date"], result_bridge="java.sql.Date"),
+        java_spec("Scalars$TomorrowSql", ["DATE"], "DATE", bridges=["java.sql.Date"], result_bridge="java.sql.Date"),
         ["DATE'1969-12-31'"],
         date(1970, 1, 1),
     ),
@@ -178,7 +178,7 @@ SCALARS: list[tuple[str, str, list[str], Any]] = [
     ),
     (
         "map data",
-        java_spec("Scalars$Tally", ["MAP<STRING, INT>"], "MAP<STRING, INT>", bridges=[MAP], result_bridge=MAP),
+        java_spec("Scalars$TallyData", ["MAP<STRING, INT>"], "MAP<STRING, INT>", bridges=[MAP], result_bridge=MAP),
         ["map('a', 1)"],
         {"a": 10},
     ),
@@ -191,7 +191,7 @@ SCALARS: list[tuple[str, str, list[str], Any]] = [
     (
         "row data",
         java_spec(
-            "Scalars$Rows",
+            "Scalars$RowsData",
             ["ROW<`a` INT, `b` STRING>"],
             "ROW<`s` STRING, `n` INT>",
             bridges=[ROWDATA],
@@ -257,7 +257,7 @@ PAIR = "ROW<`left` STRING, `right` BIGINT>"
 TABLES: list[tuple[str, str, list[str], list[Any]]] = [
     ("rows", java_spec("Tables$Split", ["STRING"], SPLIT, kind="table"), ["'a bcd'"], [("a", 1), ("bcd", 3)]),
     (
-        "overload",
+        "overload of rows",
         java_spec("Tables$Split", ["STRING", "STRING"], SPLIT, kind="table"),
         ["'a,b'", "','"],
         [("a", 1), ("b", 1)],

@@ -57,7 +57,7 @@ public final class Scalars {
     }
 
     public static class Concat extends ScalarFunction {
-        public String eval(String separator, Object... parts) { return Arrays.stream(parts).map(String::valueOf).collect(Collectors.joining(separator)); }
+        public String eval(String separator, @DataTypeHint(inputGroup = InputGroup.ANY) Object... parts) { return Arrays.stream(parts).map(String::valueOf).collect(Collectors.joining(separator)); }
 
         public String eval(Integer... parts) { return Arrays.toString(parts); }
     }
@@ -77,6 +77,9 @@ public final class Scalars {
 
         public @DataTypeHint("TIMESTAMP_LTZ(3)") Instant eval(@DataTypeHint("TIMESTAMP_LTZ(3)") Instant t) { return t.plusSeconds(86400); }
 
+    }
+
+    public static class TomorrowSql extends ScalarFunction {
         public java.sql.Timestamp eval(java.sql.Timestamp t) { return new java.sql.Timestamp(t.getTime() + 86400000L); }
 
         public java.sql.Date eval(java.sql.Date d) { return java.sql.Date.valueOf(d.toLocalDate().plusDays(1)); }
@@ -127,7 +130,9 @@ public final class Scalars {
             counts.forEach((k, v) -> more.put(k + "!", v == null ? null : v + 1));
             return more;
         }
+    }
 
+    public static class TallyData extends ScalarFunction {
         public @DataTypeHint(value = "MAP<STRING, INT>", bridgedTo = MapData.class) MapData eval(
             @DataTypeHint(value = "MAP<STRING, INT>", bridgedTo = MapData.class) MapData counts) {
             Map<Object, Object> more = new HashMap<>();
@@ -147,6 +152,9 @@ public final class Scalars {
             return named;
         }
 
+    }
+
+    public static class RowsData extends ScalarFunction {
         public @DataTypeHint(value = "ROW<s STRING, n INT>", bridgedTo = RowData.class) RowData eval(
             @DataTypeHint(value = "ROW<a INT, b STRING>", bridgedTo = RowData.class) RowData row) {
             return GenericRowData.of(row.getString(1), row.isNullAt(0) ? null : row.getInt(0) + 1);
