@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from flinkddl.deep import deep
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.changelog import plan_sink, writes_changes
 from flinkddl.plan.identity import Identity, Origins, numbered
+from flinkddl.plan.merged import Cons
 from flinkddl.plan.nodes import Join, scans
 from flinkddl.plan.nodes.forms import APPEND, DELTA, PLAIN, Form, How, Traits, weighted
-from flinkddl.plan.sharing import alike, hash_of, meeting
+from flinkddl.plan.sharing import meeting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -122,8 +123,10 @@ class PhysicalSink:
 def how_of(config: Settings, *, streaming: bool = True, realtime: bool = False) -> How:
     """Return what of the settings the forms hang on."""
     ttl, strict = config.table_exec_state_ttl, config.flinkddl_state_ttl_strict
-    shares = streaming and config.flinkddl_execution_state == "KEYED" and config.table_optimizer_reuse_source_enabled
-    return How(streaming, ttl=ttl, strict=strict, realtime=realtime, shares=shares)
+    keyed = streaming and config.flinkddl_execution_state == "KEYED"
+    shares = keyed and config.table_optimizer_reuse_source_enabled
+    merges = keyed and config.table_optimizer_reuse_sub_plan_enabled and not realtime
+    return How(streaming, ttl=ttl, strict=strict, realtime=realtime, shares=shares, merges=merges)
 
 
 def physical_plan(sinks: Sequence[Sink], config: Settings) -> tuple[PhysicalSink, ...]:
@@ -187,38 +190,12 @@ def physical_sink(sink: Sink, plan: SinkPlan, how: How) -> PhysicalSink:
 # ---- what is there twice -----------------------------------------------------------------------------------------
 
 
-class _Cons:
-    """Gives equal sub-plans one number: the same class and attributes over equal inputs, wherever in the script.
-
-    With ``forms`` Spark must carry them alike, too.
-    """
-
-    def __init__(self, forms: bool = False) -> None:
-        self.forms = forms
-        self.numbers: dict[int, int] = {}
-        self._buckets: dict[tuple[Any, ...], list[tuple[int, Node]]] = {}
-        self._count = 0
-
-    def number(self, found: Physical) -> int:
-        """Return the number of a sub-plan."""
-        if id(found) not in self.numbers:
-            inputs = tuple(map(self.number, found.inputs))
-            form = found.form if self.forms else None
-            bucket = self._buckets.setdefault((type(found.node), form, inputs, hash_of(found.node)), [])
-            same = next((n for n, other in bucket if alike(found.node, other)), None)
-            if same is None:
-                same, self._count = self._count, self._count + 1
-                bucket.append((same, found.node))
-            self.numbers[id(found)] = same
-        return self.numbers[id(found)]
-
-
 def reused(sinks: Sequence[PhysicalSink]) -> dict[int, int]:
     """Return the number of each sub-plan that is read more than once, by the identity of its places.
 
     A sub-plan inside one that is there twice counts only where it is read beside that.
     """
-    cons, seen, twice = _Cons(forms=True), set[int](), dict[int, None]()
+    cons, seen, twice = Cons(forms=True), set[int](), dict[int, None]()
 
     def look(found: Physical) -> None:
         number = cons.number(found)
@@ -242,7 +219,7 @@ def numbers(sinks: Sequence[PhysicalSink]) -> dict[int, int]:
     EXPLAIN, its pictures and the figures of a run have it. Equal sub-plans that Spark carries alike share a number;
     each sink has one of its own.
     """
-    cons, given, out = _Cons(forms=True), dict[int, int](), dict[int, int]()
+    cons, given, out = Cons(forms=True), dict[int, int](), dict[int, int]()
 
     def look(one: Physical) -> None:
         for child in one.inputs:
@@ -257,7 +234,7 @@ def numbers(sinks: Sequence[PhysicalSink]) -> dict[int, int]:
 
 def identities(sinks: Sequence[PhysicalSink]) -> dict[int, Identity]:
     """Return the identity of each node with state, by the identity of its place; equal sub-plans share theirs."""
-    cons, origins = _Cons(), Origins()
+    cons, origins = Cons(), Origins()
     places: dict[int, int] = {}
     found: list[tuple[int, Identity, Node]] = []
 

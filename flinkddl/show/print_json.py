@@ -36,7 +36,7 @@ def _job(job: J.SparkJob) -> dict[str, object]:
 
 def _plain(value: object, key: str = "") -> object:
     match value:
-        case J.StateCall():
+        case J.StateCall() | J.StageCall():
             return value.sql
         case J.SortKey():
             return asdict(value)

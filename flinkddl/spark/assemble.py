@@ -62,7 +62,7 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, b
         config=config,
         bounded=bounded,
         timed=timed_tables(sinks),
-        decoded=decoded((p.query for p in physical), streaming=streaming),
+        decoded=decoded([p.query for p in physical], streaming=streaming, merges=physical[0].how.merges),
     )
     writes = [_write(p, ctx) for p in physical]
     if streaming:
