@@ -12,8 +12,8 @@ from flinkddl.deep import deep
 from flinkddl.plan.conditions import deterministic
 from flinkddl.plan.nodes import Scan, scans
 from flinkddl.plan.nodes.base import Stateless
+from flinkddl.plan.physical import Cons
 from flinkddl.plan.rex import Call
-from flinkddl.plan.sharing import alike, hash_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,32 +22,6 @@ if TYPE_CHECKING:
     from flinkddl.plan.physical import Physical
 
 _INPUTS = frozenset({"input", "left", "right", "parts", "span"})
-
-
-class Cons:
-    """Gives equal sub-plans one number: the same class and attributes over equal inputs, wherever in the script.
-
-    With ``forms`` Spark must carry them alike, too.
-    """
-
-    def __init__(self, forms: bool = False) -> None:
-        self.forms = forms
-        self.numbers: dict[int, int] = {}
-        self._buckets: dict[tuple[Any, ...], list[tuple[int, Node]]] = {}
-        self._count = 0
-
-    def number(self, found: Physical) -> int:
-        """Return the number of a sub-plan."""
-        if id(found) not in self.numbers:
-            inputs = tuple(map(self.number, found.inputs))
-            form = (found.form, found.asked) if self.forms else None
-            bucket = self._buckets.setdefault((type(found.node), form, inputs, hash_of(found.node)), [])
-            same = next((n for n, other in bucket if alike(found.node, other)), None)
-            if same is None:
-                same, self._count = self._count, self._count + 1
-                bucket.append((same, found.node))
-            self.numbers[id(found)] = same
-        return self.numbers[id(found)]
 
 
 @deep

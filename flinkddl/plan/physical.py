@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.deep import deep
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.changelog import plan_sink, writes_changes
 from flinkddl.plan.identity import Identity, Origins, numbered
-from flinkddl.plan.merged import Cons
 from flinkddl.plan.nodes import Join, scans
 from flinkddl.plan.nodes.forms import APPEND, DELTA, PLAIN, Form, How, Traits, weighted
-from flinkddl.plan.sharing import meeting
+from flinkddl.plan.sharing import alike, hash_of, meeting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -188,6 +187,32 @@ def physical_sink(sink: Sink, plan: SinkPlan, how: How) -> PhysicalSink:
 
 
 # ---- what is there twice -----------------------------------------------------------------------------------------
+
+
+class Cons:
+    """Gives equal sub-plans one number: the same class and attributes over equal inputs, wherever in the script.
+
+    With ``forms`` Spark must carry them alike, too.
+    """
+
+    def __init__(self, forms: bool = False) -> None:
+        self.forms = forms
+        self.numbers: dict[int, int] = {}
+        self._buckets: dict[tuple[Any, ...], list[tuple[int, Node]]] = {}
+        self._count = 0
+
+    def number(self, found: Physical) -> int:
+        """Return the number of a sub-plan."""
+        if id(found) not in self.numbers:
+            inputs = tuple(map(self.number, found.inputs))
+            form = (found.form, found.asked) if self.forms else None
+            bucket = self._buckets.setdefault((type(found.node), form, inputs, hash_of(found.node)), [])
+            same = next((n for n, other in bucket if alike(found.node, other)), None)
+            if same is None:
+                same, self._count = self._count, self._count + 1
+                bucket.append((same, found.node))
+            self.numbers[id(found)] = same
+        return self.numbers[id(found)]
 
 
 def reused(sinks: Sequence[PhysicalSink]) -> dict[int, int]:

@@ -24,7 +24,9 @@ def print_json(jobs: Iterable[J.SparkJob]) -> str:
 
 def _job(job: J.SparkJob) -> dict[str, object]:
     plain = {
-        f.name: getattr(job, f.name) for f in fields(job) if f.name not in ("identity", "queries", "essence", "plan")
+        f.name: getattr(job, f.name)
+        for f in fields(job)
+        if f.name not in ("identity", "queries", "essence", "plan", "apart")
     }
     return plain | {
         "steps": [{"kind": s.kind} | {f.name: getattr(s, f.name) for f in fields(s)} for s in job.steps],

@@ -103,7 +103,7 @@ class Lowering:
     ``decoded`` says what is read of each scan (its identity, ``plan/decoded.py``); ``leaders`` which scans are read as
     one, and ``once`` what has been lowered of those, by their leader and what is asked of them; ``merged`` has the
     numbers of equal sub-plans by the identities of their places, ``made`` what has been lowered of those, ``newest``
-    the rows before and after that have been made of upserts;
+    the rows before and after that have been made of upserts, ``chained`` whether a part of the job has become a chain;
     ``owners`` notes the plan node (its identity) that each step was made for;
     ``output_mode`` is Spark's, of the query that is lowered; ``sink`` is the physical plan of the INSERT.
     """
@@ -124,6 +124,7 @@ class Lowering:
     merged: Mapping[int, int] = field(default_factory=dict)
     made: dict[int, Rel] = field(default_factory=dict)
     newest: dict[Rel, Rel] = field(default_factory=dict)
+    chained: bool = False
     owners: dict[str, int] = field(default_factory=dict)
     sink: PhysicalSink | None = None
     _names: set[str] = field(default_factory=set)

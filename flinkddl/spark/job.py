@@ -216,8 +216,12 @@ class StateCall:
 
 @dataclass(frozen=True)
 class StageNode:
-    """A node of a stage: the column of its edge, a STRUCT of ``key`` and ``args``; what is in both, and its call."""
+    """A node of a stage: the column of its edge, a STRUCT of ``key`` and ``args``; what is in both, and its call.
 
+    ``step`` is the name that it would have as an operator by itself.
+    """
+
+    step: str
     column: str
     keys: tuple[Named, ...]
     call: StateCall
@@ -385,6 +389,7 @@ class SparkJob:
     ``essence`` makes what of it must be the same for columns to come and go over the checkpoint.
     ``restart`` is what follows a failed query; None: as Flink decides, by whether the run has a checkpoint folder.
     ``plan`` is the physical plan, a tree a sink.
+    ``apart`` makes the job in which nothing runs once that is there twice; None where nothing does.
     ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
     """
 
@@ -397,6 +402,7 @@ class SparkJob:
     udfs: Mapping[str, str] = field(default_factory=dict)
     restart: RestartStrategy | None = None
     identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
+    apart: Callable[[], SparkJob] | None = field(default=None, compare=False)
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
     queries: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
     essence: Callable[[], tuple[Any, Any]] = field(default=lambda: ((), ()), compare=False)

@@ -79,6 +79,7 @@ def _pays(graph: Graph, found: Region) -> bool:
 
 def _put(ctx: Lowering, graph: Graph, found: Region) -> None:
     """Put the chain's steps where its last step was."""
+    ctx.chained = True
     old = list(ctx.steps)
     made = len(old)
     _Chain(ctx, graph, found).build()
@@ -133,7 +134,7 @@ class _Chain:
 
     def _stage(self, step: str, depth: int, nodes: Sequence[str], passes: Sequence[str]) -> str:
         groups = [self.group(node) for node in nodes]
-        calls = tuple(StageNode(f"{EDGE}{i}", g.keys, _call(g)) for i, g in enumerate(groups))
+        calls = tuple(StageNode(g.name, f"{EDGE}{i}", g.keys, _call(g)) for i, g in enumerate(groups))
         call = StageCall(calls, tuple(f"{EDGE}{len(nodes) + i}" for i in range(len(passes))))
         keys = tuple((f"__key{i}", f"{EDGE}{i}.{KEY}") for i in range(len(nodes)))
         notes = [g.note or g.name for g in groups]
