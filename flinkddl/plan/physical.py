@@ -281,7 +281,7 @@ def explain(sinks: Sequence[PhysicalSink]) -> Iterator[list[str]]:
     """Yield the lines of each sink's plan: Flink's words, and our kind.
 
     What is there twice is written once, with a ``reuse_id``, as Flink does; then it is ``Reused``. Spark runs
-    each by itself, but for a table that is read once (``plan/sharing.py``).
+    each by itself, but for a table that is read once (``plan/sharing.py``) and for what ``plan/merged.py`` finds.
     """
     names = reused(sinks)
     written: set[int] = set()

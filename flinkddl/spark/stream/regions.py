@@ -65,6 +65,13 @@ class Graph:
         """Return the steps that are read more than once, inputs first."""
         return [name for name in self.steps if len(self.readers.get(name, ())) > 1]
 
+    def source(self, name: str) -> str:
+        """Return the step of rows that part of which this one is made by projections and filters alone; else this."""
+        at, step = name, self.steps[name]
+        while len(self.readers[at]) == 1 and isinstance(step, Select | Where) and _fits(step):
+            at, step = step.input, self.steps.get(step.input, step)
+        return at if len(self.readers[at]) > 1 else name
+
     def columns(self, name: str) -> tuple[str, ...] | None:
         """Return the columns of a step; None where its text does not say them."""
         match step := self.steps.get(name):
@@ -123,7 +130,14 @@ class Region:
 
 
 def region(graph: Graph, base: str) -> Region | None:
-    """Return what lies between a step and where its rows meet; None where that cannot be a chain."""
+    """Return what lies between a step and where its rows meet; None where that cannot be a chain.
+
+    What comes in from the side begins where its rows part, where that can be.
+    """
+    return _region(graph, base, wide=True) or _region(graph, base, wide=False)
+
+
+def _region(graph: Graph, base: str, *, wide: bool) -> Region | None:
     bases = [base]
     while True:
         found = _between(graph, bases)
@@ -131,7 +145,8 @@ def region(graph: Graph, base: str) -> Region | None:
             return None
         inside, end = found
         entries = {r for name in (*inside, end) for r in graph.steps[name].reads if r not in inside}
-        parted = [e for e in entries if len(graph.readers[e]) > 1 and e not in bases]
+        sources = {graph.source(e) if wide else e for e in entries}
+        parted = sorted(e for e in sources if len(graph.readers[e]) > 1 and e not in bases)
         if not parted:
             break
         bases += parted

@@ -15,6 +15,7 @@ from flinkddl.runtime.storage.file_systems import LOCAL, storage_of
 from flinkddl.runtime.storage.savepoints import savepoint_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from pyspark.sql import SparkSession
@@ -28,12 +29,16 @@ def as_begun(spark: SparkSession, job: SparkJob, options: RunOptions) -> SparkJo
 
     Raises FD893 where those are two.
     """
+    return job if job.apart is None else formed(job, _stored(spark, job, options), lambda: stages_missing(spark))
+
+
+def formed(job: SparkJob, stored: Mapping[str, Any] | None, missing: Callable[[], str]) -> SparkJob:
+    """Return the job as ``as_begun``, by what the run says with which it goes on, and why there are no stages."""
     if job.apart is None:
         return job
-    stored = _stored(spark, job, options)
     if stored is not None and not stored["merges"]:
         return job.apart()
-    why = stages_missing(spark)
+    why = missing()
     if why and stored is not None:
         message = f"the state of job '{job.name}' was written by a chain of operators by key: {why}"
         help = "go on with the Spark that wrote it, or start anew with --fresh"
