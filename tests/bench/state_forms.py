@@ -2,8 +2,8 @@
 
 Each case is one INSERT from bounded Kafka topics into a Kafka topic, with ``flinkddl.execution.state`` as 'aggregate'
 and as 'keyed'; where a topic is mentioned twice also with a reading for each mention, where a part is there twice also
-each by itself. q3, q5 and q20 have the shape of Nexmark's queries. A warm-up of each, then ``ROUNDS``; the last values per key (of inserts: their number) must be equal.
-CPU seconds are those of Spark's process.
+each by itself. q3, q5 and q20 have the shape of Nexmark's queries. A warm-up of each, then ``ROUNDS``; the last values
+per key (of inserts: their number) must be equal. CPU seconds are those of Spark's process.
 """
 
 from __future__ import annotations
