@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from flinkddl.spark.base import same
 from flinkddl.spark.job import WATERMARKED, Select, UnionAll, Where, WithMetadata
 from flinkddl.spark.rowtime import is_rowtime
-from flinkddl.spark.stream.base import explode
+from flinkddl.spark.stream.base import members
 from flinkddl.spark.stream.ways import ROW, Pass
 
 if TYPE_CHECKING:
@@ -87,10 +87,14 @@ def _fanned(scan: Rel, ways: Sequence[_Way], told: tuple[str, str], ctx: Lowerin
         for step in way.steps:
             made.follow(step)
         rowtimes |= made.end(f"{ROW}{n}")
-    each = (f"array_compact(array({', '.join(f'{ROW}{n}' for n in range(len(ways)))}))", made.have)
-    rows_of_ways = explode(made.step, (), each, ctx, prefix, f"{note}: rows read once, {len(ways)} ways")
+    rows = [f"{ROW}{n}" for n in range(len(ways))]
+    choices = tuple((f"{row} IS NOT NULL", tuple(members(row, len(made.have)))) for row in rows)
+    each = (f"inline(array_compact(array({', '.join(rows)})))", made.have)
+    name, words = ctx.fresh(prefix), f"{note}: rows read once, {len(ways)} ways"
+    rows_of_ways = Select(name=name, input=made.step, columns=(), generator=each, note=words, choices=choices)
+    ctx.add(rows_of_ways)
     if not rowtimes:
-        return rows_of_ways
+        return rows_of_ways.name
     columns = {made.have[i]: WATERMARKED for i in sorted(rowtimes)}
-    name, told_of_times = ctx.fresh(f"{prefix}_times"), "event time, whose watermark is kept below"
-    return ctx.add(WithMetadata(name=name, input=rows_of_ways, columns=columns, note=told_of_times)).name
+    name, words = ctx.fresh(f"{prefix}_times"), "event time, whose watermark is kept below"
+    return ctx.add(WithMetadata(name=name, input=rows_of_ways.name, columns=columns, note=words)).name
