@@ -60,18 +60,17 @@ def chained(ctx: Lowering, first: int, top: str) -> set[str]:
         kept.add(base)
         found = region(graph, base)
         streams = flows(ctx.steps)
-        if found is not None and all(streams[e] for e in found.entries) and _pays(graph, found):
+        if found is not None and all(streams[e] for e in found.entries) and _pays(ctx, found):
             _put(ctx, graph, found)
             drop_unread(ctx, first, top)
 
 
-def _pays(graph: Graph, found: Region) -> bool:
+def _pays(ctx: Lowering, found: Region) -> bool:
     """Whether no table's rows pass more stages than reading it again costs."""
+    steps = {step.name: step for step in ctx.steps}
     for entry, ways in found.entries.items():
         depths = [found.depths[way.target] for way in ways]
-        read = not any(
-            isinstance(s, GroupBy | JoinStep | DropDuplicates) for s in below(graph.steps[entry], graph.steps)
-        )
+        read = not any(isinstance(s, GroupBy | JoinStep | DropDuplicates) for s in below(steps[entry], steps))
         if read and max(depths) - min(depths) > MOST_PASSED:
             return False
     return True

@@ -176,7 +176,11 @@ def _between(graph: Graph, bases: Sequence[str]) -> tuple[frozenset[str], str] |
         ahead |= set(readers)
     end = next(iter(ahead), None)
     # a step of which a base is made is inside itself
-    return None if end is None or any(graph.place[end] <= graph.place[b] for b in bases) else (frozenset(inside), end)
+    return (
+        None
+        if end is None or any(graph.place[end] <= graph.place.get(b, -1) for b in bases)
+        else (frozenset(inside), end)
+    )
 
 
 def _fits(step: Step) -> bool:
@@ -209,7 +213,7 @@ def _described(graph: Graph, inside: frozenset[str], end: str, entries: set[str]
     depth(end)
     if graph.columns(end) is None:
         raise _Unfit
-    ordered = sorted(entries, key=graph.place.__getitem__)
+    ordered = sorted(entries, key=lambda e: (graph.place.get(e, -1), e))
     of_nodes = {n: w for n, w in ways.items() if n in inside}
     return Region(end, inside, depths, {e: ways[e] for e in ordered}, of_nodes)
 

@@ -155,6 +155,22 @@ def three_deep_model(rows: list[Row]) -> list[Row]:
     return [(k, v, n) for (k, v), n in Counter((r[1], r[2]) for r in rows).items() if k is None]
 
 
+def from_the_sides(table: N.Node, x: N.Node, y: N.Node) -> N.Node:
+    """Two joins of one depth, each with a table that nothing else reads: three ways into their stage."""
+    sum_, most = per_key(counts(x), "s", "SUM", 3), per_key(counts(y), "m", "MAX", 3)
+    left, right = (picked(joined(counts(table), other), 0, 1, 2, 3, 6) for other in (sum_, most))
+    return picked(joined(left, right, more=(("=", 2, 2),)), 0, 1, 2, 3, 4, 9)
+
+
+def from_the_sides_model(rows: list[Row], x: list[Row], y: list[Row]) -> list[Row]:
+    found, most = Counter((r[1], r[2]) for r in rows), Counter((r[1], r[2]) for r in y)
+    out: list[Row] = []
+    for (k, v), n in found.items():
+        sum_, best = sum(r[1] == k for r in x), max((m for (j, _), m in most.items() if j == k), default=0)
+        out += [(k, v, n, sum_, best)] if k is not None and v is not None and sum_ and best else []
+    return out
+
+
 QUERIES: dict[str, Query] = {
     "hottest-append": Query("", ("append",), hottest, hottest_model, 3),
     "hottest-delta": Query("", ("delta",), hottest, hottest_model, 3),
@@ -163,6 +179,7 @@ QUERIES: dict[str, Query] = {
     "two-above-one": Query("", ("upsert",), two_above_one, two_above_one_model, 5, False),
     "parts-of-one": Query("", ("delta",), parts_of_one, parts_of_one_model, 2),
     "with-its-top": Query("", ("upsert",), with_its_top, with_its_top_model, 4, False),
+    "from-the-sides": Query("", ("delta", "append", "upsert"), from_the_sides, from_the_sides_model, 8),
     "three-deep": Query("", ("append",), three_deep, three_deep_model, 5),
 }
 TTL = {"table.exec.state.ttl": "1 d"}

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -31,6 +32,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
 import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
 import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.StatefulProcessor;
@@ -40,6 +42,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.ObjectType;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.Option;
 import scala.collection.immutable.Seq;
@@ -79,7 +82,21 @@ final class StageRule extends Rule<LogicalPlan> {
             }
         });
         // the fields of a result are taken out of a struct that need not be made
-        return staged == plan ? plan : SimplifyExtractValueOps$.MODULE$.apply(CollapseProject$.MODULE$.apply(staged));
+        return staged == plan ? plan : widened(SimplifyExtractValueOps$.MODULE$.apply(CollapseProject$.MODULE$.apply(staged)));
+    }
+
+    /** Without casts to types that are the same but for what may be NULL: of a stage's columns all may, and Spark refuses those. */
+    private static LogicalPlan widened(LogicalPlan plan) {
+        return (LogicalPlan) (Object) plan.transformAllExpressions(new AbstractPartialFunction<Expression, Expression>() {
+            @Override public boolean isDefinedAt(Expression e) {
+                return e instanceof Cast c && c.dataType() instanceof StructType && DataTypeUtils.sameType(c.child().dataType(), c.dataType());
+            }
+
+            @SuppressWarnings("unchecked")
+            @Override public <A extends Expression, B> B applyOrElse(A e, scala.Function1<A, B> otherwise) {
+                return isDefinedAt(e) ? (B) ((Cast) e).child() : otherwise.apply(e);
+            }
+        });
     }
 
     /** The stage in the place of a GROUP BY; null where it stays an aggregate. */
