@@ -67,9 +67,9 @@ class Graph:
 
     def source(self, name: str) -> str:
         """Return the step of rows that part of which this one is made by projections and filters alone; else this."""
-        at, step = name, self.steps[name]
+        at, step = name, self.steps.get(name)
         while len(self.readers[at]) == 1 and isinstance(step, Select | Where) and _fits(step):
-            at, step = step.input, self.steps.get(step.input, step)
+            at, step = step.input, self.steps.get(step.input)
         return at if len(self.readers[at]) > 1 else name
 
     def columns(self, name: str) -> tuple[str, ...] | None:
