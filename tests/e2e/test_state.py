@@ -27,7 +27,8 @@ SETS = {
     "newest": """INSERT INTO newest SELECT id, shop, v, `at` FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY shop
                  ORDER BY PROCTIME() DESC) AS n FROM orders) WHERE n = 1""",
     "pairs": "INSERT INTO pairs SELECT a.id, b.shop FROM orders AS a JOIN orders AS b ON a.id = b.id",
-    "bounds": """INSERT INTO bounds SELECT l.shop, l.n, h.n FROM (SELECT shop, MIN(n) AS n FROM counts GROUP BY shop) AS l
+    "bounds": """INSERT INTO bounds SELECT l.shop, l.n, h.n
+                 FROM (SELECT shop, MIN(n) AS n FROM counts GROUP BY shop) AS l
                  JOIN (SELECT shop, MAX(n) AS n FROM counts GROUP BY shop) AS h ON l.shop = h.shop""",
 }
 
