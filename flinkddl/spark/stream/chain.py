@@ -29,7 +29,7 @@ from flinkddl.spark.job import (
 from flinkddl.spark.stream.base import explode, members, struct
 from flinkddl.spark.stream.fanout import drop_unread
 from flinkddl.spark.stream.regions import MOST_PASSED, Graph, region, trunk, unfolds
-from flinkddl.spark.stream.ways import ROW, Pass
+from flinkddl.spark.stream.ways import Pass
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -99,12 +99,14 @@ class _Chain:
     seen: set[str] = field(default_factory=set)  # targets of rows that are in the chain, and not yet taken
     timed: set[int] = field(default_factory=set)  # columns of the end that are event time
     names: tuple[str, ...] = ()  # of the end's columns
+    own: str = ""  # what its own columns begin with: a way may have those of other passes
 
     def build(self) -> None:
         """Add the steps; the last one has the end's name."""
+        self.own = f"__{self.ctx.fresh('chain')}"
+        self.names = self.graph.columns(self.found.end) or ()
         stage: tuple[str, list[str], list[str]] | None = None
         for depth in range(1, self.found.stages + 2):
-            parts = []
             entries = {e: w for e, w in self.found.entries.items() if self._first(w) == depth}
             hops = [_Hop(self, depth, entry, ways) for entry, ways in entries.items()]
             for ways in entries.values():
@@ -181,7 +183,7 @@ class _Hop:
 
     def rows(self, edges: Sequence[str]) -> str:
         """Add the steps that make a row of each way's; returns the last. Without edges it is the end's rows."""
-        made = Pass(self.step, "way", self.chain.ctx)
+        made = Pass(self.step, "way", self.chain.ctx, f"{self.chain.own}_on")
         if self.nodes:
             made.kept.append(STAGE)
             for n, node in enumerate(self.nodes):
@@ -203,7 +205,7 @@ class _Hop:
         shared = trunk(ways)
         for move in ways[0].moves[:shared]:
             self._follow(made, *move)
-        row = f"{ROW}{len(self.columns)}_"
+        row = f"{self.chain.own}_row{len(self.columns)}"
         if len(ways) > 1:
             made.save(row)
         for n, way in enumerate(ways):
@@ -211,7 +213,7 @@ class _Hop:
                 made.again(row)
             for move in way.moves[shared:]:
                 self._follow(made, *move)
-            name = f"{ROW}{len(self.columns)}"
+            name = f"{self.chain.own}_{len(self.columns)}"
             if way.target == self.chain.found.end:
                 self.chain.timed |= made.end(name, struct(map(quote, made.have)))
             else:
@@ -231,7 +233,6 @@ class _Hop:
             columns = self.chain.graph.columns(step.name)
             assert columns is not None
             made.rename(columns)
-            self.chain.names = columns if step.name == self.chain.found.end else self.chain.names
         elif isinstance(step, WithMetadata):
             made.timed |= set(step.columns)
 
@@ -239,12 +240,12 @@ class _Hop:
         """Add the rows of all ways."""
         ctx = self.chain.ctx
         if not edges:
-            names = self.chain.graph.columns(self.chain.found.end) or ()
+            names = self.chain.names
             rows = [column for _, column in self.columns]
             if len(rows) == 1:
-                step = select(step, [(ROW, rows[0])], ctx, "met")
-                step = where(step, f"{ROW} IS NOT NULL", ctx, "meets")
-                return select(step, list(zip(names, members(ROW, len(names)), strict=True)), ctx, "met")
+                step = select(step, [(EDGE, rows[0])], ctx, "met")
+                step = where(step, f"{EDGE} IS NOT NULL", ctx, "meets")
+                return select(step, list(zip(names, members(EDGE, len(names)), strict=True)), ctx, "met")
             return explode(step, (), (f"array_compact(array({', '.join(rows)}))", names), ctx, "met")
         named = [f"{EDGE}{i}" for i in range(len(edges))]
         of_edge = dict(self.columns)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from flinkddl.spark.job import Named
 
 ROW = "__fan"
-PASSES = "__passes"
 
 
 @dataclass
@@ -28,12 +27,14 @@ class Pass:
     """The Selects over one row: the columns of the way at hand, and what rides along.
 
     ``have`` are the columns of the way, ``timed`` those of them that Spark knows as event time. ``passes``: a filter of
-    this way has been met, and ``__passes`` says whether the row is still on it. ``kept`` are names that ride along.
+    this way has been met, and the column ``mark`` says whether the row is still on it. ``kept`` are names that ride
+    along.
     """
 
     step: str
     prefix: str
     ctx: Lowering
+    mark: str = "__passes"
     kept: list[str] = field(default_factory=list)
     have: tuple[str, ...] = ()
     timed: set[str] = field(default_factory=set)
@@ -42,13 +43,13 @@ class Pass:
 
     def begin(self, columns: Sequence[Named], timed: Iterable[str], when: str = "", note: str = "") -> None:
         """Begin a way with these columns, for rows of which ``when`` is true."""
-        self._select([*columns, *same(self.kept), *([(PASSES, when)] if when else [])], note)
+        self._select([*columns, *same(self.kept), *([(self.mark, when)] if when else [])], note)
         self.have, self.timed, self.passes = tuple(name for name, _ in columns), set(timed), bool(when)
 
     def save(self, name: str) -> None:
         """Keep the way's row as it is now: a struct of that name, NULL where the row is not on the way."""
         row = struct(map(quote, self.have))
-        self._select([*self._same(), (name, f"IF({PASSES}, {row}, NULL)" if self.passes else row)])
+        self._select([*self._same(), (name, f"IF({self.mark}, {row}, NULL)" if self.passes else row)])
         self.kept.append(name)
         self.saved[name] = (self.have, self.timed, f"{name} IS NOT NULL" if self.passes else "")
 
@@ -62,7 +63,7 @@ class Pass:
         if isinstance(step, Where):
             self._narrow(step.condition)
             return
-        self._select([*self._guarded(step.columns), *same(self.kept), *self._mark()])
+        self._select([*self._guarded(step.columns), *same(self.kept), *self._marked()])
         self._project(step.columns)
 
     def choose(self, step: Select, n: int) -> None:
@@ -78,8 +79,8 @@ class Pass:
         rows, names = step.generator
         if self.passes:
             assert rows.startswith("inline("), rows
-            rows = f"inline(IF({PASSES}, {rows.removeprefix('inline').strip()}, array(NULL)))"
-        kept = [*self._guarded(step.columns), *same(self.kept), *self._mark()]
+            rows = f"inline(IF({self.mark}, {rows.removeprefix('inline').strip()}, array(NULL)))"
+        kept = [*self._guarded(step.columns), *same(self.kept), *self._marked()]
         self.step = generate(self.step, kept, (rows, names), self.ctx, self.prefix)
         self._project(step.columns)
         self.have = (*self.have, *names)
@@ -92,7 +93,7 @@ class Pass:
     def end(self, name: str, row: str = "") -> set[int]:
         """End the way: its row, or NULL, as a column that is kept. Returns the places of its columns of event time."""
         row = row or struct(map(quote, self.have))
-        self._select([*same(self.kept), (name, f"IF({PASSES}, {row}, NULL)" if self.passes else row)])
+        self._select([*same(self.kept), (name, f"IF({self.mark}, {row}, NULL)" if self.passes else row)])
         self.kept.append(name)
         return {i for i, c in enumerate(self.have) if c in self.timed}
 
@@ -102,23 +103,23 @@ class Pass:
 
     def _narrow(self, condition: str) -> None:
         test = f"coalesce({condition}, false)"
-        test = f"IF({PASSES}, {test}, false)" if self.passes else test
-        self._select([*same(self.have), *same(self.kept), (PASSES, test)])
+        test = f"IF({self.mark}, {test}, false)" if self.passes else test
+        self._select([*same(self.have), *same(self.kept), (self.mark, test)])
         self.passes = True
 
     def _guarded(self, columns: Sequence[Named]) -> list[Named]:
         plain = {*map(quote, self.have), *self.have}
-        return [(c, f"IF({PASSES}, {e}, NULL)" if self.passes and e not in plain else e) for c, e in columns]
+        return [(c, f"IF({self.mark}, {e}, NULL)" if self.passes and e not in plain else e) for c, e in columns]
 
     def _project(self, columns: Sequence[Named]) -> None:
         self.timed = {c for c, e in columns if e in self.timed or e in map(quote, self.timed)}
         self.have = tuple(c for c, _ in columns)
 
-    def _mark(self) -> list[Named]:
-        return list(same([PASSES] * self.passes))
+    def _marked(self) -> list[Named]:
+        return list(same([self.mark] * self.passes))
 
     def _same(self) -> list[Named]:
-        return [*same(self.have), *same(self.kept), *self._mark()]
+        return [*same(self.have), *same(self.kept), *self._marked()]
 
     def _select(self, named: Sequence[Named], note: str = "") -> None:
         self.step = select(self.step, named, self.ctx, self.prefix, note)
