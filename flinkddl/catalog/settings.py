@@ -115,6 +115,7 @@ class Settings:
     table_exec_sink_upsert_materialize: Literal["NONE", "AUTO", "FORCE"] = "AUTO"
     table_exec_sink_require_on_conflict: bool | None = None
     table_optimizer_reuse_source_enabled: bool = True
+    table_optimizer_reuse_sub_plan_enabled: bool = True
     table_plan_force_recompile: bool = False
     sql_client_execution_result_mode: Literal["TABLE", "CHANGELOG", "TABLEAU"] = "TABLE"
     sql_client_execution_max_table_result_rows: int = 1_000_000

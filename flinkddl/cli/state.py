@@ -88,6 +88,7 @@ def _told(o: Operator, counts: dict[str, int]) -> dict[str, Any]:
         "identity": note.get("identity"),
         "node": note.get("node"),
         "function": note.get("function"),
+        "nodes": note.get("nodes"),
         "batch": o.batch,
         "rows": _rows(counts),
         "entries": counts or None,
@@ -118,7 +119,8 @@ def _print_jobs(found: Sequence[Operator], counts: Sequence[dict[str, int]]) -> 
 
 def _row(o: Operator, counts: dict[str, int]) -> tuple[str, ...]:
     rows = _rows(counts)
-    what = "  ".join(filter(None, (o.note.get("what"), o.note.get("identity"), o.note.get("function"))))
+    nodes = o.note.get("nodes") or [o.note]
+    what = "; ".join("  ".join(filter(None, (n.get("what"), n.get("identity"), n.get("function")))) for n in nodes)
     return (o.name, "-" if rows is None else f"{rows:,}", size_text(o.bytes), o.layout, o.spark, what)
 
 

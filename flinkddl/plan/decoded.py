@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl.plan.merged import twins
 from flinkddl.plan.nodes import Filter, Project, Scan
 from flinkddl.plan.rex import Call, InputRef, Rex, walk
 from flinkddl.plan.sharing import meeting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from flinkddl.plan.physical import Physical
 
@@ -24,9 +25,15 @@ Path = tuple[int | str, ...]
 """A field of a node, then names inside it."""
 
 
-def decoded(trees: Iterable[Physical], *, streaming: bool) -> dict[int, Parts]:
-    """Return what is read of each scan, by the identity of its node; a scan that is not there is read as a whole."""
+def decoded(trees: Sequence[Physical], *, streaming: bool, merges: bool = False) -> dict[int, Parts]:
+    """Return what is read of each scan, by the identity of its node; a scan that is not there is read as a whole.
+
+    ``merges``: equal sub-plans run as one, for all that is read of them.
+    """
     found: dict[int, Parts] = {}
+    for twin in twins(trees) if merges else ():
+        parts = found.setdefault(id(twin[0]), {})
+        found |= {id(scan): parts for scan in twin}
     for tree in trees:
         _look(tree, _whole(tree), streaming, found)
     return found

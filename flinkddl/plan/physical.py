@@ -122,8 +122,10 @@ class PhysicalSink:
 def how_of(config: Settings, *, streaming: bool = True, realtime: bool = False) -> How:
     """Return what of the settings the forms hang on."""
     ttl, strict = config.table_exec_state_ttl, config.flinkddl_state_ttl_strict
-    shares = streaming and config.flinkddl_execution_state == "KEYED" and config.table_optimizer_reuse_source_enabled
-    return How(streaming, ttl=ttl, strict=strict, realtime=realtime, shares=shares)
+    keyed = streaming and config.flinkddl_execution_state == "KEYED"
+    shares = keyed and config.table_optimizer_reuse_source_enabled
+    merges = keyed and config.table_optimizer_reuse_sub_plan_enabled and not realtime
+    return How(streaming, ttl=ttl, strict=strict, realtime=realtime, shares=shares, merges=merges)
 
 
 def physical_plan(sinks: Sequence[Sink], config: Settings) -> tuple[PhysicalSink, ...]:
@@ -187,7 +189,7 @@ def physical_sink(sink: Sink, plan: SinkPlan, how: How) -> PhysicalSink:
 # ---- what is there twice -----------------------------------------------------------------------------------------
 
 
-class _Cons:
+class Cons:
     """Gives equal sub-plans one number: the same class and attributes over equal inputs, wherever in the script.
 
     With ``forms`` Spark must carry them alike, too.
@@ -203,7 +205,7 @@ class _Cons:
         """Return the number of a sub-plan."""
         if id(found) not in self.numbers:
             inputs = tuple(map(self.number, found.inputs))
-            form = found.form if self.forms else None
+            form = (found.form, found.asked) if self.forms else None
             bucket = self._buckets.setdefault((type(found.node), form, inputs, hash_of(found.node)), [])
             same = next((n for n, other in bucket if alike(found.node, other)), None)
             if same is None:
@@ -218,7 +220,7 @@ def reused(sinks: Sequence[PhysicalSink]) -> dict[int, int]:
 
     A sub-plan inside one that is there twice counts only where it is read beside that.
     """
-    cons, seen, twice = _Cons(forms=True), set[int](), dict[int, None]()
+    cons, seen, twice = Cons(forms=True), set[int](), dict[int, None]()
 
     def look(found: Physical) -> None:
         number = cons.number(found)
@@ -242,7 +244,7 @@ def numbers(sinks: Sequence[PhysicalSink]) -> dict[int, int]:
     EXPLAIN, its pictures and the figures of a run have it. Equal sub-plans that Spark carries alike share a number;
     each sink has one of its own.
     """
-    cons, given, out = _Cons(forms=True), dict[int, int](), dict[int, int]()
+    cons, given, out = Cons(forms=True), dict[int, int](), dict[int, int]()
 
     def look(one: Physical) -> None:
         for child in one.inputs:
@@ -257,7 +259,7 @@ def numbers(sinks: Sequence[PhysicalSink]) -> dict[int, int]:
 
 def identities(sinks: Sequence[PhysicalSink]) -> dict[int, Identity]:
     """Return the identity of each node with state, by the identity of its place; equal sub-plans share theirs."""
-    cons, origins = _Cons(), Origins()
+    cons, origins = Cons(), Origins()
     places: dict[int, int] = {}
     found: list[tuple[int, Identity, Node]] = []
 
@@ -279,7 +281,7 @@ def explain(sinks: Sequence[PhysicalSink]) -> Iterator[list[str]]:
     """Yield the lines of each sink's plan: Flink's words, and our kind.
 
     What is there twice is written once, with a ``reuse_id``, as Flink does; then it is ``Reused``. Spark runs
-    each by itself, but for a table that is read once (``plan/sharing.py``).
+    each by itself, but for a table that is read once (``plan/sharing.py``) and for what ``plan/merged.py`` finds.
     """
     names = reused(sinks)
     written: set[int] = set()

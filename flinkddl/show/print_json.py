@@ -24,7 +24,9 @@ def print_json(jobs: Iterable[J.SparkJob]) -> str:
 
 def _job(job: J.SparkJob) -> dict[str, object]:
     plain = {
-        f.name: getattr(job, f.name) for f in fields(job) if f.name not in ("identity", "queries", "essence", "plan")
+        f.name: getattr(job, f.name)
+        for f in fields(job)
+        if f.name not in ("identity", "queries", "essence", "plan", "apart")
     }
     return plain | {
         "steps": [{"kind": s.kind} | {f.name: getattr(s, f.name) for f in fields(s)} for s in job.steps],
@@ -36,7 +38,7 @@ def _job(job: J.SparkJob) -> dict[str, object]:
 
 def _plain(value: object, key: str = "") -> object:
     match value:
-        case J.StateCall():
+        case J.StateCall() | J.StageCall():
             return value.sql
         case J.SortKey():
             return asdict(value)

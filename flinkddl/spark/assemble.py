@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from flinkddl.diagnostics import Bag
 from flinkddl.plan.decoded import decoded
 from flinkddl.plan.physical import physical_plan
 from flinkddl.spark import realtime
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flinkddl.catalog.settings import Settings
-    from flinkddl.diagnostics import Bag
     from flinkddl.plan.nodes import Sink
     from flinkddl.plan.physical import PhysicalSink
     from flinkddl.spark.context import Rel
@@ -62,7 +62,7 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, b
         config=config,
         bounded=bounded,
         timed=timed_tables(sinks),
-        decoded=decoded((p.query for p in physical), streaming=streaming),
+        decoded=decoded([p.query for p in physical], streaming=streaming, merges=physical[0].how.merges),
     )
     writes = [_write(p, ctx) for p in physical]
     if streaming:
@@ -86,12 +86,18 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, b
         identity=partial(fingerprint, sinks, tuple(ctx.steps)),
         queries=partial(queries, sinks),
         essence=partial(essence, sinks, tuple(ctx.steps)),
+        apart=partial(_apart, name, sinks, config, zone) if ctx.chained else None,
         owners={step: places[node] for step, node in ctx.owners.items() if node in places},
     )
     if physical[0].how.realtime:
         realtime.check(job)
         return replace(job, settings={**job.settings, **realtime.SETTINGS})
     return job
+
+
+def _apart(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str) -> SparkJob:
+    """Return the job with each equal sub-plan by itself; what there is to note of it was noted."""
+    return lower_job(name, sinks, replace(config, table_optimizer_reuse_sub_plan_enabled=False), zone, Bag())
 
 
 def session_settings(streaming: bool) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from flinkddl.catalog.settings import NOTHING_SET, Settings
@@ -100,7 +101,9 @@ class Lowering:
     ``row_kinds`` asks a scan of CDC records for ``__kind``;
     ``bounded`` says of a streaming run that its sources end; ``timed`` are the tables below operators on event time;
     ``decoded`` says what is read of each scan (its identity, ``plan/decoded.py``); ``leaders`` which scans are read as
-    one, and ``once`` what has been lowered of those, by their leader and what is asked of them;
+    one, and ``once`` what has been lowered of those, by their leader and what is asked of them; ``merged`` has the
+    numbers of equal sub-plans by the identities of their places, ``made`` what has been lowered of those, ``newest``
+    the rows before and after that have been made of upserts, ``chained`` whether a part of the job has become a chain;
     ``extras`` are the roles (``jars.lock.json``) whose jars the job's session must have beside Spark's own;
     ``owners`` notes the plan node (its identity) that each step was made for;
     ``output_mode`` is Spark's, of the query that is lowered; ``sink`` is the physical plan of the INSERT.
@@ -120,6 +123,10 @@ class Lowering:
     decoded: Mapping[int, Parts] = field(default_factory=dict, repr=False)
     leaders: Mapping[int, int] = field(default_factory=dict)
     once: dict[tuple[int, Traits], Rel] = field(default_factory=dict)
+    merged: Mapping[int, int] = field(default_factory=dict)
+    made: dict[int, Rel] = field(default_factory=dict)
+    newest: dict[Rel, Rel] = field(default_factory=dict)
+    chained: bool = False
     owners: dict[str, int] = field(default_factory=dict)
     sink: PhysicalSink | None = None
     _names: set[str] = field(default_factory=set)
@@ -146,6 +153,18 @@ class Lowering:
             message = f"{here.node.name} is planned as '{here.form.kind}', but its lowering gives '{rel.kind}'"
             raise FlinkDdlError.of("FD900", message, here.node.span, "please report the query")
         return rel.with_(key=here.form.key)
+
+    def mark(self) -> Lowering:
+        """Return what there is now, for ``back``."""
+        grows: dict[str, Any] = {
+            f.name: copy(v) for f in fields(self) if isinstance(v := getattr(self, f.name), list | dict | set)
+        }
+        return replace(self, **grows)
+
+    def back(self, mark: Lowering) -> None:
+        """Forget what was lowered since a mark, names too."""
+        for f in fields(self):
+            setattr(self, f.name, getattr(mark, f.name))
 
     def add(self, step: S) -> S:
         """Append a step whose name came from ``fresh``, and return it."""

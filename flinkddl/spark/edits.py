@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.spark.folders import folder_inside
-from flinkddl.spark.job import GroupBy, StateCall
+from flinkddl.spark.job import GroupBy, StageCall, StateCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from flinkddl.spark.job import SparkJob, Step
 
 _DEFAULT = "default_catalog.default_database."
+Numbers = int | list[int]
 Said = dict[str, Any]
 """A ``Meaning`` as plain data; of a checkpoint with ``folder``, where its query has its state."""
 
@@ -27,8 +28,8 @@ Said = dict[str, Any]
 class Edit:
     """What a start makes of each query's state, in words.
 
-    ``folders``: where a query has its state, where that is not its name; ``numbers``: the numbers that the nodes of
-    steps have in their keys; ``gone``: the folders of queries that are no longer asked for.
+    ``folders``: where a query has its state, where that is not its name; ``numbers``: the number that the node of a
+    step has in its keys, of a stage a list of them; ``gone``: the folders of queries that are no longer asked for.
     """
 
     kept: tuple[str, ...] = ()
@@ -36,7 +37,7 @@ class Edit:
     dropped: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     folders: Mapping[str, str] = field(default_factory=dict)
-    numbers: Mapping[str, int] = field(default_factory=dict)
+    numbers: Mapping[str, Numbers] = field(default_factory=dict)
     gone: tuple[str, ...] = ()
 
     @property
@@ -138,9 +139,9 @@ def _line(line: Sequence[Any], stateless: bool) -> Any:
     return line[1] if stateless else line[:2]
 
 
-def _numbers(pairs: Sequence[tuple[Said, Said]]) -> tuple[dict[str, int], list[str]]:
+def _numbers(pairs: Sequence[tuple[Said, Said]]) -> tuple[dict[str, Numbers], list[str]]:
     """Return the number of each step's node, and what is said where one step would need two."""
-    numbers: dict[str, int] = {}
+    numbers: dict[str, Numbers] = {}
     clash = []
     for old, new in pairs:
         if [o[0] for o in old["operators"]] != [o[0] for o in new["operators"]]:
@@ -152,18 +153,24 @@ def _numbers(pairs: Sequence[tuple[Said, Said]]) -> tuple[dict[str, int], list[s
     return numbers, clash
 
 
-def renumbered(job: SparkJob, numbers: Mapping[str, int]) -> SparkJob:
+def renumbered(job: SparkJob, numbers: Mapping[str, Numbers]) -> SparkJob:
     """Return the job whose nodes have the numbers that their state was written under."""
     if not numbers:
         return job
     return replace(job, steps=tuple(_renumbered(step, numbers.get(step.name, 0)) for step in job.steps))
 
 
-def _renumbered(step: Step, number: int) -> Step:
+def _renumbered(step: Step, number: Numbers) -> Step:
     if not number or not isinstance(step, GroupBy):
         return step
-    aggs = tuple(
-        (name, replace(a, node=number) if isinstance(a, StateCall) and a.form == "keyed" else a)
-        for name, a in step.aggs
-    )
-    return replace(step, aggs=aggs)
+    return replace(step, aggs=tuple((name, _with_number(a, number)) for name, a in step.aggs))
+
+
+def _with_number(agg: str | StateCall | StageCall, number: Numbers) -> str | StateCall | StageCall:
+    match agg:
+        case StateCall(form="keyed") if isinstance(number, int):
+            return replace(agg, node=number)
+        case StageCall() if isinstance(number, list):
+            each = zip(agg.nodes, number, strict=True)
+            return replace(agg, nodes=tuple(replace(n, call=replace(n.call, node=i)) for n, i in each))
+    return agg

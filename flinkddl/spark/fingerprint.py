@@ -10,14 +10,14 @@ from flinkddl.plan.identity import digest
 from flinkddl.plan.nodes import Filter, LookupJoin, Node, Scan, Sink, scans
 from flinkddl.plan.nodes.base import Stateless
 from flinkddl.spark.java_functions import without_files
-from flinkddl.spark.job import DropDuplicates, GroupBy, JoinStep, Read, WithWatermark
+from flinkddl.spark.job import DropDuplicates, GroupBy, JoinStep, Read, StageCall, StateCall, WithWatermark
 from flinkddl.sqltypes import DataType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from flinkddl.catalog.model import Table
-    from flinkddl.spark.job import StateCall, Step
+    from flinkddl.spark.job import Step
 
 # Options that change where or how fast is read and written, but not what the state means.
 _FREE = ("properties.", "scan.startup.", "scan.topic-partition-discovery", "scan.parallelism", "sink.")
@@ -137,7 +137,7 @@ def state_of(step: Step) -> str:
     """Return what the state of a Spark operator holds, in its SQL; "" for one without state."""
     match step:
         case GroupBy():
-            calls = tuple((n, a if isinstance(a, str) else _bare(a).sql) for n, a in step.aggs)
+            calls = tuple((n, _kept(a)) for n, a in step.aggs)
             keyed = any(call.form == "keyed" for call in step.state_calls)
             return f"{step.keys} {calls}{BY_KEY * keyed}"
         case JoinStep():
@@ -145,6 +145,15 @@ def state_of(step: Step) -> str:
         case DropDuplicates():
             return f"{step.columns}"
     return ""
+
+
+def _kept(agg: str | StateCall | StageCall) -> str:
+    match agg:
+        case StageCall():  # what passes leaves nothing
+            return f"{[(n.keys, _bare(n.call).sql) for n in agg.nodes]}"
+        case StateCall():
+            return _bare(agg).sql
+    return agg
 
 
 def _bare(call: StateCall) -> StateCall:

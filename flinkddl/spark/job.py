@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from flinkddl.sqltypes import quote
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -134,10 +136,14 @@ class _One(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Select(_One):
-    """``df.selectExpr``: generators (``inline(..)``) are allowed, with their output names in ``as_names``."""
+    """``df.selectExpr``: generators (``inline(..)``) are allowed, with their output names in ``as_names``.
+
+    ``choices`` say of a generator that it gives at most so many rows: a condition, and the values of its columns.
+    """
 
     columns: tuple[Named, ...]
     generator: tuple[str, tuple[str, ...]] | None = None
+    choices: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +216,45 @@ class StateCall:
         return f"{self.function}({', '.join(self.args)})"
 
 
-Agg = tuple[str, str | StateCall]  # (column name, Spark SQL of aggregates of its own or a call of ours)
+@dataclass(frozen=True)
+class StageNode:
+    """A node of a stage: the column of its edge, a STRUCT of ``key`` and ``args``; what is in both, and its call.
+
+    ``step`` is the name that it would have as an operator by itself.
+    """
+
+    step: str
+    column: str
+    keys: tuple[Named, ...]
+    call: StateCall
+
+
+@dataclass(frozen=True)
+class StageCall:
+    """Several nodes as one operator that keeps its state by key, and rows that pass it (Stages.java).
+
+    ``nodes`` and, behind them, ``passes`` are its edges, columns of its input of which one is not NULL in each row.
+    Its result is a STRUCT, by the places of the edges: ``k0`` and ``r0``, key and result of a node, ``p1``, a row that
+    passes.
+    """
+
+    nodes: tuple[StageNode, ...]
+    passes: tuple[str, ...] = ()
+
+    @property
+    def sql(self) -> str:
+        """The call as Spark SQL."""
+        edges = [(_edge(n.call), n.column) for n in self.nodes] + [("pass", column) for column in self.passes]
+        items = ", ".join(f"'{name}', {quote(column)}" for name, column in edges)
+        return f"flinkddl.stages(named_struct({items}))"
+
+
+def _edge(call: StateCall) -> str:
+    ttl = f"_ttl_{'_'.join(map(str, call.ttl))}" if call.ttl else ""
+    return f"{call.node}_{call.kind}{ttl}"
+
+
+Agg = tuple[str, str | StateCall | StageCall]  # (column name, Spark SQL of Spark's own aggregates or a call of ours)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,8 +266,14 @@ class GroupBy(_One):
 
     @property
     def state_calls(self) -> tuple[StateCall, ...]:
-        """The calls of our own functions."""
-        return tuple(agg for _, agg in self.aggs if isinstance(agg, StateCall))
+        """The calls of our own functions, a stage's too."""
+        own = tuple(agg for _, agg in self.aggs if isinstance(agg, StateCall))
+        return own if self.stage is None else (*own, *(n.call for n in self.stage.nodes))
+
+    @property
+    def stage(self) -> StageCall | None:
+        """The stage that it is, of several nodes or with rows that pass."""
+        return next((agg for _, agg in self.aggs if isinstance(agg, StageCall)), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -342,6 +392,7 @@ class SparkJob:
     ``restart`` is what follows a failed query; None: as Flink decides, by whether the run has a checkpoint folder.
     ``extras`` are the roles (``jars.lock.json``) whose jars its session must have beside Spark's own.
     ``plan`` is the physical plan, a tree a sink. ``jars`` are those of Java functions, and whether the user names each.
+    ``apart`` makes the job in which nothing runs once that is there twice; None where nothing does.
     ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
     """
 
@@ -356,6 +407,7 @@ class SparkJob:
     jars: Mapping[str, bool] = field(default_factory=dict, compare=False)
     restart: RestartStrategy | None = None
     identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
+    apart: Callable[[], SparkJob] | None = field(default=None, compare=False)
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
     queries: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
     essence: Callable[[], tuple[Any, Any]] = field(default=lambda: ((), ()), compare=False)

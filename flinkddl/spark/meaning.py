@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from flinkddl.plan.nodes.base import Mode
     from flinkddl.plan.physical import Physical, PhysicalSink
     from flinkddl.spark.job import SparkJob, Step, Write
+    from flinkddl.spark.stateful import Stateful
 
 _NOT_MEANT = frozenset({"span", "options", "input", "left", "right", "parts", "inputs", "ttl", "fields", "table"})
 _FREE = ("properties.", "scan.startup.", "scan.topic-partition-discovery", "scan.parallelism", "sink.")
@@ -45,7 +46,8 @@ class Meaning:
 
     ``tree`` has a (depth, digest, words) line an operator that state hangs on, ``reads`` what Spark reads in its order,
     ``operators`` a [Spark's name, digest of its SQL, words, identity, node's number, step] an operator with state, in
-    Spark's order. ``sink`` is what remembers what a query has written, "" where nothing does.
+    Spark's order; a stage has a list of numbers.
+    ``sink`` is what remembers what a query has written, "" where nothing does.
     """
 
     write: str
@@ -68,7 +70,7 @@ def _meaning(job: SparkJob, planned: PhysicalSink, write: Write) -> Meaning:
     traces = _Traces()
     named = NAMED_SOURCES in job.settings
     operators = [
-        [o.spark, _digest(state_of(steps[o.step])), o.what, o.identity, o.call.node if o.call else 0, o.step]
+        [o.spark, _digest(state_of(steps[o.step])), o.what, o.identity, _numbers(o), o.step]
         for o in stateful(job, write)
     ]
     sink = planned.sink
@@ -87,6 +89,11 @@ def _meaning(job: SparkJob, planned: PhysicalSink, write: Write) -> Meaning:
         tree=tree,
         operators=operators,
     )
+
+
+def _numbers(operator: Stateful) -> int | list[int]:
+    numbers = [kept.call.node for kept in operator.nodes]
+    return numbers if any(kept.column for kept in operator.nodes) else next(iter(numbers), 0)
 
 
 def _read(step: Step, named: bool) -> str:

@@ -6,7 +6,7 @@ it. EXPLAIN prints one block a node.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Scan
@@ -25,6 +25,7 @@ from flinkddl.spark.job import (
     Where,
     WithWatermark,
 )
+from flinkddl.spark.stateful import nodes_by_path
 from flinkddl.spark.ttl import forgets
 
 if TYPE_CHECKING:
@@ -66,27 +67,45 @@ def operators(job: SparkJob) -> list[OnSpark]:
     """Return the nodes of a job, roots first."""
     owned: dict[str, list[Step]] = {}
     for step in job.steps:
-        owned.setdefault(job.owners.get(step.name, "0"), []).append(step)
+        for owner, part in _parts(step):
+            owned.setdefault(job.owners.get(owner, "0"), []).append(part)
     blocked = {p.name if isinstance(p, Step) else id(p): why for p, why in realtime.blockers(job)}
     sink = next((f"writes through '{w.format}'" for w in job.writes if w.format not in realtime.SINKS), "")
-    walk = _Walk(owned, blocked | {"": sink}, identities(job.plan), numbers(job.plan))
+    numbered, places = numbers(job.plan), nodes_by_path(job)
+    running = {numbered[id(places[path])]: path for path in owned if path in places}
+    walk = _Walk(owned, blocked | {"": sink}, identities(job.plan), numbered, running)
     return [o for n, p in enumerate(job.plan) for o in walk.nodes(p.root, p.modes, f"{n}")]
+
+
+def _parts(step: Step) -> Iterator[tuple[str, Step]]:
+    """Yield a step by the name of its owner; a stage once for each of its nodes."""
+    if not isinstance(step, GroupBy) or step.stage is None:
+        yield step.name, step
+        return
+    for node in step.stage.nodes:
+        yield node.step, replace(step, aggs=(("", replace(step.stage, nodes=(node,))),))
 
 
 @dataclass(frozen=True)
 class _Walk:
-    """Steps by the path of the node that they serve; what node, step or, as "", sink real-time mode does not take."""
+    """Steps by the path of the node that they serve; what node, step or, as "", sink real-time mode does not take.
+
+    ``running`` is the path of the place where an operator runs that is there more than once, by its number.
+    """
 
     owned: Mapping[str, list[Step]]
     blocked: Mapping[str | int, str]
     identities: Mapping[int, Identity]
     numbers: Mapping[int, int]
+    running: Mapping[int, str]
 
     def nodes(self, found: Physical, mode: Mode, path: str, depth: int = 0) -> Iterator[OnSpark]:
         steps = self.owned.get(path, [])
         names = tuple(dict.fromkeys(filter(None, map(spark_operator, steps))))
         if isinstance(found.node, Scan) and not steps:
             names = ("read with the scan above",)
+        elif not steps and self.running.get(self.numbers[id(found)], path) != path:
+            names = (f"runs once, as the other n{self.numbers[id(found)]}",)
         state = _state(mode, [s for s in steps if _keeps(s)])
         places: list[int | str] = [id(found), *(s.name for s in steps), *([] if depth else [""])]
         why = next((self.blocked[p] for p in places if self.blocked.get(p)), "")
@@ -129,12 +148,18 @@ def spark_operator(step: Step) -> str:
         case Read():
             return f"readStream {step.format}" if step.streaming else f"read {step.format}"
         case GroupBy():
-            return _grouping(step.state_calls)
+            return f"{_grouping(step.state_calls)}{_staged(step)}"
         case JoinStep():
             return f"join {step.how}"
         case Coalesce():
             return f"coalesce {step.tasks}"
     return _WORDS.get(type(step), type(step).__name__)
+
+
+def _staged(step: GroupBy) -> str:
+    """Return the words for a node that shares its operator with others, or with rows that pass."""
+    passing = len(step.stage.passes) if step.stage else 0
+    return f" in '{step.name}'{f', which rows of {passing} others pass' * (passing > 0)}" if step.stage else ""
 
 
 def _grouping(calls: Sequence[StateCall]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Scan
 from flinkddl.plan.physical import numbers
-from flinkddl.spark.job import Read
+from flinkddl.spark.job import GroupBy, Read
 from flinkddl.spark.stateful import AGGREGATE, KEYED, nodes_by_path, operator_of, reported_steps
 
 if TYPE_CHECKING:
@@ -105,7 +105,10 @@ class _Places:
         self._unclear = {node for node, seen in shared.items() if len(seen) > 1}
 
     def of(self, step: Step) -> NodePlace:
-        """Return the node of a step with state."""
+        """Return the node of a step with state; unknown of a stage with several, whose figures are sums."""
+        if isinstance(step, GroupBy) and step.stage is not None:
+            nodes = step.stage.nodes
+            return self._place(self._owners.get(nodes[0].step, "")) if len(nodes) == 1 else UNKNOWN
         return self._place(self._owners.get(step.name, ""))
 
     def scanned(self, read: Read) -> NodePlace:

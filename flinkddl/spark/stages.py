@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.spark.context import WINDOW
-from flinkddl.spark.job import GroupBy, StateCall
+from flinkddl.spark.job import GroupBy, StageCall, StateCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,7 +51,7 @@ def staged(aggs: Sequence[Agg], keys: Sequence[Named], ctx: Lowering) -> tuple[A
     return tuple((name, _formed(agg, node, fits)) for name, agg in aggs)
 
 
-def _formed(agg: str | StateCall, node: int, fits: bool) -> str | StateCall:
+def _formed(agg: str | StateCall | StageCall, node: int, fits: bool) -> str | StateCall | StageCall:
     if not isinstance(agg, StateCall):
         return agg
     takes = KINDS.get(agg.kind)

@@ -16,10 +16,10 @@ from flinkddl.plan.physical import identities
 from flinkddl.spark.job import DropDuplicates, GroupBy, JoinStep, Read, flows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from flinkddl.plan.physical import Physical
-    from flinkddl.spark.job import SparkJob, StateCall, Step, Write
+    from flinkddl.spark.job import Named, SparkJob, StateCall, Step, Write
 
 AGGREGATE, SESSIONS, KEYED = "stateStoreSave", "sessionWindowStateStoreSaveExec", "transformWithStateExec"
 DEDUPLICATE, JOIN = "dedupe", "symmetricHashJoin"
@@ -27,30 +27,58 @@ DEDUPLICATE, JOIN = "dedupe", "symmetricHashJoin"
 
 
 @dataclass(frozen=True)
+class Kept:
+    """What one node of the plan keeps in an operator: its call, the columns of its key, the plan node as ``Stateful``.
+
+    ``column`` is the column of a stage's input from which it gets its rows, "" where it gets all.
+    """
+
+    call: StateCall
+    keys: tuple[Named, ...]
+    what: str
+    identity: str
+    column: str = ""
+
+
+@dataclass(frozen=True)
 class Stateful:
     """One operator: Spark's name of it, the step that makes it, its plan node in words and by its identity.
 
-    ``call`` is our function that keeps the state, None where it is one of Spark's own.
+    ``nodes`` are those of which our functions keep the state, none where it is one of Spark's own; several in a stage.
     """
 
     spark: str
     step: str
     what: str
     identity: str
-    call: StateCall | None = None
+    nodes: tuple[Kept, ...] = ()
 
 
 @deep
 def stateful(job: SparkJob, write: Write) -> list[Stateful]:
     """Return the operators with state of one query, by their numbers in Spark."""
-    names, nodes, found = identities(job.plan), nodes_by_path(job), []
+    names, nodes = identities(job.plan), nodes_by_path(job)
+
+    def told(step: str, note: str) -> tuple[str, str]:
+        here = nodes.get(job.owners.get(step, ""))
+        return (note, "") if here is None else (here.node.describe(), str(names.get(id(here), "")))
+
+    found = []
     for step in reported_steps(job, write):
         if spark := operator_of(step):
-            here = nodes.get(job.owners.get(step.name, ""))
-            calls = step.state_calls if isinstance(step, GroupBy) else ()
-            what, identity = (here.node.describe(), names.get(id(here), "")) if here is not None else (step.note, "")
-            found.append(Stateful(spark, step.name, what, str(identity), calls[0] if len(calls) == 1 else None))
+            kept = tuple(_kept(step, told)) if isinstance(step, GroupBy) else ()
+            both = list(zip(*((k.what, k.identity) for k in kept), strict=True)) or told(step.name, step.note)
+            what, identity = (t if isinstance(t, str) else "; ".join(dict.fromkeys(t)) for t in both)
+            found.append(Stateful(spark, step.name, what, identity, kept))
     return found
+
+
+def _kept(step: GroupBy, told: Callable[[str, str], tuple[str, str]]) -> Iterator[Kept]:
+    if step.stage is not None:
+        for node in step.stage.nodes:
+            yield Kept(node.call, node.keys, *told(node.step, node.step), column=node.column)
+    elif len(step.state_calls) == 1:
+        yield Kept(step.state_calls[0], step.keys, *told(step.name, step.note))
 
 
 def nodes_by_path(job: SparkJob) -> dict[str, Physical]:

@@ -14,7 +14,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes import Aggregate, Join
 from flinkddl.plan.physical import how_of
 from flinkddl.spark.context import WINDOW
-from flinkddl.spark.job import DropDuplicates, GroupBy, JoinStep, StateCall
+from flinkddl.spark.job import DropDuplicates, GroupBy, JoinStep, StageCall, StateCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,7 +63,7 @@ def timed(aggs: Sequence[Agg], keys: Sequence[Named], ctx: Lowering) -> tuple[Ag
     return tuple((name, _with_ttl(agg, ttl)) for name, agg in aggs)
 
 
-def _with_ttl(agg: str | StateCall, ttl: int) -> str | StateCall:
+def _with_ttl(agg: str | StateCall | StageCall, ttl: int) -> str | StateCall | StageCall:
     if isinstance(agg, StateCall) and agg.family == "retract" and not agg.ttl:
         return replace(agg, ttl=(ttl,))
     return agg

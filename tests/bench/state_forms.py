@@ -1,9 +1,9 @@
 """State of a group in one piece against state by key, in one JVM and in turn: ``python -m tests.bench state-forms``.
 
 Each case is one INSERT from bounded Kafka topics into a Kafka topic, with ``flinkddl.execution.state`` as 'aggregate'
-and as 'keyed'; where a topic is mentioned twice also with a reading for each mention. q3 and q20 have the shape of
-Nexmark's queries. A warm-up of each, then ``ROUNDS``; the last values per key (of inserts: their number) must be equal.
-CPU seconds are those of Spark's process.
+and as 'keyed'; where a topic is mentioned twice also with a reading for each mention, where a part is there twice also
+each by itself. q3, q5 and q20 have the shape of Nexmark's queries. A warm-up of each, then ``ROUNDS``; the last values
+per key (of inserts: their number) must be equal. CPU seconds are those of Spark's process.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ FORMS = {
     "aggregate": {"flinkddl.execution.state": "aggregate"},
     "keyed": {"flinkddl.execution.state": "keyed"},
     "keyed, read twice": {"flinkddl.execution.state": "keyed", "table.optimizer.reuse-source-enabled": "false"},
+    "keyed, apart": {"flinkddl.execution.state": "keyed", "table.optimizer.reuse-sub-plan-enabled": "false"},
 }
 ROUNDS = 2
 TWICE = {
@@ -64,6 +65,22 @@ EVENT = (
     f"'person', IF(id % 50 = 0, {PERSON}, NULL), 'auction', IF(id % 50 IN (1, 2, 3), {AUCTION}, NULL), "
     f"'bid', IF(id % 50 > 3, {BID}, NULL))"
 )
+COUNTS = "SELECT auction, MOD(bidder, 100) AS w, COUNT(*) AS num FROM bid GROUP BY auction, MOD(bidder, 100)"
+PARTS = {
+    "q5": Case(
+        f"SELECT C.auction, C.w, C.num FROM ({COUNTS}) C JOIN "
+        f"(SELECT w, MAX(num) AS most FROM ({COUNTS}) GROUP BY w) M ON C.w = M.w AND C.num >= M.most",
+        "auction BIGINT, w BIGINT, num BIGINT",
+        "auction, w",
+    ),
+    "outer": Case(
+        "SELECT A.id, COUNT(B.bidder) FROM auction A LEFT JOIN bid B ON A.id = B.auction AND B.price > A.initialBid "
+        "GROUP BY A.id",
+        "id BIGINT, n BIGINT",
+        "id",
+    ),
+}
+"""Queries of which a part is there twice: counts beside their maximum, what an outer join with a condition reads."""
 CASES = {name: FLINK_CASES[name] for name in ("sum-upsert", "max-upsert", "distinct", "top10")} | {
     "join-upserts": Case(
         "SELECT l.k, l.amount, n.region FROM latest l JOIN newest n ON l.k = n.k",
@@ -71,6 +88,7 @@ CASES = {name: FLINK_CASES[name] for name in ("sum-upsert", "max-upsert", "disti
         "k",
     ),
     **TWICE,
+    **PARTS,
 }
 
 
@@ -108,7 +126,7 @@ def compare(bench: Forms, name: str) -> None:
     from flinkddl.runtime.kafka.admin import KafkaAdmin
 
     case = CASES[name]
-    forms = [*FORMS][: 3 if name in TWICE else 2]
+    forms = [f for f in FORMS if (name in TWICE) >= ("twice" in f) and (name in PARTS) >= ("apart" in f)]
     found: dict[str, list[tuple[float, float]]] = {form: [] for form in forms}
     results: list[Any] = []
     for n in range(ROUNDS + 1):

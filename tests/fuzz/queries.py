@@ -52,10 +52,10 @@ class Both:
 
 
 class Generator:
-    """Queries over some tables; equal seeds give equal queries."""
+    """Queries over some tables; equal seeds give equal queries. ``twice``: often what a query joins is there twice."""
 
-    def __init__(self, seed: int, tables: Sequence[Table]) -> None:
-        self.random = random.Random(seed)
+    def __init__(self, seed: int, tables: Sequence[Table], *, twice: bool = False) -> None:
+        self.random, self.twice = random.Random(seed), twice
         self.tables = tables
         self.names = 0
 
@@ -365,7 +365,13 @@ class Generator:
 
     def pair(self, depth: int) -> tuple[Rel, Rel, list[tuple[Column, Column]]]:
         """Two relations and the pairs of columns of one type."""
-        left, right = self.relation(depth), self.relation(self.random.randint(0, depth))
+        left = self.relation(depth)
+        if self.twice and self.random.random() < 0.6:
+            over = [lambda r: r, self.filtered, self.distinct, self.aggregate]
+            right = self.random.choice(over)(left)
+            left = self.random.choice(over)(left)
+        else:
+            right = self.relation(self.random.randint(0, depth))
         same = [(x, y) for x in self.plain(left) for y in self.plain(right) if x.type == y.type]
         return left, right, same
 

@@ -73,7 +73,7 @@ def run_group(seed: int, size: int, store: str, state: str = "aggregate") -> Sum
 def _run(spark: Any, world: World, seed: int, size: int, kept: tuple[str, str]) -> Summary:
     out = Summary(seed, cases=size)
     store, state = kept
-    drawn = draw(world, seed, size, out)
+    drawn = draw(world, seed, size, out, twice=state == "keyed")
     r = random.Random(seed + 7)
     SETTINGS.pop("spark.sql.streaming.stateStore.providerClass", None)
     if store == "memory":
@@ -97,10 +97,13 @@ def _run(spark: Any, world: World, seed: int, size: int, kept: tuple[str, str]) 
     return out
 
 
-def draw(world: World, seed: int, size: int, out: Summary) -> list[Drawn]:
-    """Draw queries that can be planned and run in update mode; what is refused is counted by its code."""
+def draw(world: World, seed: int, size: int, out: Summary, *, twice: bool = False) -> list[Drawn]:
+    """Draw queries that can be planned and run in update mode; what is refused is counted by its code.
+
+    ``twice``: often with equal parts.
+    """
     planner = Planner(world)
-    generator = Generator(seed + 1, world.tables)
+    generator = Generator(seed + 1, world.tables, twice=twice)
     drawn: list[Drawn] = []
     while len(drawn) < size:
         rel = generator.query()

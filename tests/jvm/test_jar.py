@@ -46,7 +46,8 @@ def test_java_stays_small() -> None:
     # 100 more: this machine's files without a process a file.
     # 370 more: values of faker tables.
     # 2,300 more: Java functions of the user (package udf), their values, accumulators and class loaders.
-    assert lines < 13070, f"{lines} lines of Java"
+    # 230 more: several nodes, and rows that pass, in one operator.
+    assert lines < 13300, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

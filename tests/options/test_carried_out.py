@@ -390,6 +390,11 @@ SETTINGS: dict[str, tuple[tuple[str, str], str, str]] = {
         ("true", "false"), "SET 'flinkddl.execution.state' = 'keyed'; ",
         "SELECT k FROM g UNION ALL SELECT k + 1 FROM g;"
     ),
+    "table.optimizer.reuse-sub-plan-enabled": (
+        ("true", "false"), "SET 'flinkddl.execution.state' = 'keyed'; ",
+        "SELECT k, n FROM (SELECT k, COUNT(*) AS n FROM s GROUP BY k) UNION ALL "
+        "SELECT k, n + 1 FROM (SELECT k, COUNT(*) AS n FROM s GROUP BY k);"
+    ),
 }  # fmt: skip
 
 # What no plan holds, and the test that shows it.

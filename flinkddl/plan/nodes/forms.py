@@ -62,7 +62,8 @@ class How:
 
     ``mode`` is Spark's output mode, ``realtime`` whether it runs in real-time mode; ``ttl`` in ms is
     ``table.exec.state.ttl``; ``strict`` says that state must be forgotten after it (``flinkddl.state.ttl.strict``);
-    ``shares`` that a table whose rows meet again is read once (``plan/sharing.py``).
+    ``shares`` that a table whose rows meet again is read once (``plan/sharing.py``), ``merges`` that equal sub-plans
+    with state run as one (``plan/merged.py``).
     """
 
     streaming: bool = True
@@ -71,6 +72,7 @@ class How:
     strict: bool = False
     realtime: bool = False
     shares: bool = False
+    merges: bool = False
 
     def forgets(self, *hints: int | None) -> bool:
         """Whether an operator that never forgets must not be used."""

@@ -13,7 +13,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.storage.file_systems import LOCAL, local_path
 from flinkddl.show.dataflow import flow_of
 from flinkddl.spark import job as J
-from flinkddl.spark.edits import NOTHING, Edit, compare
+from flinkddl.spark.edits import NOTHING, Edit, Numbers, compare
 from flinkddl.spark.fingerprint import BY_KEY
 from flinkddl.spark.folders import folder_inside, folder_name
 from flinkddl.spark.meaning import meanings
@@ -145,6 +145,7 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
             "transactional": bool(stored.get("transactional", True)),
             "essence": stored.get("essence"),
             "meaning": stored.get("meaning"),
+            "merges": bool(stored.get("merges")),
         }
     except (ValueError, KeyError, TypeError) as error:
         message = f"'{folder}/{PLAN_FILE}' is no plan of ours: {error}"
@@ -213,6 +214,7 @@ def _store(checkpoint: Checkpoint, job: J.SparkJob, script: Sequence[str], *, dr
     what |= {"script": script, "nodes": nodes}
     what["transactional"] = any("transactional-id" in write.options for write in job.writes)
     what["essence"] = job.essence()
+    what["merges"] = job.apart is not None
     what["meaning"] = [
         {**query, "folder": checkpoint.location(query["write"])[len(checkpoint.root) + 1 :]}
         for query in _as_numbered(meanings(job), checkpoint.edit.numbers)
@@ -220,7 +222,7 @@ def _store(checkpoint: Checkpoint, job: J.SparkJob, script: Sequence[str], *, dr
     checkpoint.storage.write(f"{checkpoint.root}/{PLAN_FILE}", json.dumps(what, indent=1, ensure_ascii=False))
 
 
-def _as_numbered(found: list[dict[str, Any]], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
+def _as_numbered(found: list[dict[str, Any]], numbers: Mapping[str, Numbers]) -> list[dict[str, Any]]:
     """Return what queries mean, with the numbers that their nodes have in the checkpoint."""
     for query in found:
         query["operators"] = [[*o[:4], numbers.get(o[5], o[4]), o[5]] for o in query["operators"]]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from flinkddl.runtime.storage.checkpoint import Checkpoint
     from flinkddl.runtime.storage.file_systems import Storage
     from flinkddl.spark.job import SparkJob, StateCall
+    from flinkddl.spark.stateful import Kept
 
 STATE_FILE = "flinkddl-state.json"
 
@@ -38,11 +39,14 @@ def note_state(checkpoint: Checkpoint, job: SparkJob, frames: Mapping[str, Any])
         notes = []
         for o in stateful(job, write):
             note: dict[str, Any] = {"spark": o.spark, "what": o.what, "identity": o.identity}
-            if o.call is not None:
-                note |= {"kind": o.call.kind, "function": o.call.function.removeprefix("flinkddl.")}
             step = steps[o.step]
-            if isinstance(step, GroupBy) and o.call is not None:
-                note |= {"node": o.call.node, **_types(step, o.call, frames)}
+            kept = [_node(step, k, frames) for k in o.nodes if isinstance(step, GroupBy)]
+            if isinstance(step, GroupBy) and step.stage is not None:
+                note["nodes"] = [
+                    {"what": k.what, "identity": k.identity} | n for k, n in zip(o.nodes, kept, strict=True)
+                ]
+            elif kept:
+                note |= kept[0]
             notes.append(note)
         folder = checkpoint.location(write.name)[len(checkpoint.root) + 1 :]
         _check_types(before.get(folder, []), notes, folder)
@@ -51,6 +55,21 @@ def note_state(checkpoint: Checkpoint, job: SparkJob, frames: Mapping[str, Any])
     path = f"{checkpoint.root}/{STATE_FILE}"
     if checkpoint.storage.read(path) != text:
         checkpoint.storage.write(path, text)
+
+
+def _node(step: GroupBy, kept: Kept, frames: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is written down of a node: its call, and the types of its state."""
+    call = kept.call
+    note = {"kind": call.kind, "function": call.function.removeprefix("flinkddl."), "node": call.node}
+    return note | (_edge_types(step, kept, frames) if kept.column else _types(step, call, frames))
+
+
+def _edge_types(step: GroupBy, kept: Kept, frames: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the types of a stage's node, which are those of its edge."""
+    edges = json.loads(frames[step.input].schema.json())["fields"]
+    edge = {f["name"]: f["type"]["fields"] for f in edges if f["name"] == kept.column}[kept.column]
+    key, given = ([f["type"] for f in part["type"]["fields"]] for part in edge)
+    return {"keys": [[name, t] for (name, _), t in zip(kept.keys, key, strict=True)], "arguments": given}
 
 
 def _types(step: GroupBy, call: StateCall, frames: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,12 +83,19 @@ def _types(step: GroupBy, call: StateCall, frames: Mapping[str, Any]) -> dict[st
 
 def _check_types(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]], folder: str) -> None:
     """Raise FD820 where an operator of a query has other types than its state was written with."""
-    for old, new in zip(before, now, strict=False):
+    pairs = (
+        (a, b) for old, new in zip(before, now, strict=False) for a, b in zip(_parts(old), _parts(new), strict=False)
+    )
+    for old, new in pairs:
         for part in ("keys", "arguments"):
             if part in old and part in new and _nullable(old[part]) != _nullable(new[part]):
                 was, is_ = (json.dumps(_nullable(x[part])) for x in (old, new))
                 message = f"'{new['what']}' of the query into '{folder}' had {part} of the types {was}, and has {is_}"
                 raise FlinkDdlError.of("FD820", message, help="go back to the old query, or start anew with --fresh")
+
+
+def _parts(note: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return note.get("nodes") or [note]
 
 
 def _nullable(type: Any) -> Any:

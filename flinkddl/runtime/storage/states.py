@@ -101,8 +101,8 @@ def pick(found: Sequence[Operator], node: str) -> Operator:
     Raises FD874 where none or several are of that name.
     """
     matches: tuple[Callable[[Operator], bool], ...] = (
-        lambda o: node in (o.name, str(o.number), o.note.get("identity")),
-        lambda o: str(o.note.get("identity", "")).startswith(node),
+        lambda o: node in (o.name, str(o.number), *_identities(o)),
+        lambda o: any(identity.startswith(node) for identity in _identities(o)),
     )
     named = next((hits for match in matches if (hits := [o for o in found if match(o)])), [])
     if len(named) == 1:
@@ -112,6 +112,10 @@ def pick(found: Sequence[Operator], node: str) -> Operator:
         message = f"several operators are called '{node}': {', '.join(known)}"
         raise FlinkDdlError.of("FD874", message, help="name the query and the number, or the job")
     raise _unknown(f"no operator with state is called '{node}'", node, known)
+
+
+def _identities(operator: Operator) -> list[str]:
+    return [str(n.get("identity", "")) for n in operator.note.get("nodes") or [operator.note]]
 
 
 def _unknown(message: str, name: str, known: list[str]) -> FlinkDdlError:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.merged import merged
 from flinkddl.plan.nodes import Filter, Project, Scan, Union, Unnest, Values
 from flinkddl.plan.sharing import leaders
 from flinkddl.spark.base import project
 from flinkddl.spark.stream import aggregate, join, over, ranking, rows, temporal, windows  # noqa: F401 - fill HANDLERS
 from flinkddl.spark.stream.base import HANDLERS, lower_node
+from flinkddl.spark.stream.chain import chained
 from flinkddl.spark.stream.fanout import drop_unread
 from flinkddl.spark.stream.kinds import first_rows, last_changes, normalise, to_delta, to_images, to_upsert
 
@@ -31,13 +33,38 @@ def lower(tree: Physical, how: How, ctx: Lowering) -> Rel:
     if how.mode == "update":
         # chains of our own aggregates are exact; Spark's check knows only its own patterns
         ctx.settings["spark.sql.streaming.statefulOperator.checkCorrectness.enabled"] = "false"
-    ctx.once.clear()
     ctx.leaders = leaders(here.node for here in tree.walk() if here.shares) if how.shares else {}
     first = len(ctx.steps)
+    if how.merges and how.mode == "update":
+        return _merged(tree, ctx, first)
+    ctx.once.clear()
     rel = _finished(lower_node(tree, ctx), ctx)
     if ctx.once:
         drop_unread(ctx, first, rel.step)
     return rel
+
+
+def _merged(tree: Physical, ctx: Lowering, first: int) -> Rel:
+    """Lower a query in which equal sub-plans run as one, as far as they can be parts of a chain."""
+    apart: set[int] = set()
+    while True:
+        found, mark = merged(tree, apart), ctx.mark()
+        ctx.merged = {id(here): number for number, places in found.items() for here in places}
+        ctx.once.clear()
+        ctx.made.clear()
+        ctx.newest.clear()
+        rel = _finished(lower_node(tree, ctx), ctx)
+        left = chained(ctx, first, rel.step)
+        twice = {number for number, made in ctx.made.items() if made.step in left or _newest(made, ctx) in left}
+        ctx.merged = {}
+        if not twice:
+            return rel
+        apart |= twice
+        ctx.back(mark)
+
+
+def _newest(rel: Rel, ctx: Lowering) -> str:
+    return ctx.newest[rel].step if rel in ctx.newest else ""
 
 
 def _finished(rel: Rel, ctx: Lowering) -> Rel:

@@ -8,6 +8,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.rules import Rules
 from flinkddl.spark.base import conform, extend, generate
 from flinkddl.spark.context import Rel
+from flinkddl.spark.job import Select
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from flinkddl.plan.physical import Physical
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
+
+    Choice = tuple[str, Sequence[str]]  # a condition, and the values of a row
 
 
 ONE_KEY = "__one"
@@ -24,9 +27,12 @@ HANDLERS = lowers = Rules[Rel]()
 def lower_node(here: Physical, ctx: Lowering) -> Rel:
     """Lower a node and all below it as planned; the fields are the node's. Raises FD649 where it has no lowering.
 
-    A handler takes the node, the job, and what is planned of the node.
+    A handler takes the node, the job, and what is planned of the node. Equal sub-plans that run as one are
+    lowered once.
     """
-    node = here.node
+    node, number = here.node, ctx.merged.get(id(here), -1)
+    if number in ctx.made:
+        return ctx.made[number]
     handler = HANDLERS.of(node)
     if handler is None:
         raise FlinkDdlError.of("FD649", f"{node.name} is not available in a streaming run", node.span)
@@ -37,6 +43,8 @@ def lower_node(here: Physical, ctx: Lowering) -> Rel:
         raise error.placed(node.span) from None
     for step in ctx.steps[first:]:
         ctx.owners.setdefault(step.name, id(node))  # its inputs have noted theirs
+    if number >= 0:
+        ctx.made[number] = rel
     return rel
 
 
@@ -45,6 +53,21 @@ def explode(
 ) -> str:
     """Add a Select that makes a row of each struct in an array, under these names; returns the step's name."""
     return generate(step, keep, (f"inline({each[0]})", each[1]), ctx, prefix, note)
+
+
+def choose(
+    step: str, keep: Sequence[Named], each: tuple[Sequence[Choice], Sequence[str]], ctx: Lowering, told: tuple[str, str]
+) -> str:
+    """Add a Select that makes a row of each choice whose condition holds, under these names; returns its name.
+
+    ``told`` are the prefix of the step's name and its note.
+    """
+    choices = tuple((condition, tuple(values)) for condition, values in each[0])
+    rows = ", ".join(f"IF({condition}, {struct(values)}, NULL)" for condition, values in choices)
+    call = (f"inline(array_compact(array({rows})))", tuple(each[1]))
+    name, note = ctx.fresh(told[0]), told[1]
+    made = Select(name=name, input=step, columns=tuple(keep), generator=call, note=note, choices=choices)
+    return ctx.add(made).name
 
 
 def with_one_key(rel: Rel, ctx: Lowering, name: str = ONE_KEY) -> Rel:

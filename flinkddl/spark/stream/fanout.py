@@ -8,23 +8,20 @@ drop.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flinkddl.spark.base import same, select
+from flinkddl.spark.base import same
 from flinkddl.spark.job import WATERMARKED, Select, UnionAll, Where, WithMetadata
 from flinkddl.spark.rowtime import is_rowtime
-from flinkddl.spark.stream.base import explode, members, struct
-from flinkddl.sqltypes import quote
+from flinkddl.spark.stream.base import members
+from flinkddl.spark.stream.ways import ROW, Pass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from flinkddl.spark.context import Lowering, Rel
-    from flinkddl.spark.job import Named, Step
-
-ROW = "__fan"
-PASSES = "__passes"
+    from flinkddl.spark.job import Step
 
 
 def united(prefix: str, parts: Sequence[str], note: str, ctx: Lowering) -> str:
@@ -78,68 +75,26 @@ def _way(part: str, known: Mapping[str, Step], scans: Mapping[str, Rel]) -> _Way
 
 def _fanned(scan: Rel, ways: Sequence[_Way], told: tuple[str, str], ctx: Lowering) -> str:
     prefix, note = told
-    made = _Pass(scan.step, f"{prefix}_way", ctx, (*scan.columns, *scan.reserved))
+    made = Pass(scan.step, f"{prefix}_way", ctx)
     timed = {c for c, f in zip(scan.columns, scan.fields, strict=True) if is_rowtime(f.type)}
     rowtimes: set[int] = set()
     for n, way in enumerate(ways):
-        made.begin(n, timed)
+        if n:
+            made.again(ROW, f"way {n + 1}")
+        else:
+            made.begin(same((*scan.columns, *scan.reserved)), timed, note="way 1")
+            made.save(ROW)
         for step in way.steps:
             made.follow(step)
-        rowtimes |= made.end(n)
-    each = (f"array_compact(array({', '.join(f'{ROW}{n}' for n in range(len(ways)))}))", made.have)
-    rows_of_ways = explode(made.step, (), each, ctx, prefix, f"{note}: rows read once, {len(ways)} ways")
+        rowtimes |= made.end(f"{ROW}{n}")
+    rows = [f"{ROW}{n}" for n in range(len(ways))]
+    choices = tuple((f"{row} IS NOT NULL", tuple(members(row, len(made.have)))) for row in rows)
+    each = (f"inline(array_compact(array({', '.join(rows)})))", made.have)
+    name, words = ctx.fresh(prefix), f"{note}: rows read once, {len(ways)} ways"
+    rows_of_ways = Select(name=name, input=made.step, columns=(), generator=each, note=words, choices=choices)
+    ctx.add(rows_of_ways)
     if not rowtimes:
-        return rows_of_ways
+        return rows_of_ways.name
     columns = {made.have[i]: WATERMARKED for i in sorted(rowtimes)}
-    name, told_of_times = ctx.fresh(f"{prefix}_times"), "event time, whose watermark is kept below"
-    return ctx.add(WithMetadata(name=name, input=rows_of_ways, columns=columns, note=told_of_times)).name
-
-
-@dataclass
-class _Pass:
-    """The Selects over one row: the row itself as a struct, the ways that are made, and the columns of this one.
-
-    ``have`` are the columns of the way, ``timed`` those of them that Spark knows as event time. ``passes``: a filter of
-    this way has been met, and ``__passes`` says whether the row is still on it.
-    """
-
-    step: str
-    prefix: str
-    ctx: Lowering
-    columns: tuple[str, ...]
-    kept: list[Named] = field(default_factory=list)
-    have: tuple[str, ...] = ()
-    timed: set[str] = field(default_factory=set)
-    passes: bool = False
-
-    def begin(self, n: int, timed: set[str]) -> None:
-        """Begin way ``n`` with the columns of the row."""
-        whole = list(map(quote, self.columns))
-        again = zip(self.columns, members(ROW, len(whole)) if n else whole, strict=True)
-        self._select([*again, *(self.kept or [(ROW, struct(whole))])], f"way {n + 1}")
-        self.kept = [*same([ROW, *(f"{ROW}{i}" for i in range(n))])]
-        self.have, self.timed, self.passes = self.columns, timed, False
-
-    def follow(self, step: Select | Where) -> None:
-        """Go on with a filter or a projection; after a filter nothing is computed for a row that it has dropped."""
-        if isinstance(step, Where):
-            test = f"coalesce({step.condition}, false)"
-            test = f"IF({PASSES}, {test}, false)" if self.passes else test
-            self._select([*same(self.have), *self.kept, (PASSES, test)])
-            self.passes = True
-            return
-        plain = {*map(quote, self.have), *self.have}
-        named = [(c, f"IF({PASSES}, {e}, NULL)" if self.passes and e not in plain else e) for c, e in step.columns]
-        self._select([*named, *self.kept, *same([PASSES] * self.passes)])
-        self.have = tuple(c for c, _ in step.columns)
-        self.timed = {c for c, e in step.columns if e in self.timed or e in map(quote, self.timed)}
-
-    def end(self, n: int) -> set[int]:
-        """End way ``n``: its row, or NULL. Returns the places of the columns that are event time."""
-        row = struct(map(quote, self.have))
-        self._select([*self.kept, (f"{ROW}{n}", f"IF({PASSES}, {row}, NULL)" if self.passes else row)])
-        self.kept += same([f"{ROW}{n}"])
-        return {i for i, c in enumerate(self.have) if c in self.timed}
-
-    def _select(self, named: Sequence[Named], note: str = "") -> None:
-        self.step = select(self.step, named, self.ctx, self.prefix, note)
+    name, words = ctx.fresh(f"{prefix}_times"), "event time, whose watermark is kept below"
+    return ctx.add(WithMetadata(name=name, input=rows_of_ways.name, columns=columns, note=words)).name

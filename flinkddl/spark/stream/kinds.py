@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from flinkddl.spark.base import extend, group, names_of, same, select, where
 from flinkddl.spark.context import AFTER, BEFORE, DELETED, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.spark.job import StateCall
-from flinkddl.spark.stream.base import explode, lower_node, members, struct
+from flinkddl.spark.stream.base import choose, explode, lower_node, members, struct
 from flinkddl.sqltypes import comparable, quote
 
 if TYPE_CHECKING:
@@ -74,21 +74,24 @@ def to_delta(rel: Rel, ctx: Lowering) -> Rel:
     old = struct(map(quote, rel.before_columns))
     new = struct(map(quote, rel.columns))
     n = len(rel.fields)
-    both = (
-        f"array_compact(array(IF({BEFORE}, named_struct('w', -1, 'r', {old}), NULL), "
-        f"IF({AFTER}, named_struct('w', 1, 'r', {new}), NULL)))"
-    )
     keep = _tail(rel)
-    rows = explode(rel.step, keep, (both, (WEIGHT, "__row")), ctx, "changes", "old row taken back, new row given")
+    both = ((BEFORE, ("-1", old)), (AFTER, ("1", new)))
+    told = ("changes", "old row taken back, new row given")
+    rows = choose(rel.step, keep, (both, (WEIGHT, "__row")), ctx, told)
     columns = (*zip(rel.columns, members("__row", n), strict=True), (WEIGHT, WEIGHT), *keep)
     return rel.with_(step=select(rows, columns, ctx, "delta"), kind="delta")
 
 
 def normalise(rel: Rel, ctx: Lowering) -> Rel:
     """Bring an ``upsert`` relation to ``images``: a row of a later batch is newer, whatever its version."""
+    if rel in ctx.newest:
+        return ctx.newest[rel]
     told = ("normalise", "ChangelogNormalize: newest row per key")
     step = newest(rel, keyed(rel, rel.key), (DELETED, f"named_struct('arrived', {VERSION})"), ctx, told)
-    return unpack(step, rel.fields, ctx, rel.key, f"{IMAGES}.s.arrived" if rel.sequence else None)
+    images = unpack(step, rel.fields, ctx, rel.key, f"{IMAGES}.s.arrived" if rel.sequence else None)
+    if ctx.merged:
+        ctx.newest[rel] = images
+    return images
 
 
 def keyed(rel: Rel, key: tuple[int, ...]) -> list[Named]:

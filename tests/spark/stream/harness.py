@@ -23,6 +23,7 @@ from flinkddl.plan.nodes.base import ALL, Mode
 from flinkddl.plan.physical import how_of, physical_sink
 from flinkddl.runtime.job.steps import perform
 from flinkddl.spark import job as J
+from flinkddl.spark.base import same, select
 from flinkddl.spark.calls import calls_of
 from flinkddl.spark.context import DELETED, SEQUENCE, VERSION, WEIGHT, Kind, Lowering, Rel
 from flinkddl.spark.scan import guarded
@@ -86,7 +87,8 @@ def _lower_feed(node: Feed, ctx: Lowering, here: Physical) -> Rel:
         columns = tuple(f.name for f in node.fields)
         step = guarded(Rel(step, columns, node.fields, node.kind, node.key, sequence=True), time, ctx)
         step = ctx.add(J.Where(name=ctx.fresh("real"), input=step, condition=f"{quote(time)} < TIMESTAMP '{END}'")).name
-    return Rel(step, tuple(f.name for f in node.fields), node.fields, node.kind, node.key, sequence=True)
+    rel = Rel(step, tuple(f.name for f in node.fields), node.fields, node.kind, node.key, sequence=True)
+    return rel.with_(step=select(step, same((*rel.columns, *rel.reserved)), ctx, "table"))
 
 
 HANDLERS[Feed] = _lower_feed

@@ -206,7 +206,7 @@ JOINS = {
 }
 BEYONDS = {
     f"join-{kind}-beyond": Query("inner", ("append", "delta"), join(kind, BEYOND), join_model(kind, True), n, False)
-    for kind, n in (("inner", 1), ("left", 3), ("full", 5), ("anti", 2))
+    for kind, n in (("inner", 1), ("left", 2), ("full", 2), ("anti", 2))
 }
 QUERIES: dict[str, Query] = {
     "normalise": Query("latest", ("upsert",), same, rows_as_they_are),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime.job.supervising.begun import as_begun
 from flinkddl.runtime.job.supervising.queries import Queries, end_now
 from flinkddl.runtime.job.supervising.recovering import recover
 from flinkddl.runtime.session.connect import close_session, is_connect
@@ -38,8 +39,9 @@ class Held:
         self._hold: Hold | None = None
 
     def open(self) -> None:
-        """Take the checkpoint. Raises as ``open_held``."""
+        """Take the checkpoint. Raises as ``open_held`` and ``as_begun``."""
         if self.job.streaming:
+            self.job = as_begun(self.spark, self.job, self.options)
             self.checkpoint, self._hold = open_held(self.spark, self.job, self.options)
             self.job = renumbered(self.job, self.checkpoint.edit.numbers)
 

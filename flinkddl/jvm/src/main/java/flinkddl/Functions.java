@@ -10,6 +10,7 @@ import flinkddl.scalar.ScalarTimes;
 import flinkddl.state.Install;
 import flinkddl.state.Packed;
 import flinkddl.state.Stage;
+import flinkddl.state.Stages;
 import flinkddl.udf.JavaFunctions;
 import java.util.List;
 import java.util.Locale;
@@ -63,6 +64,7 @@ public final class Functions implements FunctionCatalog {
         String key = id.name().toLowerCase(Locale.ROOT);
         UnboundFunction found = TABLE.containsKey(key) ? TABLE.get(key) : Retract.find(key);
         found = found == null ? Stage.find(key, Retract::find) : found;
+        found = found == null ? Stages.find(key, Retract::find) : found;
         if (found == null) {
             throw new IllegalArgumentException("no function " + id.name() + " in catalog " + name);
         }

@@ -12,18 +12,25 @@ import org.apache.spark.sql.streaming.TimerValues;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
-/** The operator: a group's key says which node it is of; state is alike for all nodes and parted by their numbers. */
+/**
+ * The operator: a group's key says which node it is of; state is alike for all nodes and parted by their numbers. Rows
+ * of an edge that leads to a deeper stage pass it, and touch no state.
+ */
 public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedStage.Out> {
     private final Node[] spec;
     private transient Node[] nodes;
+    private transient Node[] passes;
     private transient Store store;
 
     KeyedStage(Node... spec) { this.spec = spec; }
 
-    /** A node of the plan: its number, what it does, the types of its key and of its arguments. */
-    record Node(int number, Kind kind, Rows key, Rows arguments) implements Serializable { }
+    /**
+     * A node of the plan: its number, what it does, the types of its key and of its arguments, the place of its edge.
+     * Without a kind it is the edge of rows that pass, whose number is its place.
+     */
+    record Node(int number, Kind kind, Rows key, Rows arguments, int edge) implements Serializable { }
 
-    /** A result on its way out, and the key of its group. */
+    /** A result on its way out, and the key of its group; of a row that passes, that row. */
     public static final class Out {
         final Node node;
         final byte[] key;
@@ -44,23 +51,42 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
 
     public static InternalRow group(Out out) { return out.node.key.group(out.key); }
 
+    public static InternalRow rowOf(Out out, int edge) { return out.node.edge == edge ? (InternalRow) out.result : null; }
+
+    public static ArrayData arrayOf(Out out, int edge) { return out.node.edge == edge ? (ArrayData) out.result : null; }
+
+    public static InternalRow groupOf(Out out, int edge) { return out.node.edge == edge ? group(out) : null; }
+
     @Override public void init(OutputMode outputMode, TimeMode timeMode) {
-        store = new Store(getHandle());
+        store = new Store(getHandle(), spec.length == 1);
         int most = 0;
         for (Node node : spec) {
             most = Math.max(most, node.number);
         }
         nodes = new Node[most + 1];
+        passes = new Node[spec.length];
         for (Node node : spec) {
-            nodes[node.number] = node;
-            node.kind.open();
+            if (node.kind == null) {
+                passes[node.edge] = node;
+            } else {
+                nodes[node.number] = node;
+                node.kind.open();
+            }
         }
     }
 
     @Override public Iterator<Out> handleInputRows(byte[] key, Iterator<byte[]> rows, TimerValues times) {
+        if (Rows.node(key) == Rows.PASS) {
+            Node edge = passes[Rows.edge(key)];
+            return outs(edge, key, viewed(edge, rows));
+        }
         Node node = turn(key, times);
+        return outs(node, key, node.kind.change(store, viewed(node, rows)));
+    }
+
+    private static java.util.Iterator<UnsafeRow> viewed(Node node, Iterator<byte[]> rows) {
         UnsafeRow view = new UnsafeRow(node.arguments.type.length());
-        return outs(node, key, node.kind.change(store, new java.util.Iterator<>() {
+        return new java.util.Iterator<>() {
             @Override public boolean hasNext() { return rows.hasNext(); }
 
             @Override public UnsafeRow next() {
@@ -68,7 +94,7 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
                 view.pointTo(bytes, bytes.length);
                 return view;
             }
-        }));
+        };
     }
 
     @Override public Iterator<Out> handleExpiredTimer(byte[] key, TimerValues times, ExpiredTimerInfo info) {
@@ -82,7 +108,7 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
         return node;
     }
 
-    private static Iterator<Out> outs(Node node, byte[] key, java.util.Iterator<Object> results) {
+    private static Iterator<Out> outs(Node node, byte[] key, java.util.Iterator<?> results) {
         return new AbstractIterator<>() {
             @Override public boolean hasNext() { return results.hasNext(); }
 

@@ -1,6 +1,7 @@
 package flinkddl.state;
 
 import java.io.Serializable;
+import java.nio.ByteBuffer;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -20,6 +21,9 @@ public final class Rows implements Serializable {
     /** Of a group's key: 8 bytes of hash, which sorts fast and spreads, 2 of the node's number, then the key struct's. */
     static final int NODE = 8;
     static final int KEY = 10;
+    /** In the place of a number: rows of an edge that pass. */
+    static final int PASS = 0xFFFF;
+    private static final int GROUPS = 64; // of rows that pass, by their own hash: a task run again must give the same
 
     final StructType type;
     private transient UnsafeProjection projection;
@@ -61,6 +65,16 @@ public final class Rows implements Serializable {
         Platform.copyMemory(row.getBaseObject(), row.getBaseOffset(), key, Platform.BYTE_ARRAY_OFFSET + KEY, size);
         return key;
     }
+
+    /** The key of a row that passes: a group, {@link #PASS}, the edge. */
+    public byte[] pass(int edge, InternalRow row) {
+        UnsafeRow bytes = unsafe(row);
+        long hash = XXH64.hashUnsafeWords(bytes.getBaseObject(), bytes.getBaseOffset(), bytes.getSizeInBytes(), edge);
+        return ByteBuffer.allocate(KEY + Short.BYTES).putLong(hash & GROUPS - 1).putShort((short) PASS).putShort((short) edge).array();
+    }
+
+    /** The edge of a key of {@link #pass}. */
+    static int edge(byte[] key) { return (key[KEY] & 0xFF) << 8 | key[KEY + 1] & 0xFF; }
 
     /** The number of the node that a key is of. */
     static int node(byte[] key) { return (key[NODE] & 0xFF) << 8 | key[NODE + 1] & 0xFF; }

@@ -36,15 +36,26 @@ public final class Stage implements AggregateFunction<Serializable, Object> {
     /** The function of that name, null for another; {@code aggregates} finds those that stand in for it. */
     public static UnboundFunction find(String name, Function<String, UnboundFunction> aggregates) {
         Matcher found = NAME.matcher(name);
-        UnboundFunction plain = found.matches() ? aggregates.apply("retract_" + found.group(1) + found.group(3)) : null;
-        return plain == null ? null : Scalar.unbound(name, in -> bound(found, in, plain));
+        if (!found.matches() || aggregate(found.group(1), found.group(3), aggregates) == null) {
+            return null;
+        }
+        int node = Integer.parseInt(found.group(2));
+        return Scalar.unbound(name, in -> of(found.group(1), node, found.group(3), in, aggregates));
     }
 
-    @SuppressWarnings("unchecked")
-    private static Stage bound(Matcher name, StructType arguments, UnboundFunction plain) {
-        int node = Integer.parseInt(name.group(2));
-        return new Stage(name.group(1), node, name.group(3), arguments, (AggregateFunction<Serializable, Object>) plain.bind(arguments));
+    private static UnboundFunction aggregate(String kind, String ttl, Function<String, UnboundFunction> aggregates) {
+        return aggregates.apply("retract_" + kind + ttl);
     }
+
+    /** A node of a kind with arguments of these types; {@code ttl} as it stands in the name. */
+    @SuppressWarnings("unchecked")
+    static Stage of(String kind, int node, String ttl, StructType arguments, Function<String, UnboundFunction> aggregates) {
+        Object bound = aggregate(kind, ttl, aggregates).bind(arguments);
+        return new Stage(kind, node, ttl, arguments, (AggregateFunction<Serializable, Object>) bound);
+    }
+
+    /** What it does; null for a kind that stays an aggregate. */
+    Kind made() { return Kinds.of(kind, arguments, lives()); }
 
     /** As {@link Kind#lives}. */
     long[] lives() {

@@ -9,10 +9,13 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
+import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.IsNull;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
@@ -29,6 +32,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
 import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
 import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.StatefulProcessor;
@@ -38,6 +42,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.ObjectType;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.Option;
 import scala.collection.immutable.Seq;
@@ -68,83 +73,149 @@ final class StageRule extends Rule<LogicalPlan> {
             return plan;
         }
         LogicalPlan staged = plan.transformUp(new AbstractPartialFunction<>() {
-            @Override public boolean isDefinedAt(LogicalPlan node) { return node instanceof Aggregate a && Grouped.of(a) != null; }
+            @Override public boolean isDefinedAt(LogicalPlan node) { return node instanceof Aggregate a && staged(a) != null; }
 
             @SuppressWarnings("unchecked")
             @Override public <A extends LogicalPlan, B> B applyOrElse(A node, scala.Function1<A, B> otherwise) {
-                Grouped call = node instanceof Aggregate a ? Grouped.of(a) : null;
-                return call == null ? otherwise.apply(node) : (B) call.staged();
+                LogicalPlan stage = node instanceof Aggregate a ? staged(a) : null;
+                return stage == null ? otherwise.apply(node) : (B) stage;
             }
         });
         // the fields of a result are taken out of a struct that need not be made
-        return staged == plan ? plan : SimplifyExtractValueOps$.MODULE$.apply(CollapseProject$.MODULE$.apply(staged));
+        return staged == plan ? plan : widened(SimplifyExtractValueOps$.MODULE$.apply(CollapseProject$.MODULE$.apply(staged)));
     }
 
-    /** A GROUP BY that can be a stage. */
-    private record Grouped(Aggregate aggregate, AggregateExpression expression, V2Aggregator<?, ?> function, Stage stage, Kind kind) {
-        /** Null where it stays an aggregate. */
-        static Grouped of(Aggregate a) {
-            List<AggregateExpression> found = new ArrayList<>();
-            for (NamedExpression e : java(a.aggregateExpressions())) {
-                ((Expression) e).foreach(x -> {
-                    if (x instanceof AggregateExpression call) {
-                        found.add(call);
-                    }
-                    return BoxedUnit.UNIT;
-                });
+    /** Without casts to types that are the same but for what may be NULL: of a stage's columns all may, and Spark refuses those. */
+    private static LogicalPlan widened(LogicalPlan plan) {
+        return (LogicalPlan) (Object) plan.transformAllExpressions(new AbstractPartialFunction<Expression, Expression>() {
+            @Override public boolean isDefinedAt(Expression e) {
+                return e instanceof Cast c && c.dataType() instanceof StructType && DataTypeUtils.sameType(c.child().dataType(), c.dataType());
             }
-            List<Expression> keys = java(a.groupingExpressions());
-            if (!a.isStreaming() || keys.isEmpty() || found.size() != 1 || found.get(0).filter().isDefined()
-                || !(found.get(0).aggregateFunction() instanceof V2Aggregator<?, ?> f) || !(f.aggrFunc() instanceof Stage stage)
-                || !keys.stream().allMatch(k -> UnsafeRowUtils.isBinaryStable(k.dataType()))) {
-                return null;
-            }
-            Kind kind = Kinds.of(stage.kind, stage.arguments, stage.lives());
-            return kind == null ? null : new Grouped(a, found.get(0), f, stage, kind);
-        }
 
-        LogicalPlan staged() {
-            List<Expression> keys = new ArrayList<>();
-            java(aggregate.groupingExpressions()).forEach(k -> keys.add(NormalizeFloatingNumbers$.MODULE$.normalize(k)));
-            List<Expression> arguments = java(function.children());
-            Rows group = new Rows(Rows.typeOf(keys));
-            Rows row = new Rows(Rows.typeOf(arguments));
-            Alias key = alias(invoke(group, "key", new Literal(stage.node, DataTypes.IntegerType), struct(keys)), "key");
-            Alias value = alias(invoke(row, "pack", struct(arguments)), "row");
-            LogicalPlan below = new Project(seq(value, key), aggregate.child()); // data attributes are bound by place
-            KeyedStage.Node node = new KeyedStage.Node(stage.node, kind, group, row);
-            Attribute out = object();
-            return above(transform(below, key.toAttribute(), value.toAttribute(), new KeyedStage(node), out), out, group);
-        }
-
-        /** The columns of the GROUP BY, from results and groups. */
-        private LogicalPlan above(LogicalPlan state, Attribute out, Rows group) {
-            DataType type = function.dataType();
-            Alias result = alias(field(type instanceof ArrayType ? "array" : "row", type, out), "result");
-            Alias key = alias(field("group", group.type, out), "group");
-            Replacing replacing = new Replacing(this, result.toAttribute(), key.toAttribute());
-            List<NamedExpression> columns = new ArrayList<>();
-            for (NamedExpression e : java(aggregate.aggregateExpressions())) {
-                columns.add(replacing.named(e));
+            @SuppressWarnings("unchecked")
+            @Override public <A extends Expression, B> B applyOrElse(A e, scala.Function1<A, B> otherwise) {
+                return isDefinedAt(e) ? (B) ((Cast) e).child() : otherwise.apply(e);
             }
-            return new Project(CollectionConverters.asScala(columns).toList(),
-                new SerializeFromObject(replacing.usesGroup ? seq(result, key) : seq(result), state));
-        }
+        });
     }
 
-    /** Puts a stage's result and its key's fields in the place of the call and of the grouping expressions. */
+    /** The stage in the place of a GROUP BY; null where it stays an aggregate. */
+    private static LogicalPlan staged(Aggregate a) {
+        List<AggregateExpression> found = new ArrayList<>();
+        for (NamedExpression e : java(a.aggregateExpressions())) {
+            ((Expression) e).foreach(x -> {
+                if (x instanceof AggregateExpression call) {
+                    found.add(call);
+                }
+                return BoxedUnit.UNIT;
+            });
+        }
+        List<Expression> keys = java(a.groupingExpressions());
+        if (!a.isStreaming() || keys.isEmpty() || found.size() != 1 || found.get(0).filter().isDefined()
+            || !(found.get(0).aggregateFunction() instanceof V2Aggregator<?, ?> f)
+            || !keys.stream().allMatch(k -> UnsafeRowUtils.isBinaryStable(k.dataType()))) {
+            return null;
+        }
+        if (f.aggrFunc() instanceof Stages stages) {
+            Edges edges = new Edges(stages.edges);
+            return edges.covered(stages.edges) ? chained(a, found.get(0), java(f.children()).get(0), stages.edges, edges) : null;
+        }
+        Kind kind = f.aggrFunc() instanceof Stage stage ? stage.made() : null;
+        return kind == null ? null : alone(a, found.get(0), f, (Stage) f.aggrFunc(), kind);
+    }
+
+    /** One node: a group's key are the keys of the GROUP BY. */
+    private static LogicalPlan alone(Aggregate a, AggregateExpression call, V2Aggregator<?, ?> function, Stage stage, Kind kind) {
+        List<Expression> keys = new ArrayList<>();
+        java(a.groupingExpressions()).forEach(k -> keys.add(NormalizeFloatingNumbers$.MODULE$.normalize(k)));
+        List<Expression> arguments = java(function.children());
+        Rows group = new Rows(Rows.typeOf(keys));
+        Rows row = new Rows(Rows.typeOf(arguments));
+        Alias key = alias(invoke(group, "key", new Literal(stage.node, DataTypes.IntegerType), struct(keys)), "key");
+        Alias value = alias(invoke(row, "pack", struct(arguments)), "row");
+        LogicalPlan below = new Project(seq(value, key), a.child()); // data attributes are bound by place
+        Attribute out = object();
+        KeyedStage.Node node = new KeyedStage.Node(stage.node, kind, group, row, 0);
+        LogicalPlan state = transform(below, key.toAttribute(), value.toAttribute(), new KeyedStage(node), out);
+        DataType type = function.dataType();
+        Alias result = alias(field(type instanceof ArrayType ? "array" : "row", type, out), "result");
+        Alias of = alias(field("group", group.type, out), "group");
+        List<Expression> columns = new ArrayList<>();
+        for (int i = 0; i < keys.size(); i++) {
+            columns.add(new GetStructField(of.toAttribute(), i, Option.empty()));
+        }
+        Replacing replacing = new Replacing(a, call, result.toAttribute(), columns);
+        List<NamedExpression> above = replacing.columns();
+        return new Project(CollectionConverters.asScala(above).toList(),
+            new SerializeFromObject(replacing.usesKeys ? seq(result, of) : seq(result), state));
+    }
+
+    /** Several nodes and rows that pass: the key of a node's group is in its edge, what the GROUP BY says is the same. */
+    private static LogicalPlan chained(Aggregate a, AggregateExpression call, Expression argument, List<Stages.Edge> edges, Edges made) {
+        List<Expression> given = new ArrayList<>();
+        for (Stages.Edge edge : edges) {
+            given.add(normal(new GetStructField(argument, edge.place(), Option.empty()), edge));
+        }
+        Alias key = alias(invoke(made, "key", struct(given)), "key");
+        Alias value = alias(invoke(made, "row", struct(given)), "row");
+        Attribute out = object();
+        LogicalPlan below = new Project(seq(value, key), a.child());
+        LogicalPlan state = transform(below, key.toAttribute(), value.toAttribute(), made.stage(), out);
+        List<NamedExpression> serialized = new ArrayList<>();
+        List<Expression> result = new ArrayList<>();
+        List<Expression> keys = new ArrayList<>();
+        for (Stages.Edge edge : edges) {
+            Literal place = new Literal(edge.place(), DataTypes.IntegerType);
+            List<Alias> columns = new ArrayList<>();
+            if (edge.stage() == null) {
+                columns.add(alias(field("rowOf", edge.row(), out, place), "p" + edge.place()));
+            } else {
+                DataType type = edge.stage().resultType();
+                columns.add(alias(field("groupOf", edge.key(), out, place), "k" + edge.place()));
+                columns.add(alias(field(type instanceof ArrayType ? "arrayOf" : "rowOf", type, out, place), "r" + edge.place()));
+                keys.add(columns.get(0).toAttribute());
+            }
+            for (Alias column : columns) {
+                serialized.add(column);
+                result.add(new Literal(UTF8String.fromString(column.name()), DataTypes.StringType));
+                result.add(column.toAttribute());
+            }
+        }
+        Expression whole = new CreateNamedStruct(CollectionConverters.asScala(result).toList());
+        return new Project(CollectionConverters.asScala(new Replacing(a, call, whole, keys).columns()).toList(),
+            new SerializeFromObject(CollectionConverters.asScala(serialized).toList(), state));
+    }
+
+    /** An edge whose key has one NaN and one zero. */
+    private static Expression normal(Expression edge, Stages.Edge of) {
+        if (of.stage() == null) {
+            return edge;
+        }
+        Expression key = new GetStructField(edge, 0, Option.empty());
+        Expression normal = NormalizeFloatingNumbers$.MODULE$.normalize(key);
+        if (normal == key) {
+            return edge;
+        }
+        Expression row = new GetStructField(edge, 1, Option.empty());
+        Expression whole = struct(List.of(normal, row));
+        return new If(new IsNull(edge), Literal.create(null, whole.dataType()), whole);
+    }
+
+    /** Puts a stage's result and its keys in the place of the call and of the grouping expressions. */
     private static final class Replacing extends AbstractPartialFunction<Expression, Expression> {
-        private final Grouped call;
-        private final List<Expression> keys;
+        private final Aggregate aggregate;
+        private final AggregateExpression call;
+        private final List<Expression> grouped;
         private final Expression result;
-        private final Attribute group;
-        private boolean usesGroup;
+        private final List<Expression> keys;
+        private boolean usesKeys;
 
-        Replacing(Grouped call, Expression result, Attribute group) {
+        Replacing(Aggregate aggregate, AggregateExpression call, Expression result, List<Expression> keys) {
+            this.aggregate = aggregate;
             this.call = call;
-            keys = java(call.aggregate.groupingExpressions());
+            grouped = java(aggregate.groupingExpressions());
             this.result = result;
-            this.group = group;
+            this.keys = keys;
         }
 
         @Override public boolean isDefinedAt(Expression e) { return replacement(e) != null; }
@@ -156,21 +227,26 @@ final class StageRule extends Rule<LogicalPlan> {
         }
 
         private Expression replacement(Expression e) {
-            if (e instanceof AggregateExpression x && x.resultId().equals(call.expression.resultId())) {
+            if (e instanceof AggregateExpression x && x.resultId().equals(call.resultId())) {
                 return result;
             }
-            for (int i = 0; i < keys.size(); i++) {
-                if (e.semanticEquals(keys.get(i))) {
-                    usesGroup = true;
-                    return new GetStructField(group, i, Option.empty());
+            for (int i = 0; i < grouped.size(); i++) {
+                if (e.semanticEquals(grouped.get(i))) {
+                    usesKeys = true;
+                    return keys.get(i);
                 }
             }
             return null;
         }
 
-        NamedExpression named(NamedExpression e) {
-            Expression done = ((Expression) e).transformDown(this);
-            return done instanceof NamedExpression n && n.exprId().equals(e.exprId()) ? n : alias(done, e.name(), e.exprId());
+        /** The columns of the GROUP BY, from results and groups. */
+        List<NamedExpression> columns() {
+            List<NamedExpression> columns = new ArrayList<>();
+            for (NamedExpression e : java(aggregate.aggregateExpressions())) {
+                Expression done = ((Expression) e).transformDown(this);
+                columns.add(done instanceof NamedExpression n && n.exprId().equals(e.exprId()) ? n : alias(done, e.name(), e.exprId()));
+            }
+            return columns;
         }
     }
 
@@ -190,12 +266,14 @@ final class StageRule extends Rule<LogicalPlan> {
     }
 
     /** Bound by place, as Spark's own serializers are: without whole-stage code nothing binds them by name. */
-    private static Expression field(String method, DataType type, Attribute out) {
-        Expression object = new BoundReference(0, out.dataType(), false);
-        return new StaticInvoke(KeyedStage.class, type, method, seq(object), seq(), true, true, true, Option.empty());
+    private static Expression field(String method, DataType type, Attribute out, Expression... more) {
+        List<Expression> arguments = new ArrayList<>(List.of(new BoundReference(0, out.dataType(), false)));
+        arguments.addAll(List.of(more));
+        Seq<Expression> given = CollectionConverters.asScala(arguments).toList();
+        return new StaticInvoke(KeyedStage.class, type, method, given, seq(), true, true, true, Option.empty());
     }
 
-    private static Expression invoke(Rows rows, String method, Expression... arguments) {
+    private static Expression invoke(Object rows, String method, Expression... arguments) {
         return new Invoke(Literal.fromObject(rows), method, DataTypes.BinaryType, seq(arguments), seq(), true, false, true);
     }
 

@@ -2,6 +2,8 @@ package flinkddl.state;
 
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
@@ -25,21 +27,24 @@ final class Store {
 
     private final ValueState<byte[]> head;
     private final MapState<byte[], byte[]>[] maps;
-    private final Sweep sweep;
+    private final Map<Integer, Sweep> sweeps = new HashMap<>(); // one a node: each has a time of its own
+    private final boolean alone;
+    private Sweep sweep;
     private Kind kind;
     private byte[] key;
     private long now;
     private long counter;
     private boolean noted; // the sweep will come by
 
+    /** {@code alone}: all groups are of one node. */
     @SuppressWarnings({"unchecked", "rawtypes"})
-    Store(StatefulProcessorHandle handle) {
+    Store(StatefulProcessorHandle handle, boolean alone) {
+        this.alone = alone;
         head = handle.getValueState("head", Encoders.BINARY(), TTLConfig.NONE());
         maps = new MapState[MAPS];
         for (int i = 0; i < MAPS; i++) {
             maps[i] = handle.getMapState("map" + i, Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
         }
-        sweep = new Sweep(head, maps[0]);
     }
 
     /** Turn to another group, of this kind, in a batch of this time in ms. */
@@ -47,6 +52,7 @@ final class Store {
         this.kind = kind;
         this.key = key;
         this.now = now;
+        sweep = sweeps.computeIfAbsent(Rows.node(key), n -> new Sweep(head, maps[0], alone ? new byte[0] : new byte[] {(byte) (n >> 8), n.byteValue()}));
         sweep.once(key, kind.life(), now, this::looked);
         counter = 0;
         noted = false;

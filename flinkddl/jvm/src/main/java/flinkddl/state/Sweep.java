@@ -25,11 +25,13 @@ final class Sweep {
 
     private final ValueState<byte[]> head;
     private final MapState<byte[], byte[]> map;
+    private final byte[] node; // whose groups they are, where the operator has several nodes
     private TreeSet<Long> buckets; // the end of the times in it, in ms, times PARTS, and the part
 
-    Sweep(ValueState<byte[]> head, MapState<byte[], byte[]> map) {
+    Sweep(ValueState<byte[]> head, MapState<byte[], byte[]> map, byte[] node) {
         this.head = head;
         this.map = map;
+        this.node = node;
     }
 
     /** Once a task, before the group of this key has its turn: let {@code look} see each group that is due. */
@@ -95,9 +97,9 @@ final class Sweep {
         head.update(out.array());
     }
 
-    private static byte[] key(long... bucket) {
-        ByteBuffer key = ByteBuffer.allocate(Rows.KEY + Long.BYTES * bucket.length);
-        key.putLong(-1).putShort((short) NODE);
+    private byte[] key(long... bucket) {
+        ByteBuffer key = ByteBuffer.allocate(Rows.KEY + node.length + Long.BYTES * bucket.length);
+        key.putLong(-1).putShort((short) NODE).put(node);
         Arrays.stream(bucket).forEach(key::putLong);
         return key.array();
     }

@@ -1,0 +1,51 @@
+package flinkddl.state;
+
+import java.io.Serializable;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+
+/** What a row of {@link Stages} is to the operator: the bytes of its group's key and of itself, by the edge that it is of. */
+public final class Edges implements Serializable {
+    private final KeyedStage.Node[] nodes; // by the place of the edge
+
+    Edges(List<Stages.Edge> edges) {
+        nodes = new KeyedStage.Node[edges.size()];
+        for (Stages.Edge edge : edges) {
+            Kind kind = edge.stage() == null ? null : edge.stage().made();
+            int number = edge.stage() == null ? edge.place() : edge.stage().node;
+            nodes[edge.place()] = new KeyedStage.Node(number, kind, kind == null ? null : new Rows(edge.key()), new Rows(edge.row()), edge.place());
+        }
+    }
+
+    KeyedStage stage() { return new KeyedStage(nodes); }
+
+    /** Whether each node has a kind that keeps its state by key. */
+    boolean covered(List<Stages.Edge> edges) {
+        return edges.stream().allMatch(e -> e.stage() == null || nodes[e.place()].kind() != null);
+    }
+
+    // called from generated code
+
+    public byte[] key(InternalRow edges) {
+        KeyedStage.Node node = of(edges);
+        InternalRow row = edges.getStruct(node.edge(), node.kind() == null ? node.arguments().type.length() : 2);
+        return node.kind() == null ? node.arguments().pass(node.edge(), row)
+            : node.key().key(node.number(), row.getStruct(0, node.key().type.length()));
+    }
+
+    public byte[] row(InternalRow edges) {
+        KeyedStage.Node node = of(edges);
+        int fields = node.arguments().type.length();
+        InternalRow row = edges.getStruct(node.edge(), node.kind() == null ? fields : 2);
+        return node.arguments().pack(node.kind() == null ? row : row.getStruct(1, fields));
+    }
+
+    private KeyedStage.Node of(InternalRow edges) {
+        for (KeyedStage.Node node : nodes) {
+            if (!edges.isNullAt(node.edge())) {
+                return node;
+            }
+        }
+        throw new IllegalStateException("a row of no edge has come to a stage");
+    }
+}

@@ -1,0 +1,78 @@
+"""A job in which equal parts run once, over checkpoints: one that was begun with each by itself goes on like that."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flinkddl.api import Catalog
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+SCRIPT = """
+SET 'flinkddl.execution.state' = 'keyed';
+SET 'pipeline.name' = 'hot';
+SET 'table.optimizer.reuse-sub-plan-enabled' = '{together}';
+SET 'table.exec.sink.upsert-materialize' = 'NONE';
+CREATE TABLE bids (auction INT, slot INT) WITH ('connector' = 'filesystem', 'path' = '{root}/bids', 'format' = 'json',
+  'source.monitor-interval' = '1s');
+CREATE TABLE hot (slot INT, auction INT, num BIGINT) WITH ('connector' = 'print', 'print-identifier' = 'hot');
+CREATE VIEW counts AS SELECT auction, slot, COUNT(*) AS num FROM bids GROUP BY auction, slot;
+CREATE VIEW most AS SELECT slot, MAX(num) AS m FROM counts GROUP BY slot;
+INSERT INTO hot SELECT c.slot, c.auction, c.num FROM counts AS c JOIN most AS m ON c.slot = m.slot AND c.num = m.m;
+"""
+
+
+@pytest.mark.parametrize("begun", ["false", "true"])
+def test_a_job_goes_on_as_it_was_begun(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str], begun: str
+) -> None:
+    (tmp_path / "bids").mkdir()
+    shown = run(spark, tmp_path, capfd, begun, [(1, 1), (1, 1), (2, 1), (3, 2)])
+    assert operators(tmp_path) == {"false": 4, "true": 3}[begun]
+    # by itself it would run together
+    shown += run(spark, tmp_path, capfd, "true", [(2, 1), (2, 1), (4, 2)])
+    assert operators(tmp_path) == {"false": 4, "true": 3}[begun]
+    assert merges(tmp_path) == (begun == "true")
+    assert table(shown) == {(1, 2, 3), (2, 3, 1), (2, 4, 1)}
+
+
+def run(
+    spark: SparkSession, root: Path, capfd: pytest.CaptureFixture[str], together: str, rows: list[tuple[int, int]]
+) -> list[str]:
+    """Run over one file more; return what was printed."""
+    bids = root / "bids"
+    lines = (json.dumps({"auction": a, "slot": s}) for a, s in rows)
+    (bids / f"{len(list(bids.iterdir()))}.json").write_text("\n".join(lines))
+    capfd.readouterr()
+    options = {"checkpoint": str(root / "state"), "notice": lambda _: None}
+    job = Catalog(spark, views=False).execute_all(SCRIPT.format(root=root, together=together), run=options)[-1].job
+    assert job is not None
+    assert job.await_input(180)
+    job.stop()
+    return [line for line in capfd.readouterr().out.splitlines() if line.startswith("hot")]
+
+
+def operators(root: Path) -> int:
+    return len([p for p in next((root / "state").rglob("state")).iterdir() if p.name.isdigit()])
+
+
+def merges(root: Path) -> bool:
+    (plan,) = (root / "state").rglob("flinkddl-plan.json")
+    return bool(json.loads(plan.read_text())["merges"])
+
+
+def table(shown: list[str]) -> set[tuple[int, ...]]:
+    """Return the rows that changes leave."""
+    left: set[tuple[int, ...]] = set()
+    for line in shown:
+        kind, _, values = line.partition("> ")[2].partition("[")
+        row = tuple(int(v) for v in values.rstrip("]").split(","))
+        left = left | {row} if kind in ("+I", "+U") else left - {row}
+    return left

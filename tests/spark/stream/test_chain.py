@@ -1,0 +1,206 @@
+"""Rows that part and meet again: an operator that others read twice runs once, to the same table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from flinkddl import sqltypes as T
+from flinkddl.plan import nodes as N
+from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, SortKey
+from flinkddl.spark.job import GroupBy
+from tests.spark.stream.stages import FIELDS, KEYED, Row, expected, forget_commit, run
+from tests.spark.stream.test_stages import Query, groups, made
+from tests.support.nightly import nightly
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+T_FIELD, K_FIELD, V_FIELD = FIELDS[0], FIELDS[2], FIELDS[3]
+COUNTS = (T_FIELD, K_FIELD, V_FIELD, N.Field("n", T.BIGINT))
+
+
+def ref(node: N.Node, index: int) -> InputRef:
+    return InputRef(node.fields[index].type, index)
+
+
+def counts(input: N.Node) -> N.Node:
+    """How many rows of each k and v."""
+    return N.Aggregate(fields=COUNTS, input=input, keys=(0, 2, 3), aggs=(AggCall("COUNT", (1,), T.BIGINT),))
+
+
+def per_key(input: N.Node, name: str, function: str, arg: int) -> N.Node:
+    fields = (T_FIELD, K_FIELD, N.Field(name, T.BIGINT))
+    return N.Aggregate(fields=fields, input=input, keys=(0, 1), aggs=(AggCall(function, (arg,), T.BIGINT),))
+
+
+def joined(left: N.Node, right: N.Node, kind: Any = "inner", more: tuple[tuple[str, int, int], ...] = ()) -> N.Node:
+    """Join by trial and k, and what else must hold; without trials: they are NULL on a side that is padded."""
+    width = len(left.fields)
+    both = (*left.fields, *right.fields)
+
+    def beside(sql: str, a: int, b: int) -> Call:
+        return Call(T.BOOLEAN, sql, (InputRef(both[a].type, a), InputRef(both[width + b].type, width + b)))
+
+    tests = (beside("=", 0, 0), beside("=", 1, 1), *(beside(*m) for m in more))
+    fields = left.fields if kind in ("semi", "anti") else tuple(N.Field(f"c{i}", f.type) for i, f in enumerate(both))
+    condition = Call(T.BOOLEAN, "AND", tests)
+    return N.Join(fields=fields, left=left, right=right, kind=kind, condition=condition, keys=((0, 0), (1, 1)))
+
+
+def picked(node: N.Node, *kept: int) -> N.Node:
+    fields = tuple(N.Field(f"p{i}", node.fields[i].type) for i in kept)
+    return N.Project(fields=fields, input=node, exprs=tuple(ref(node, i) for i in kept))
+
+
+def above(node: N.Node, index: int, bound: int) -> N.Node:
+    least = Literal(T.BIGINT, bound)
+    return N.Filter(fields=node.fields, input=node, condition=Call(T.BOOLEAN, ">", (ref(node, index), least)))
+
+
+# ---- queries: each mentions its table, or what is made of it, several times -----------------------------------------
+
+
+def hottest(table: N.Node) -> N.Node:
+    """q5: the most frequent values of each k."""
+    most = per_key(counts(table), "m", "MAX", 3)
+    return picked(joined(counts(table), most, more=((">=", 3, 2),)), 0, 1, 2, 3)
+
+
+def hottest_model(rows: list[Row]) -> list[Row]:
+    found = Counter((r[1], r[2]) for r in rows)
+    return [
+        (k, v, n)
+        for (k, v), n in found.items()
+        if k is not None and n == max(m for (j, _), m in found.items() if j == k)
+    ]
+
+
+def beside_itself(table: N.Node) -> N.Node:
+    return picked(joined(counts(table), above(counts(table), 3, 1), "left"), 0, 1, 2, 3, 6, 7)
+
+
+def beside_itself_model(rows: list[Row]) -> list[Row]:
+    found = [(k, v, n) for (k, v), n in Counter((r[1], r[2]) for r in rows).items()]
+    out: list[Row] = []
+    for a in found:
+        hits = [b for b in found if a[0] is not None and a[0] == b[0] and b[2] > 1]
+        out += [(*a, *b[1:]) for b in hits] or [(*a, None, None)]
+    return out
+
+
+def two_above_one(table: N.Node) -> N.Node:
+    """Two operators of one depth, whose results meet the rows of the one that they read."""
+    low, high = per_key(counts(table), "lo", "MIN", 3), per_key(counts(table), "hi", "MAX", 3)
+    both = picked(joined(low, high), 0, 1, 2, 5)
+    return picked(joined(both, counts(table), "full"), 1, 2, 3, 5, 6, 7)
+
+
+def two_above_one_model(rows: list[Row]) -> list[Row]:
+    found = Counter((r[1], r[2]) for r in rows)
+    per = {k: [n for (j, _), n in found.items() if j == k] for k, _ in found}
+    out: list[Row] = [(k, min(per[k]), max(per[k]), k, v, n) for (k, v), n in found.items() if k is not None]
+    # NULL meets nothing: the minimum of its counts neither, before there is a pair
+    return out + [(None, None, None, k, v, n) for (k, v), n in found.items() if k is None]
+
+
+def parts_of_one(table: N.Node) -> N.Node:
+    """UNION ALL: rows of one operator as they are, of one above it, and again."""
+    first = picked(above(counts(table), 3, 1), 0, 1, 3)
+    second = per_key(counts(table), "s", "SUM", 3)
+    fields = tuple(N.Field(f"u{i}", f.type) for i, f in enumerate(first.fields))
+    return N.Union(fields=fields, parts=(first, second, picked(counts(table), 0, 1, 3)))
+
+
+def parts_of_one_model(rows: list[Row]) -> list[Row]:
+    found = Counter((r[1], r[2]) for r in rows)
+    totals = Counter(r[1] for r in rows)
+    return (
+        [(k, n) for (k, _), n in found.items() if n > 1] + [(k, n) for (k, _), n in found.items()] + [*totals.items()]
+    )
+
+
+def with_its_top(table: N.Node) -> N.Node:
+    """A table beside the first of its rows: those pass, and the table is an upsert one."""
+    fields = FIELDS
+    first = N.Rank(
+        fields=fields, input=table, partition=(0, 2), order=(SortKey(3), SortKey(1)), start=1, end=1, with_rank=False
+    )
+    left, right = picked(table, 0, 2, 1, 3), picked(first, 0, 2, 1)
+    return picked(joined(left, right), 1, 2, 3, 6)
+
+
+def with_its_top_model(rows: list[Row]) -> list[Row]:
+    out: list[Row] = []
+    for k, members in groups(rows).items():
+        if k is not None:
+            first = min(members, key=lambda r: (r[2] is not None, r[2] or 0, r[0]))
+            out += [(k, r[0], r[2], first[0]) for r in members]
+    return out
+
+
+def three_deep(table: N.Node) -> N.Node:
+    """Rows pass two stages; a join becomes many rows in the middle."""
+    most = per_key(counts(table), "m", "MAX", 3)
+    hot = picked(joined(counts(table), most, more=((">=", 3, 2),)), 0, 1, 2, 3)
+    how_many = per_key(hot, "h", "COUNT", 3)
+    return picked(joined(counts(table), how_many, "anti"), 0, 1, 2, 3)
+
+
+def three_deep_model(rows: list[Row]) -> list[Row]:
+    return [(k, v, n) for (k, v), n in Counter((r[1], r[2]) for r in rows).items() if k is None]
+
+
+def from_the_sides(table: N.Node, x: N.Node, y: N.Node) -> N.Node:
+    """Two joins of one depth, each with a table that nothing else reads: three ways into their stage."""
+    sum_, most = per_key(counts(x), "s", "SUM", 3), per_key(counts(y), "m", "MAX", 3)
+    left, right = (picked(joined(counts(table), other), 0, 1, 2, 3, 6) for other in (sum_, most))
+    return picked(joined(left, right, more=(("=", 2, 2),)), 0, 1, 2, 3, 4, 9)
+
+
+def from_the_sides_model(rows: list[Row], x: list[Row], y: list[Row]) -> list[Row]:
+    found, most = Counter((r[1], r[2]) for r in rows), Counter((r[1], r[2]) for r in y)
+    out: list[Row] = []
+    for (k, v), n in found.items():
+        sum_, best = sum(r[1] == k for r in x), max((m for (j, _), m in most.items() if j == k), default=0)
+        out += [(k, v, n, sum_, best)] if k is not None and v is not None and sum_ and best else []
+    return out
+
+
+QUERIES: dict[str, Query] = {
+    "hottest-append": Query("", ("append",), hottest, hottest_model, 3),
+    "hottest-delta": Query("", ("delta",), hottest, hottest_model, 3),
+    "hottest-upsert": Query("", ("upsert",), hottest, hottest_model, 4),
+    "beside-itself": Query("", ("delta",), beside_itself, beside_itself_model, 2),
+    "two-above-one": Query("", ("upsert",), two_above_one, two_above_one_model, 5, False),
+    "parts-of-one": Query("", ("delta",), parts_of_one, parts_of_one_model, 2),
+    "with-its-top": Query("", ("upsert",), with_its_top, with_its_top_model, 4, False),
+    "from-the-sides": Query("", ("delta", "append", "upsert"), from_the_sides, from_the_sides_model, 8),
+    "three-deep": Query("", ("append",), three_deep, three_deep_model, 5),
+}
+TTL = {"table.exec.state.ttl": "1 d"}
+IN_CI = ("hottest-upsert", "two-above-one")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", [n if n in IN_CI else nightly(n) for n in QUERIES])
+def test_order_of_delivery_and_batches_change_nothing(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    """As in test_stages: in any order, cut into batches anywhere, and a batch that runs again gives the same."""
+    query = QUERIES[name]
+    node, rows = made(query, tmp_path)
+    running = run(spark, node, config=KEYED | (TTL if name == "two-above-one" else {}))
+    assert set(running.forms) == {"keyed"}
+    assert running.table == expected(rows, query.by_trial)
+    assert not running.wrong
+    assert sum(isinstance(s, GroupBy) for s in running.steps) == query.operators
+    last, state = max(running.given), running.state(query.operators)
+    assert state
+    forget_commit(running.checkpoint, last)
+    running.go()
+    assert running.given[last][0] == running.given[last][1]
+    assert running.state(query.operators) == state
+    running.close()

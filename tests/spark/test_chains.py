@@ -1,0 +1,146 @@
+"""Equal parts of a query that keep state are one operator, where their rows meet again: plans, without Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flinkddl.diagnostics import FlinkDdlError, SourceText
+from flinkddl.runtime.job.supervising.begun import formed
+from flinkddl.runtime.storage.checkpoint import job_folder, open_checkpoint, stored_plan
+from flinkddl.runtime.storage.file_systems import LOCAL
+from flinkddl.script.compile import Start, compile_script
+from flinkddl.spark.edits import compare, renumbered
+from flinkddl.spark.job import GroupBy
+from flinkddl.spark.meaning import meanings
+from flinkddl.spark.operators import operators
+from flinkddl.spark.realtime import reads_of
+from flinkddl.spark.stateful import stateful
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flinkddl.spark.job import SparkJob
+
+KAFKA = "'connector' = 'kafka', 'format' = 'json', 'properties.bootstrap.servers' = 'b:9092', 'topic'"
+TABLES = f"""
+SET 'flinkddl.execution.state' = 'keyed';
+CREATE TABLE bid (auction BIGINT, bidder BIGINT, price BIGINT, tag STRING) WITH ({KAFKA} = 'bid');
+CREATE TABLE item (id BIGINT, v BIGINT, w STRING, PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'upsert-kafka',
+  'topic' = 'item', 'properties.bootstrap.servers' = 'b:9092', 'key.format' = 'json', 'value.format' = 'json');
+CREATE VIEW counts AS SELECT auction, bidder, COUNT(*) AS num FROM bid GROUP BY auction, bidder;
+CREATE VIEW tops AS SELECT bidder, MAX(num) AS m FROM counts GROUP BY bidder;
+CREATE VIEW lows AS SELECT bidder, MIN(num) AS l FROM counts GROUP BY bidder;
+"""
+HOT = "SELECT c.auction, c.num FROM counts c JOIN tops t ON c.bidder = t.bidder AND c.num >= t.m"
+CASES: dict[str, tuple[str, int, int, int]] = {
+    "q5": (HOT, 4, 3, 1),
+    "a part beside itself": (
+        "SELECT a.num, b.num FROM counts a LEFT JOIN counts b ON a.bidder = b.bidder AND a.auction <> b.auction",
+        8, 3, 1,
+    ),
+    "UNION ALL": ("SELECT auction, num FROM counts WHERE num > 3 UNION ALL SELECT bidder, m FROM tops", 3, 2, 1),
+    "two of one depth": (
+        "SELECT l.bidder, l.l, t.m FROM lows l JOIN tops t ON l.bidder = t.bidder", 5, 3, 1,
+    ),
+    "over two stages": (
+        "SELECT c.auction, x.n FROM counts c JOIN (SELECT m, COUNT(*) AS n FROM tops GROUP BY m) x ON c.num = x.m",
+        5, 4, 1,
+    ),
+    "an upsert table": (
+        "SELECT i.id, s.n FROM item i JOIN (SELECT v, COUNT(*) AS n FROM item GROUP BY v) s ON i.v = s.v", 4, 3, 1,
+    ),
+    "outer, with a condition": (
+        "SELECT a.num, t.m FROM counts a FULL JOIN tops t ON a.bidder = t.bidder AND a.num < t.m", 17, 4, 1,
+    ),
+    "nothing twice": ("SELECT bidder, m FROM tops", 2, 2, 1),
+    "RAND() is not the same twice": (
+        "SELECT a.n, b.n FROM (SELECT bidder, COUNT(*) AS n FROM bid WHERE RAND() < 0.5 GROUP BY bidder) a JOIN "
+        "(SELECT bidder, COUNT(*) AS n FROM bid WHERE RAND() < 0.5 GROUP BY bidder) b ON a.bidder = b.bidder", 3, 3, 2,
+    ),
+    "many rows of one, after its parts have parted": (
+        "SELECT a.num, b.g FROM counts a JOIN (SELECT num, bidder, e AS g FROM counts "
+        "CROSS JOIN UNNEST(ARRAY[1, 2]) AS t (e)) b ON a.bidder = b.bidder", 3, 3, 2,
+    ),
+}  # fmt: skip
+"""Queries: operators with state where each part runs by itself, where equal ones are one, and readings then."""
+
+
+def job(query: str, more: str = "") -> SparkJob:
+    sink = "SET 'table.exec.sink.upsert-materialize' = 'NONE';"
+    columns = "a BIGINT, b BIGINT, c BIGINT" if query.startswith("SELECT l.bidder") else "a BIGINT, b BIGINT"
+    table = f"CREATE TABLE s ({columns}) WITH ('connector' = 'print');"
+    out = compile_script(SourceText("<t>", f"{TABLES}{more}{sink}{table} INSERT INTO s {query};"))
+    assert not out.has_errors, out.diagnostics
+    return next(a.job for a in out.actions if isinstance(a, Start))
+
+
+def counted(made: SparkJob) -> tuple[int, int]:
+    (write,) = made.writes
+    return len(stateful(made, write)), len(reads_of(made, write))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_operators_and_readings(name: str) -> None:
+    query, apart, together, reads = CASES[name]
+    made = job(query)
+    assert counted(made) == (together, reads)
+    other = job(query, "SET 'table.optimizer.reuse-sub-plan-enabled' = 'false';")
+    assert counted(other)[0] == apart
+    assert (made.apart is None) == (apart == together)
+    if made.apart is not None:
+        assert made.apart() == other
+        assert made.apart().fingerprint == other.fingerprint != made.fingerprint
+
+
+def test_each_step_reads_earlier_ones_and_is_read() -> None:
+    for query, *_ in CASES.values():
+        steps = job(query).steps
+        seen: set[str] = set()
+        for step in steps:
+            assert set(step.reads) <= seen, step
+            seen.add(step.name)
+        assert len(seen) == len(steps)
+        assert len({r for s in steps for r in s.reads}) == len(steps) - 1
+
+
+def test_explain_says_what_runs_once() -> None:
+    words = [" ".join(o.operators) for o in operators(job(HOT))]
+    assert words.count("transformWithState flinkddl.stage_aggregate_1") == 1
+    assert "transformWithState flinkddl.stage_aggregate_2 in 'stage', which rows of 1 others pass" in words
+    numbers = {o.number for o in operators(job(HOT)) if o.operators == (f"runs once, as the other n{o.number}",)}
+    assert len(numbers) == 2
+
+
+def test_nodes_of_a_stage_keep_their_numbers() -> None:
+    """An INSERT before it in the set would give them others."""
+    query = CASES["two of one depth"][0]
+    old = job(query)
+    said = meanings(old)
+    for one in said:
+        for o in one["operators"]:
+            o[4] = [n + 7 for n in o[4]] if isinstance(o[4], list) else o[4] + 7
+    edit = compare(said, meanings(old))
+    assert not edit.refused
+    made = renumbered(old, edit.numbers)
+    calls = {c.node for s in made.steps if isinstance(s, GroupBy) for c in s.state_calls}
+    assert calls == {c.node + 7 for s in old.steps if isinstance(s, GroupBy) for c in s.state_calls}
+
+
+def test_a_checkpoint_goes_on_in_the_form_that_it_was_begun_in(tmp_path: Path) -> None:
+    made, before = job(HOT), job(HOT, "SET 'table.optimizer.reuse-sub-plan-enabled' = 'false';")
+
+    def again(missing: str = "") -> SparkJob:
+        return formed(made, stored_plan(LOCAL, job_folder(str(tmp_path), made)), lambda: missing)
+
+    assert again() is made
+    assert again("another Spark") == before
+    open_checkpoint(before, str(tmp_path))
+    assert again() == before
+    open_checkpoint(again(), str(tmp_path))
+    assert again("another Spark") == before
+    open_checkpoint(made, str(tmp_path), fresh=True)
+    assert again() is made
+    with pytest.raises(FlinkDdlError, match=r"FD893.*another Spark"):
+        again("another Spark")
