@@ -30,7 +30,7 @@ def merged(tree: Physical, apart: Iterable[int] = ()) -> dict[int, list[Physical
 
     The largest ones count; those whose number is in ``apart`` do not, and what lies in them does.
     """
-    cons, without = Cons(forms=True), set(apart)
+    cons, without = Cons(forms=True, asked=True), set(apart)
     places: dict[int, list[Physical]] = {}
 
     def look(here: Physical) -> None:

@@ -192,11 +192,12 @@ def physical_sink(sink: Sink, plan: SinkPlan, how: How) -> PhysicalSink:
 class Cons:
     """Gives equal sub-plans one number: the same class and attributes over equal inputs, wherever in the script.
 
-    With ``forms`` Spark must carry them alike, too.
+    With ``forms`` Spark must carry them alike, too; with ``asked`` whoever reads them must ask for the same.
     """
 
-    def __init__(self, forms: bool = False) -> None:
+    def __init__(self, forms: bool = False, asked: bool = False) -> None:
         self.forms = forms
+        self.asked = asked
         self.numbers: dict[int, int] = {}
         self._buckets: dict[tuple[Any, ...], list[tuple[int, Node]]] = {}
         self._count = 0
@@ -205,7 +206,7 @@ class Cons:
         """Return the number of a sub-plan."""
         if id(found) not in self.numbers:
             inputs = tuple(map(self.number, found.inputs))
-            form = (found.form, found.asked) if self.forms else None
+            form = (found.form if self.forms else None, found.asked if self.asked else None)
             bucket = self._buckets.setdefault((type(found.node), form, inputs, hash_of(found.node)), [])
             same = next((n for n, other in bucket if alike(found.node, other)), None)
             if same is None:
