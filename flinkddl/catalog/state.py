@@ -198,7 +198,7 @@ class Catalog:
 
     def allowing_jars(self, paths: Iterable[str]) -> Catalog:
         """Return the catalog whose scripts may have classes of these jars run, or of all jars in a folder."""
-        return replace(self, named_jars=self.named_jars | {os.path.abspath(p) for p in paths})
+        return replace(self, named_jars=self.named_jars | {os.path.abspath(p) for p in paths if p.strip()})
 
     def with_jars(self, paths: Iterable[str]) -> Catalog:
         """Return the catalog with jars in the session, as ADD JAR adds them, that the user names."""

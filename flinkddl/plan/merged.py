@@ -13,7 +13,7 @@ from flinkddl.plan.conditions import deterministic
 from flinkddl.plan.nodes import Scan, scans
 from flinkddl.plan.nodes.base import Stateless
 from flinkddl.plan.physical import Cons
-from flinkddl.plan.rex import Call
+from flinkddl.plan.rex import AggCall, Call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,11 +64,19 @@ def _changes(here: Physical) -> bool:
 
 
 def _always(node: Node) -> bool:
-    return all(map(deterministic, _calls([getattr(node, f.name) for f in fields(node) if f.name not in _INPUTS])))
+    values = [getattr(node, f.name) for f in fields(node) if f.name not in _INPUTS]
+    return all(_same(call) for call in _calls(values))
 
 
-def _calls(value: Any) -> Iterator[Call]:
-    if isinstance(value, Call):
+def _same(call: Call | AggCall) -> bool:
+    if isinstance(call, Call):
+        return deterministic(call)
+    java = call.option("call")  # of an aggregate function in Java
+    return java is None or bool(java.deterministic)
+
+
+def _calls(value: Any) -> Iterator[Call | AggCall]:
+    if isinstance(value, Call | AggCall):
         yield value
     elif isinstance(value, tuple | list):
         for one in value:

@@ -112,7 +112,7 @@ def read_class(data: bytes) -> ClassFile:
         return _Reader(data).read()
     except BadClassFile:
         raise
-    except (struct.error, IndexError, KeyError, ValueError, UnicodeDecodeError) as error:
+    except (struct.error, LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise BadClassFile(f"damaged: {error}") from None
 
 

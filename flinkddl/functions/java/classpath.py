@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+import zlib
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -77,14 +78,21 @@ class ClassPath:
         return _PLATFORM.get(name) if found is None else found.generic
 
     def hierarchy(self, t: JType) -> list[JType]:
-        """Return a type, its interfaces and superclasses, each with its own. Source: ExtractionUtils."""
+        """Return a type, its interfaces and superclasses, each with its own. Source: ExtractionUtils.
+
+        Raises BadClassFile for one that is among its own.
+        """
+        return self._hierarchy(t, frozenset())
+
+    def _hierarchy(self, t: JType, below: frozenset[str]) -> list[JType]:
         found: list[JType] = []
         current: JType | None = t
         while current is not None and (name := class_of(current)):
+            below = _once(name, below)
             found.append(current)
             declared = self.generic(name)
             for interface in declared.interfaces if declared else ():
-                found += self.hierarchy(interface)
+                found += self._hierarchy(interface, below)
             current = declared.superclass if declared else None
         return found
 
@@ -93,10 +101,12 @@ class ClassPath:
         return [n for t in self.hierarchy(Named(name)) if (n := class_of(t))]
 
     def chain(self, name: str) -> list[ClassFile]:
-        """Return a class of the jars and its superclasses, as far as the jars have them."""
+        """Return a class of the jars and its superclasses, as far as the jars have them. Raises BadClassFile."""
         found: list[ClassFile] = []
         current: str | None = name
+        below = frozenset[str]()
         while current is not None and (one := self.find(current)) is not None:
+            below = _once(current, below)
             found.append(one)
             current = one.superclass
         return found
@@ -117,6 +127,9 @@ class ClassPath:
         return ClassPath(tuple(dict.fromkeys(os.path.abspath(j) for j in self.jars)))
 
 
+MOST_BYTES = 64 << 20
+"""Of a class file: a class has at most 65,535 members and constants of so many bytes, real ones some hundred kB."""
+
 _WIDER = {
     "int": ("long", "float", "double"),
     "long": ("float", "double"),
@@ -125,6 +138,12 @@ _WIDER = {
     "short": ("int", "long", "float", "double"),
     "byte": ("short", "int", "long", "float", "double"),
 }
+
+
+def _once(name: str, below: frozenset[str]) -> frozenset[str]:
+    if name in below:
+        raise BadClassFile(f"the class '{name}' inherits from itself")
+    return below | {name}
 
 
 def _stamp(path: str) -> tuple[int, int]:
@@ -141,7 +160,7 @@ def _names(path: str, stamp: tuple[int, int]) -> frozenset[str]:
     try:
         with zipfile.ZipFile(path) as archive:
             return frozenset(archive.namelist())
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
         raise BadJar(f"'{path}' is no jar: {error}") from None
 
 
@@ -152,8 +171,10 @@ def _class_in(path: str, stamp: tuple[int, int], name: str) -> ClassFile | None:
         return None
     try:
         with zipfile.ZipFile(path) as archive:
+            if archive.getinfo(entry).file_size > MOST_BYTES:
+                raise BadJar(f"'{entry}' of the jar '{path}' is larger than any class file")
             data = archive.read(entry)
-    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:
         raise BadJar(f"'{entry}' of the jar '{path}' cannot be read: {error}") from None
     try:
         return read_class(data)

@@ -63,6 +63,9 @@ class Wildcard:
         return "?"
 
 
+MOST_DIMENSIONS = 255
+"""Of an array. Source: JVM specification, 4.3.2."""
+
 JType: TypeAlias = Named | ArrayOf | Variable | Wildcard
 
 
@@ -171,6 +174,8 @@ class _Reader:
             return Named(PRIMITIVES[letter])
         match letter:
             case "[":
+                if self._text.startswith("[" * MOST_DIMENSIONS, self._at):
+                    raise ValueError("an array of more dimensions than Java has")
                 return ArrayOf(self.type())
             case "T":
                 name = self._until(";")
