@@ -215,8 +215,10 @@ def savepoints(reader: Reader) -> None:
 
 
 def state(reader: Reader) -> None:
-    for line in lines_of("Looking at state", "state"):
+    *listed, entries = lines_of("Looking at state", "state")
+    for line in listed:
         assert "pageviews_per_region" in reader.type(line)
+    assert '"user_region"' in reader.type(entries)
 
 
 def jobs(reader: Reader) -> None:
