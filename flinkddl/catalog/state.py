@@ -36,6 +36,11 @@ def _given(name: str, target: str) -> Function:
     return Function(name, identifier, "JAVA", None, True, given=True, returns="".join(returns))
 
 
+def is_named(jar: str, names: Iterable[str]) -> bool:
+    """Whether a jar is among names, or lies in a folder among them: all are absolute paths."""
+    return any(jar == n or jar.startswith(n.rstrip(os.sep) + os.sep) for n in names)
+
+
 def put(mapping: Mapping[_K, _V], key: _K, value: _V) -> Mapping[_K, _V]:
     """Return a mapping with one more entry."""
     return MappingProxyType({**mapping, key: value})
@@ -185,7 +190,7 @@ class Catalog:
     def _named(self, function: Function) -> Function:
         if function.language != "PYTHON":
             jars = tuple(dict.fromkeys((*function.jars, *self.jars)))
-            unnamed = tuple(j for j in jars if not self._names_jar(j))
+            unnamed = tuple(j for j in jars if not is_named(j, self.named_jars))
             return replace(function, class_path=jars, script_jars=unnamed)
         module = function.identifier.replace(":", ".").rpartition(".")[0]
         given = (f.identifier.rpartition(".")[0] for f in self.system_functions.values() if f.given)
@@ -204,9 +209,6 @@ class Catalog:
         """Return the catalog with jars in the session, as ADD JAR adds them, that the user names."""
         named = tuple(os.path.abspath(p) for p in paths)
         return replace(self.allowing_jars(named), jars=tuple(dict.fromkeys((*self.jars, *named))))
-
-    def _names_jar(self, path: str) -> bool:
-        return any(path == n or path.startswith(n.rstrip(os.sep) + os.sep) for n in self.named_jars)
 
     def with_functions(self, given: Mapping[str, str]) -> Catalog:
         """Return the catalog with functions that no CREATE FUNCTION replaces, by their names.

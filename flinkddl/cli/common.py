@@ -28,10 +28,14 @@ _RENDER = {"text": render_text, "json": render_json, "sarif": render_sarif}
 def add_script_arguments(parser: argparse.ArgumentParser, many: bool = False) -> None:
     """Add the script argument(s) and ``-D name=value``."""
     if many:
-        parser.add_argument("scripts", nargs="+", metavar="FILE", help="a .sql file, a folder of them, or - for stdin")
+        _add_scripts(parser)
     else:
         parser.add_argument("script", metavar="FILE", help="a .sql file, or - for stdin")
     add_variables_argument(parser)
+
+
+def _add_scripts(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scripts", nargs="+", metavar="FILE", help="a .sql file, a folder of them, or - for stdin")
 
 
 def add_before_argument(parser: argparse.ArgumentParser) -> None:
@@ -124,7 +128,7 @@ def ddl_catalog(args: argparse.Namespace) -> CatalogState:
 
 def add_rewrite_arguments(parser: argparse.ArgumentParser, printed: str) -> None:
     """Add the scripts, ``--write`` instead of printing what ``printed`` says, and ``--check``."""
-    parser.add_argument("scripts", nargs="+", metavar="FILE", help="a .sql file, a folder of them, or - for stdin")
+    _add_scripts(parser)
     parser.add_argument("--write", action="store_true", help=f"rewrite the files instead of printing {printed}")
     parser.add_argument("--check", action="store_true", help="only say which files would change; exit 1 if any")
 

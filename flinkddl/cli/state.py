@@ -119,8 +119,7 @@ def _print_jobs(found: Sequence[Operator], counts: Sequence[dict[str, int]]) -> 
 
 def _row(o: Operator, counts: dict[str, int]) -> tuple[str, ...]:
     rows = _rows(counts)
-    nodes = o.note.get("nodes") or [o.note]
-    what = "; ".join("  ".join(filter(None, (n.get("what"), n.get("identity"), n.get("function")))) for n in nodes)
+    what = "; ".join("  ".join(filter(None, (n.get("what"), n.get("identity"), n.get("function")))) for n in o.nodes)
     return (o.name, "-" if rows is None else f"{rows:,}", size_text(o.bytes), o.layout, o.spark, what)
 
 

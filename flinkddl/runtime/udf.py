@@ -11,6 +11,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.catalog.state import is_named
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.functions.user import UndeclaredTypes, imported, untouchable
 
@@ -38,7 +39,7 @@ def refuse_unnamed_jars(jars: Iterable[str], span: Span | None = None) -> None:
     """Raise FD524 for the first jar, unless the environment names it: nobody but the script does."""
     given = [os.path.abspath(p.strip()) for p in os.environ.get(JARS_VARIABLE, "").split(",") if p.strip()]
     for jar in jars:
-        if not any(jar == g or jar.startswith(g.rstrip(os.sep) + os.sep) for g in given):
+        if not is_named(jar, given):
             message = f"Java functions out of the jar '{jar}' would run, and nobody but the script names it"
             help = f"if you trust it: --allow-jar {jar}, in Python Catalog(allow_jars=['{jar}'])"
             raise FlinkDdlError.of("FD524", message, span, help)

@@ -72,8 +72,7 @@ def _entry(operator: Operator, row: Mapping[str, Any]) -> dict[str, Any]:
     if operator.spark != KEYED:
         return {"key": _plain(key), "value": _plain(value)}
     group, head = (bytes(next(iter(column.values()))) for column in (key, value))
-    nodes = operator.note.get("nodes") or [operator.note]
-    note = next((n for n in nodes if n.get("node") == node_of(group)), None)
+    note = next((n for n in operator.nodes if n.get("node") == node_of(group)), None)
     if note is None:
         return {"key": {"node": node_of(group), "bytes": group.hex()}, "value": {"bytes": head.hex()}}
     fields = [(name, type) for name, type in note["keys"]]

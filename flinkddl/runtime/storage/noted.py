@@ -84,7 +84,9 @@ def _types(step: GroupBy, call: StateCall, frames: Mapping[str, Any]) -> dict[st
 def _check_types(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]], folder: str) -> None:
     """Raise FD820 where an operator of a query has other types than its state was written with."""
     pairs = (
-        (a, b) for old, new in zip(before, now, strict=False) for a, b in zip(_parts(old), _parts(new), strict=False)
+        (a, b)
+        for old, new in zip(before, now, strict=False)
+        for a, b in zip(nodes_of(old), nodes_of(new), strict=False)
     )
     for old, new in pairs:
         for part in ("keys", "arguments"):
@@ -94,7 +96,8 @@ def _check_types(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str,
                 raise FlinkDdlError.of("FD820", message, help="go back to the old query, or start anew with --fresh")
 
 
-def _parts(note: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def nodes_of(note: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the notes of an operator's nodes: a stage has several, any other is one itself."""
     return note.get("nodes") or [note]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flinkddl.diagnostics import FlinkDdlError, did_you_mean
 from flinkddl.runtime.storage.checkpoint import PLAN_FILE, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL
-from flinkddl.runtime.storage.noted import noted_state
+from flinkddl.runtime.storage.noted import nodes_of, noted_state
 from flinkddl.runtime.storage.savepoints import last_of, of_version
 from flinkddl.spark.stateful import AGGREGATE, JOIN, SESSIONS
 
@@ -60,6 +60,11 @@ class Operator:
     def name(self) -> str:
         """What it is called here: its query and Spark's number."""
         return f"{self.query}/{self.number}"
+
+    @property
+    def nodes(self) -> Sequence[Mapping[str, Any]]:
+        """What is written down of each of its nodes: a stage has several."""
+        return nodes_of(self.note)
 
     @property
     def layout(self) -> str:
@@ -115,7 +120,7 @@ def pick(found: Sequence[Operator], node: str) -> Operator:
 
 
 def _identities(operator: Operator) -> list[str]:
-    return [str(n.get("identity", "")) for n in operator.note.get("nodes") or [operator.note]]
+    return [str(n.get("identity", "")) for n in operator.nodes]
 
 
 def _unknown(message: str, name: str, known: list[str]) -> FlinkDdlError:
