@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from flinkddl.catalog.settings import STRICT
 from flinkddl.catalog.state import Catalog as CatalogState
@@ -44,6 +44,15 @@ if TYPE_CHECKING:
 __all__ = ["Catalog", "Diagnostic", "FlinkDdlError", "Job", "Result"]
 
 
+class UserCode(TypedDict, total=False):
+    """What a session may run that is not flinkddl's: keywords of ``Catalog``, which says what each is."""
+
+    allow_python: Iterable[str]
+    allow_jars: Iterable[str]
+    jars: Iterable[str]
+    udfs: Mapping[str, str] | None
+
+
 class Catalog:
     """A Flink session: catalogs, tables, settings and jobs, over one SparkSession that starts when it is needed.
 
@@ -64,13 +73,11 @@ class Catalog:
         views: bool = True,
         strict: bool = False,
         notice: Callable[[str], None] | None = None,
-        allow_python: Iterable[str] = (),
-        allow_jars: Iterable[str] = (),
-        jars: Iterable[str] = (),
-        udfs: Mapping[str, str] | None = None,
+        **code: Unpack[UserCode],
     ) -> None:
-        begin = CatalogState().starting(STRICT if strict else {}).with_functions(udfs or {})
-        modules, allowed, added = map(_names, (allow_python, allow_jars, jars))
+        begin = CatalogState().starting(STRICT if strict else {}).with_functions(code.get("udfs") or {})
+        given = (code.get("allow_python", ()), code.get("allow_jars", ()), code.get("jars", ()))
+        modules, allowed, added = map(_names, given)
         self.state = begin.allowing_python(modules).allowing_jars(allowed).with_jars(added)
         self._views = views
         self._notice = notice

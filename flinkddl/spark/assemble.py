@@ -56,14 +56,9 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, b
     physical = physical_plan(sinks, config)
     streaming = physical[0].how.streaming
     bounded = streaming and all(p.bounded for p in physical)
-    ctx = Lowering(
-        streaming=streaming,
-        zone=zone,
-        config=config,
-        bounded=bounded,
-        timed=timed_tables(sinks),
-        decoded=decoded([p.query for p in physical], streaming=streaming, merges=physical[0].how.merges),
-    )
+    read = decoded([p.query for p in physical], streaming=streaming, merges=physical[0].how.merges)
+    timed = timed_tables(sinks)
+    ctx = Lowering(streaming=streaming, zone=zone, config=config, bounded=bounded, timed=timed, decoded=read)
     writes = [_write(p, ctx) for p in physical]
     if streaming:
         ctx.steps[:] = as_streams(ctx.steps, (w.input for w in writes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from flinkddl.functions.java import classfile as C
 from flinkddl.functions.java import typed
@@ -13,13 +13,27 @@ from flinkddl.functions.java.jtypes import OBJECT, JType, Named, class_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from flinkddl.functions.java.classfile import ClassFile, Field, Method
-    from flinkddl.functions.java.extract import Extractor
+    from flinkddl.functions.java.classfile import Annotation, ClassFile, Field, Method
+    from flinkddl.functions.java.classpath import ClassPath
     from flinkddl.functions.java.typed import Typed
 
 
 _TUPLE = re.compile(r"org\.apache\.flink\.api\.java\.tuple\.Tuple(\d+)")
 """Flink's own tuples, which no jar of a user brings: a constructor assigns ``f0`` and so on."""
+
+
+class Extractor(Protocol):
+    """What types the fields of a class: the whole extraction, of which structured types are one rule."""
+
+    @property
+    def path(self) -> ClassPath:
+        """The classes that can be read."""
+
+    def type_of(self, t: JType, outer: Template = ..., hierarchy: Sequence[JType] = ()) -> Typed:
+        """Return the type of values of a Java type. Raises NoType."""
+
+    def hinted(self, hint: Annotation) -> Template:
+        """Return what a DataTypeHint says."""
 
 
 def extract(extractor: Extractor, t: JType, outer: Template, hierarchy: Sequence[JType]) -> Typed:
