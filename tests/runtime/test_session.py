@@ -63,6 +63,12 @@ def test_sparks_log_is_a_file(spark: SparkSession) -> None:
     assert log.is_file()
 
 
+def test_java_takes_memory_from_few_arenas(spark: SparkSession) -> None:
+    row = spark.sql("SELECT java_method('java.lang.System', 'getenv', 'MALLOC_ARENA_MAX')").first()
+    assert row is not None
+    assert row[0] == os.environ.get("MALLOC_ARENA_MAX", "4")
+
+
 @pytest.mark.parametrize(
     ("given", "collectors"),
     [

@@ -24,7 +24,9 @@ from typing import Any
 USERS, PAGES, VERIFIED = 20_000, 200, 10  # keys; minutes from one look of verify to the next
 VIEWED, PROFILES, TOTALS, READERS = "views", "users", "totals", "readers"
 JOB = """
-SET 'execution.checkpointing.interval' = '5 s'; SET 'parallelism.default' = '2';
+SET 'parallelism.default' = '2';
+SET 'table.exec.mini-batch.enabled' = 'true'; SET 'table.exec.mini-batch.allow-latency' = '2 s';
+SET 'table.exec.mini-batch.size' = '100000';
 CREATE TABLE views (user_id INT, page INT, ms INT) WITH ('connector' = 'kafka', 'topic' = 'views', {servers},
   'format' = 'json', 'scan.startup.mode' = 'earliest-offset');
 CREATE TABLE users (user_id INT NOT NULL, tier STRING, PRIMARY KEY (user_id) NOT ENFORCED) WITH ({upsert}, {servers},
