@@ -7,12 +7,13 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from flinkddl import sqltypes as T
 from flinkddl.connectors import common, refused
 from flinkddl.connectors.base import Connector, Metadata, PayloadField, Projection, Use
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.options import OptionText, ResolvedOptions, installed, registry, validate
 from flinkddl.options.hints import legacy
-from flinkddl.options.legacy import is_old
+from flinkddl.options.legacy import is_old, still_read
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
@@ -73,6 +74,9 @@ def use_table(
     if found is not None:
         table = common.completed(found, table, role, bag, use)
     elif named is None and is_old(table.options):
+        if role == "source" and (today := _still_read(table)) is not None:
+            resolved = use_table(today, role, None, bag, use)
+            return resolved and replace(resolved, texts=table.options)
         timestamps = any(c.type is not None and _holds_timestamp(c.type) for c in table.physical)
         legacy(table.options, bag, table.path.name, timestamps=timestamps, read=role == "source")
         return None
@@ -85,6 +89,19 @@ def use_table(
     else:
         (found.check_source or common.check_source)(found, table, resolved, bag, use)
     return resolved
+
+
+def _still_read(table: Table) -> Table | None:
+    """Return a table that Flink reads in its older options with those of today, at the places of the old ones."""
+    kinds = {c.type.root for c in table.physical if c.type is not None}
+    renewed = still_read({key: text.value for key, text in table.options.items()})
+    if renewed is None or not kinds <= _OF_OLD_CSV or any(c.kind == "metadata" for c in table.columns):
+        return None
+    pairs = [(key, table.options[old], value) for old, new in renewed.pairs.items() for key, value in new]
+    return replace(table, options={key: replace(text, value=value) for key, text, value in pairs})
+
+
+_OF_OLD_CSV = T.CHARACTER | T.NUMERIC | {Root.BOOLEAN, Root.DATE, Root.TIME, Root.TIMESTAMP}
 
 
 def _holds_timestamp(t: DataType) -> bool:

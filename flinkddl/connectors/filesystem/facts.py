@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from flinkddl import sqltypes as T
 from flinkddl.connectors import common
 from flinkddl.connectors.base import Connector, Metadata, Projection, by_key, field_of, of_format
+from flinkddl.options.legacy import is_old
 from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ CONNECTOR = Connector(
     read="flinkddl.connectors.filesystem.read",
     write="flinkddl.connectors.filesystem.write",
     bounded=lambda table, resolved: resolved["source.monitor-interval"] is None,
+    lookup=lambda resolved: is_old(resolved.texts),  # Flink looks up in the CSV files of its older tables alone
     metadata=lambda resolved: METADATA,
     projection=projection,
     check_source=_check_source,
