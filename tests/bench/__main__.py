@@ -15,6 +15,7 @@ BENCHMARKS = {
     "latency": "tests.bench.latency",
     "flatness": "tests.bench.flatness",
     "first-row": "tests.bench.first_row",
+    "first-hour": "tests.bench.first_hour",
     "check": "tests.bench.check",
     "views": "tests.bench.views",
     "sizing": "tests.bench.sizing",
