@@ -14,6 +14,7 @@ from flinkddl.options import values
 from flinkddl.plan import nodes as N
 from flinkddl.plan.explain import type_text
 from flinkddl.plan.physical import identities, numbers, reused
+from flinkddl.show.stages import stages_of
 from flinkddl.spark.operators import key_names
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from flinkddl.plan.identity import Identity
     from flinkddl.plan.nodes.base import Mode
     from flinkddl.plan.physical import Physical
+    from flinkddl.show.stages import Stage
     from flinkddl.spark.job import SparkJob, Step
 
 
@@ -56,7 +58,7 @@ class Operator:
 
 @dataclass(frozen=True)
 class Flow:
-    """A whole job."""
+    """A whole job. ``stages`` are its operators that keep state by key."""
 
     job: str
     streaming: bool
@@ -64,6 +66,11 @@ class Flow:
     operators: tuple[Operator, ...]
     steps: tuple[Step, ...] = ()
     writes: tuple[Mapping[str, Any], ...] = field(default=())
+    stages: tuple[Stage, ...] = ()
+
+    def stages_with(self, node: str) -> list[Stage]:
+        """Return the operators that keep state of a node by key."""
+        return [s for s in self.stages if any(node == n for n, *_ in s.nodes)]
 
     @property
     def title(self) -> str:
@@ -89,7 +96,7 @@ def flow_of(job: SparkJob) -> Flow:
         }
         for w in job.writes
     )
-    return Flow(job.name, job.streaming, job.trigger, tuple(walk.found), job.steps, writes)
+    return Flow(job.name, job.streaming, job.trigger, tuple(walk.found), job.steps, writes, stages_of(job))
 
 
 _DEFAULT = "default_catalog.default_database."
@@ -145,6 +152,7 @@ def as_json(flow: Flow) -> dict[str, Any]:
                 "changelogMode": o.mode.words.split(","),
                 "kind": o.kind,
                 "state": o.state,
+                "stages": [s.name for s in flow.stages_with(o.id)],
                 "identity": o.identity,
                 "upsertKeys": [list(key) for key in key_names(o.mode)],
                 "requires": list(o.here.asked.words),
@@ -154,6 +162,7 @@ def as_json(flow: Flow) -> dict[str, Any]:
             }
             for o in flow.operators
         ],
+        "stages": [s.json for s in flow.stages],
         "steps": [{"name": s.name, "kind": s.kind, "reads": list(s.reads), "note": s.note} for s in flow.steps],
         "writes": [dict(w) for w in flow.writes],
     }
