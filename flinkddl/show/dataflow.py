@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from flinkddl.plan.identity import Identity
     from flinkddl.plan.nodes.base import Mode
-    from flinkddl.plan.physical import Physical
+    from flinkddl.plan.physical import Physical, PhysicalSink
     from flinkddl.show.stages import Stage
     from flinkddl.spark.job import SparkJob, Step
 
@@ -67,6 +67,7 @@ class Flow:
     steps: tuple[Step, ...] = ()
     writes: tuple[Mapping[str, Any], ...] = field(default=())
     stages: tuple[Stage, ...] = ()
+    plan: tuple[PhysicalSink, ...] = ()
 
     def stages_with(self, node: str) -> list[Stage]:
         """Return the operators that keep state of a node by key."""
@@ -76,7 +77,8 @@ class Flow:
     def title(self) -> str:
         """One line about the job."""
         how = f"streaming, trigger {self.trigger[0]} {self.trigger[1]}" if self.streaming else "batch"
-        return f"{self.job}: {how}"
+        chosen = dict.fromkeys(p.chosen for p in self.plan if p.chosen)
+        return "; ".join([f"{self.job}: {how}", *chosen])
 
 
 @deep
@@ -93,10 +95,12 @@ def flow_of(job: SparkJob) -> Flow:
             "format": w.format,
             "mode": w.mode,
             "options": {k: mask(k, v) for k, v in sorted(w.options.items())},
+            "stateByKey": p.how.keyed,
+            "stateBecause": p.how.because,
         }
-        for w in job.writes
+        for w, p in zip(job.writes, job.plan, strict=True)
     )
-    return Flow(job.name, job.streaming, job.trigger, tuple(walk.found), job.steps, writes, stages_of(job))
+    return Flow(job.name, job.streaming, job.trigger, tuple(walk.found), job.steps, writes, stages_of(job), job.plan)
 
 
 _DEFAULT = "default_catalog.default_database."

@@ -146,6 +146,7 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
             "essence": stored.get("essence"),
             "meaning": stored.get("meaning"),
             "merges": bool(stored.get("merges")),
+            "forms": stored.get("forms"),
         }
     except (ValueError, KeyError, TypeError) as error:
         message = f"'{folder}/{PLAN_FILE}' is no plan of ours: {error}"
@@ -214,7 +215,7 @@ def _store(checkpoint: Checkpoint, job: J.SparkJob, script: Sequence[str], *, dr
     what |= {"script": script, "nodes": nodes}
     what["transactional"] = any("transactional-id" in write.options for write in job.writes)
     what["essence"] = job.essence()
-    what["merges"] = job.apart is not None
+    what["merges"], what["forms"] = job.apart is not None, job.forms
     what["meaning"] = [
         {**query, "folder": checkpoint.location(query["write"])[len(checkpoint.root) + 1 :]}
         for query in _as_numbered(meanings(job), checkpoint.edit.numbers)
