@@ -88,6 +88,7 @@ def flow_of(job: SparkJob) -> Flow:
     walk = _Walk(job.streaming, ttl_ms, identities(job.plan), reused(job.plan), numbers(job.plan))
     for planned in job.plan:
         walk.add(planned.root, planned.modes, planned.state)
+    because = {w.name: p.how.because for w, p in zip(job.writes, job.plan, strict=False)}  # a job may have no plan
     writes = tuple(
         {
             "name": w.name,
@@ -95,10 +96,10 @@ def flow_of(job: SparkJob) -> Flow:
             "format": w.format,
             "mode": w.mode,
             "options": {k: mask(k, v) for k, v in sorted(w.options.items())},
-            "stateByKey": p.how.keyed,
-            "stateBecause": p.how.because,
+            "stateByKey": job.forms.get(w.name, False),
+            "stateBecause": because.get(w.name, ""),
         }
-        for w, p in zip(job.writes, job.plan, strict=True)
+        for w in job.writes
     )
     return Flow(job.name, job.streaming, job.trigger, tuple(walk.found), job.steps, writes, stages_of(job), job.plan)
 
