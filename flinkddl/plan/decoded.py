@@ -25,13 +25,13 @@ Path = tuple[int | str, ...]
 """A field of a node, then names inside it."""
 
 
-def decoded(trees: Sequence[Physical], *, streaming: bool, merges: bool = False) -> dict[int, Parts]:
+def decoded(trees: Sequence[Physical], *, streaming: bool, merging: Sequence[Physical] = ()) -> dict[int, Parts]:
     """Return what is read of each scan, by the identity of its node; a scan that is not there is read as a whole.
 
-    ``merges``: equal sub-plans run as one, for all that is read of them.
+    ``merging``: trees in which equal sub-plans run as one, for all that is read of them.
     """
     found: dict[int, Parts] = {}
-    for twin in twins(trees) if merges else ():
+    for twin in twins(merging):
         parts = found.setdefault(id(twin[0]), {})
         found |= {id(scan): parts for scan in twin}
     for tree in trees:

@@ -109,6 +109,12 @@ class PhysicalSink:
         return all(scan.bounded for scan in scans(self.sink))
 
     @property
+    def chosen(self) -> str:
+        """In which form the query keeps its state, and why; "" where that is SET."""
+        form = "state by key" if self.how.keyed else "state as aggregates"
+        return f"{form}: {self.how.because}" if self.how.because else ""
+
+    @property
     def state(self) -> str:
         """What the sink itself keeps between batches, in words."""
         return "the rows of each primary key, to know which one stands" if self.plan.materialize else ""
@@ -125,7 +131,7 @@ def how_of(config: Settings, *, streaming: bool = True, realtime: bool = False) 
     keyed = streaming and config.flinkddl_execution_state == "KEYED"
     shares = keyed and config.table_optimizer_reuse_source_enabled
     merges = keyed and config.table_optimizer_reuse_sub_plan_enabled and not realtime
-    return How(streaming, ttl=ttl, strict=strict, realtime=realtime, shares=shares, merges=merges)
+    return How(streaming, ttl=ttl, strict=strict, realtime=realtime, shares=shares, merges=merges, keyed=keyed)
 
 
 def physical_plan(sinks: Sequence[Sink], config: Settings) -> tuple[PhysicalSink, ...]:

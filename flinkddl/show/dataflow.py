@@ -14,6 +14,7 @@ from flinkddl.options import values
 from flinkddl.plan import nodes as N
 from flinkddl.plan.explain import type_text
 from flinkddl.plan.physical import identities, numbers, reused
+from flinkddl.show.stages import stages_of
 from flinkddl.spark.operators import key_names
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
     from flinkddl.plan.identity import Identity
     from flinkddl.plan.nodes.base import Mode
-    from flinkddl.plan.physical import Physical
+    from flinkddl.plan.physical import Physical, PhysicalSink
+    from flinkddl.show.stages import Stage
     from flinkddl.spark.job import SparkJob, Step
 
 
@@ -56,7 +58,7 @@ class Operator:
 
 @dataclass(frozen=True)
 class Flow:
-    """A whole job."""
+    """A whole job. ``stages`` are its operators that keep state by key."""
 
     job: str
     streaming: bool
@@ -64,12 +66,19 @@ class Flow:
     operators: tuple[Operator, ...]
     steps: tuple[Step, ...] = ()
     writes: tuple[Mapping[str, Any], ...] = field(default=())
+    stages: tuple[Stage, ...] = ()
+    plan: tuple[PhysicalSink, ...] = ()
+
+    def stages_with(self, node: str) -> list[Stage]:
+        """Return the operators that keep state of a node by key."""
+        return [s for s in self.stages if any(node == n for n, *_ in s.nodes)]
 
     @property
     def title(self) -> str:
         """One line about the job."""
         how = f"streaming, trigger {self.trigger[0]} {self.trigger[1]}" if self.streaming else "batch"
-        return f"{self.job}: {how}"
+        chosen = dict.fromkeys(p.chosen for p in self.plan if p.chosen)
+        return "; ".join([f"{self.job}: {how}", *chosen])
 
 
 @deep
@@ -79,6 +88,7 @@ def flow_of(job: SparkJob) -> Flow:
     walk = _Walk(job.streaming, ttl_ms, identities(job.plan), reused(job.plan), numbers(job.plan))
     for planned in job.plan:
         walk.add(planned.root, planned.modes, planned.state)
+    because = {w.name: p.how.because for w, p in zip(job.writes, job.plan, strict=False)}  # a job may have no plan
     writes = tuple(
         {
             "name": w.name,
@@ -86,10 +96,12 @@ def flow_of(job: SparkJob) -> Flow:
             "format": w.format,
             "mode": w.mode,
             "options": {k: mask(k, v) for k, v in sorted(w.options.items())},
+            "stateByKey": job.forms.get(w.name, False),
+            "stateBecause": because.get(w.name, ""),
         }
         for w in job.writes
     )
-    return Flow(job.name, job.streaming, job.trigger, tuple(walk.found), job.steps, writes)
+    return Flow(job.name, job.streaming, job.trigger, tuple(walk.found), job.steps, writes, stages_of(job), job.plan)
 
 
 _DEFAULT = "default_catalog.default_database."
@@ -145,6 +157,7 @@ def as_json(flow: Flow) -> dict[str, Any]:
                 "changelogMode": o.mode.words.split(","),
                 "kind": o.kind,
                 "state": o.state,
+                "stages": [s.name for s in flow.stages_with(o.id)],
                 "identity": o.identity,
                 "upsertKeys": [list(key) for key in key_names(o.mode)],
                 "requires": list(o.here.asked.words),
@@ -154,6 +167,7 @@ def as_json(flow: Flow) -> dict[str, Any]:
             }
             for o in flow.operators
         ],
+        "stages": [s.json for s in flow.stages],
         "steps": [{"name": s.name, "kind": s.kind, "reads": list(s.reads), "note": s.note} for s in flow.steps],
         "writes": [dict(w) for w in flow.writes],
     }

@@ -28,7 +28,7 @@ def dot(flows: Iterable[Flow]) -> str:
         out += [f"  subgraph cluster_{number} {{", f"    label={_quoted(flow.title)};"]
         for o in flow.operators:
             colour = _COLOURS.get(o.kind, "#ffffff")
-            out.append(f'    j{number}{o.id} [label={_quoted(chr(10).join(_lines(o)))}, fillcolor="{colour}"];')
+            out.append(f'    j{number}{o.id} [label={_quoted(chr(10).join(_lines(o, flow)))}, fillcolor="{colour}"];')
         by_id = {o.id: o for o in flow.operators}
         for o in flow.operators:
             out += [f"    j{number}{r} -> j{number}{o.id} [label={_quoted(_edge(by_id[r]))}];" for r in o.reads]
@@ -44,7 +44,7 @@ def _edge(source: Operator) -> str:
     return f"{source.mode.words} · {source.kind}"
 
 
-def _lines(o: Operator) -> list[str]:
+def _lines(o: Operator, flow: Flow) -> list[str]:
     detail = wrap(o.detail, _LETTERS)
     if len(detail) > 5:
         detail = [*detail[:5], "…"]
@@ -52,12 +52,15 @@ def _lines(o: Operator) -> list[str]:
     return [
         f"{o.id} {o.name}{again}",
         *detail,
-        *([f"state: {line}" if i == 0 else line for i, line in enumerate(_state(o))]),
+        *([f"state: {line}" if i == 0 else line for i, line in enumerate(_state(o, flow))]),
     ]
 
 
-def _state(o: Operator) -> list[str]:
-    return [*wrap(o.state, _LETTERS - 7), *([o.identity] if o.identity else [])] if o.state else []
+def _state(o: Operator, flow: Flow) -> list[str]:
+    if not o.state:
+        return []
+    by_key = (line for s in flow.stages_with(o.id) for line in wrap(s.words(o.id), _LETTERS))
+    return [*wrap(o.state, _LETTERS - 7), *([o.identity] if o.identity else []), *by_key]
 
 
 # ---- HTML --------------------------------------------------------------------------------------------------------
@@ -101,7 +104,8 @@ def _legend() -> str:
     return (
         f"<div class=legend>A box is an operator, in the colour of how Spark carries its rows: {''.join(kinds)}<br>\n"
         f"On its arrow: the changes it gives, in Flink's letters, and how they are carried: {''.join(changes)}<br>\n"
-        "<span class=state>state: what it keeps from batch to batch, and under which identity.</span>"
+        "<span class=state>state: what it keeps from batch to batch, and under which identity; by key: in which "
+        "operator, which several nodes may share.</span>"
         "The mouse over a box shows its columns.</div>"
     )
 
@@ -127,7 +131,7 @@ def svg(flow: Flow) -> str:
         x, y, _ = places[o.id]
         out += [_arrow(places[r], x + end, y) for r, end in zip(o.reads, ends, strict=False)]
     read = {r for o in flow.operators for r in o.reads}
-    out += [_box(o, *places[o.id]) + (_given(o, *places[o.id]) if o.id in read else "") for o in flow.operators]
+    out += [_box(o, flow, places[o.id]) + (_given(o, *places[o.id]) if o.id in read else "") for o in flow.operators]
     return "\n".join([*out, "</svg>"])
 
 
@@ -140,7 +144,7 @@ def _places(flow: Flow) -> dict[str, tuple[int, int, int]]:
         users = [row[u.id] for u in flow.operators if o.id in u.reads]
         if users and not o.reads:
             row[o.id] = min(users) - 1
-    heights = {o.id: len(_lines(o)) * _LINE + 2 * _PAD for o in flow.operators}
+    heights = {o.id: len(_lines(o, flow)) * _LINE + 2 * _PAD for o in flow.operators}
     top, y = {}, 12
     for number in sorted(set(row.values())):
         top[number] = y
@@ -154,12 +158,13 @@ def _places(flow: Flow) -> dict[str, tuple[int, int, int]]:
     return places
 
 
-def _box(o: Operator, x: int, y: int, height: int) -> str:
+def _box(o: Operator, flow: Flow, place: tuple[int, int, int]) -> str:
+    x, y, height = place
     fill = _COLOURS.get(o.kind, "#ffffff")
     out = [f"<g><title>{escape(', '.join(f'{n} {t}' for n, t in o.columns))}</title>"]
     out.append(f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{height}" rx="7" fill="{fill}" stroke="#9fb0c4"/>')
-    state = len(_state(o))
-    lines = _lines(o)
+    state = len(_state(o, flow))
+    lines = _lines(o, flow)
     for i, line in enumerate(lines):
         weight = ' font-weight="bold" font-size="14"' if i == 0 else ""
         colour = ' fill="#9a3412"' if i >= len(lines) - state else ""

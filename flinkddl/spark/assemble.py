@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import Bag
 from flinkddl.plan.decoded import decoded
-from flinkddl.plan.physical import physical_plan
+from flinkddl.plan.stateforms import planned
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import java_jars, user_functions
@@ -22,7 +22,7 @@ from flinkddl.spark.sink import lower_sink
 from flinkddl.spark.ttl import note_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from flinkddl.catalog.settings import Settings
     from flinkddl.plan.nodes import Sink
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from flinkddl.spark.context import Rel
     from flinkddl.spark.job import Write
 
+NOT_BEGUN: Mapping[int, bool] = {}
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
@@ -51,14 +52,16 @@ _STREAMING = {
 }
 
 
-def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag) -> SparkJob:
-    """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals."""
-    physical = physical_plan(sinks, config)
+def lower_job(
+    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Mapping[int, bool] = NOT_BEGUN
+) -> SparkJob:
+    """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals.
+
+    ``begun``: see ``plan/stateforms.py``.
+    """
+    physical = planned(sinks, config, begun)
     streaming = physical[0].how.streaming
-    bounded = streaming and all(p.bounded for p in physical)
-    read = decoded([p.query for p in physical], streaming=streaming, merges=physical[0].how.merges)
-    timed = timed_tables(sinks)
-    ctx = Lowering(streaming=streaming, zone=zone, config=config, bounded=bounded, timed=timed, decoded=read)
+    ctx = _begin(physical, config, zone)
     writes = [_write(p, ctx) for p in physical]
     if streaming:
         ctx.steps[:] = as_streams(ctx.steps, (w.input for w in writes))
@@ -66,6 +69,7 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, b
     if not can_name(ctx.steps, writes):
         ctx.settings.pop(NAMED_SOURCES, None)
     places = paths(sinks)
+    forms = {n: p.how.keyed for n, p in enumerate(physical)}
     job = SparkJob(
         name=name,
         plan=physical,
@@ -81,7 +85,8 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, b
         identity=partial(fingerprint, sinks, tuple(ctx.steps)),
         queries=partial(queries, sinks),
         essence=partial(essence, sinks, tuple(ctx.steps)),
-        apart=partial(_apart, name, sinks, config, zone) if ctx.chained else None,
+        apart=partial(_apart, name, sinks, config, zone, forms) if ctx.chained else None,
+        as_begun=partial(_as_begun, name, sinks, config, zone) if any(p.how.because for p in physical) else None,
         owners={step: places[node] for step, node in ctx.owners.items() if node in places},
     )
     if physical[0].how.realtime:
@@ -90,9 +95,27 @@ def lower_job(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, b
     return job
 
 
-def _apart(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str) -> SparkJob:
+def _begin(physical: Sequence[PhysicalSink], config: Settings, zone: str) -> Lowering:
+    streaming = physical[0].how.streaming
+    merging = [p.query for p in physical if p.how.merges]
+    return Lowering(
+        streaming=streaming,
+        zone=zone,
+        config=config,
+        bounded=streaming and all(p.bounded for p in physical),
+        timed=timed_tables([p.sink for p in physical]),
+        decoded=decoded([p.query for p in physical], streaming=streaming, merging=merging),
+    )
+
+
+def _apart(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, forms: Mapping[int, bool]) -> SparkJob:
     """Return the job with each equal sub-plan by itself; what there is to note of it was noted."""
-    return lower_job(name, sinks, replace(config, table_optimizer_reuse_sub_plan_enabled=False), zone, Bag())
+    return lower_job(name, sinks, replace(config, table_optimizer_reuse_sub_plan_enabled=False), zone, Bag(), forms)
+
+
+def _as_begun(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Mapping[int, bool]) -> SparkJob:
+    """Return the job with its queries in the forms in which a checkpoint has them."""
+    return lower_job(name, sinks, config, zone, Bag(), begun)
 
 
 def session_settings(streaming: bool) -> dict[str, str]:

@@ -106,6 +106,7 @@ class Lowering:
     the rows before and after that have been made of upserts, ``chained`` whether a part of the job has become a chain;
     ``extras`` are the roles (``jars.lock.json``) whose jars the job's session must have beside Spark's own;
     ``owners`` notes the plan node (its identity) that each step was made for;
+    ``keyed`` says whether the query at hand keeps its state by key;
     ``output_mode`` is Spark's, of the query that is lowered; ``sink`` is the physical plan of the INSERT.
     """
 
@@ -127,6 +128,7 @@ class Lowering:
     made: dict[int, Rel] = field(default_factory=dict)
     newest: dict[Rel, Rel] = field(default_factory=dict)
     chained: bool = False
+    keyed: bool = False
     owners: dict[str, int] = field(default_factory=dict)
     sink: PhysicalSink | None = None
     _names: set[str] = field(default_factory=set)

@@ -392,7 +392,8 @@ class SparkJob:
     ``restart`` is what follows a failed query; None: as Flink decides, by whether the run has a checkpoint folder.
     ``extras`` are the roles (``jars.lock.json``) whose jars its session must have beside Spark's own.
     ``plan`` is the physical plan, a tree a sink. ``jars`` are those of Java functions, and whether the user names each.
-    ``apart`` makes the job in which nothing runs once that is there twice; None where nothing does.
+    ``apart`` makes the job in which nothing runs once that is there twice; None where nothing does. ``as_begun`` makes
+    the job with queries, by their number, in another form of state; None where the form is SET.
     ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
     """
 
@@ -408,6 +409,7 @@ class SparkJob:
     restart: RestartStrategy | None = None
     identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
     apart: Callable[[], SparkJob] | None = field(default=None, compare=False)
+    as_begun: Callable[[Mapping[int, bool]], SparkJob] | None = field(default=None, compare=False)
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
     queries: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
     essence: Callable[[], tuple[Any, Any]] = field(default=lambda: ((), ()), compare=False)
@@ -417,6 +419,11 @@ class SparkJob:
     def once(self) -> str:
         """A table whose rows cannot be read again, "" where there is none."""
         return next((s.table for s in self.steps if isinstance(s, Read) and s.once), "")
+
+    @property
+    def forms(self) -> dict[str, bool]:
+        """Whether each query keeps the state of its updating operators by key, by the name of its write."""
+        return {w.name: p.how.keyed for w, p in zip(self.writes, self.plan, strict=False) if p.how.streaming}
 
     @cached_property
     def fingerprint(self) -> tuple[tuple[str, str], ...]:

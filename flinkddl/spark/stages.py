@@ -1,4 +1,4 @@
-"""Which operators keep their state by key: ``SET 'flinkddl.execution.state' = 'keyed'``.
+"""Which operators keep their state by key, in a query that does so (``plan/stateforms.py``).
 
 A keyed operator is a GROUP BY over one ``flinkddl.stage_<kind>_<node>``, which a rule of the jar (flinkddl/jvm, package
 ``flinkddl.state``) turns into Spark's TransformWithState: an entry of state a row, touched by the changes of that row,
@@ -39,12 +39,12 @@ KINDS: Mapping[str, Callable[[StateCall], bool]] = {
 
 
 def staged(aggs: Sequence[Agg], keys: Sequence[Named], ctx: Lowering) -> tuple[Agg, ...]:
-    """Return the calls of a GROUP BY in the form that the session asks for.
+    """Return the calls of a GROUP BY in the form that is planned for the query.
 
     Keyed state is for changes that come out with each batch: what fires with a window stays an aggregate. A node's
     number is its place among the job's operators with state of our own, whatever their form.
     """
-    if ctx.config.flinkddl_execution_state != "KEYED" or not any(isinstance(a, StateCall) for _, a in aggs):
+    if not ctx.keyed or not any(isinstance(a, StateCall) for _, a in aggs):
         return tuple(aggs)
     node = 1 + sum(isinstance(s, GroupBy) and bool(s.state_calls) for s in ctx.steps)
     fits = len(aggs) == 1 and ctx.output_mode == "update" and all(name != WINDOW for name, _ in keys)

@@ -12,7 +12,7 @@ import pytest
 from flinkddl.cli.main import main
 from flinkddl.diagnostics import SourceText
 from flinkddl.script.compile import Start, compile_script
-from flinkddl.show.dataflow import Flow, flow_of
+from flinkddl.show.dataflow import Flow, as_json, flow_of
 from flinkddl.show.pictures import dot, html, svg
 
 if TYPE_CHECKING:
@@ -213,3 +213,22 @@ def test_rows_that_leave_the_jvm_are_told(tmp_path: Path, capsys: pytest.Capture
     printed = capsys.readouterr().out
     assert "redis, through Spark's Python workers, update mode (" in printed
     assert "hidden" not in printed
+
+
+def test_operators_by_key_are_shown_with_their_nodes() -> None:
+    counts = "SELECT item, id, COUNT(*) AS n FROM orders GROUP BY item, id"
+    most = f"SELECT item, MAX(n) AS m FROM ({counts}) GROUP BY item"
+    query = f"SELECT c.item, c.n FROM ({counts}) c JOIN ({most}) t ON c.item = t.item AND c.n >= t.m"
+    found = flow(f"SET 'flinkddl.execution.state' = 'keyed';\nINSERT INTO totals {query};")
+    ids = {o.id: o.name for o in found.operators}
+    stages = [
+        (s["name"], s["depth"], [ids[n["node"]] for n in s["nodes"]], s["passes"]) for s in as_json(found)["stages"]
+    ]
+    assert stages[:3] == [
+        ("aggregate", 1, ["Aggregate"], 0), ("stage", 2, ["Aggregate"], 1), ("inner_join", 3, ["Join"], 0),
+    ]  # fmt: skip
+    assert [s.reads for s in found.stages[1:3]] == [("aggregate",), ("stage",)]
+    text = dot([found])
+    assert "by key in 'stage', which rows of 1 others" in text
+    assert "by key in 'inner_join'" in text
+    assert "by key" not in dot([flow(f"INSERT INTO totals {query};")])

@@ -6,6 +6,7 @@ One line per case that differs, then the number of refusals (they count as faile
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections import Counter, defaultdict
@@ -32,7 +33,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--data", type=Path, default=None, help="folder of .jsonl files (default: tests/data/goldens)")
     parser.add_argument("--only", default="", help="an id, or what ids begin with; several with commas")
     parser.add_argument("--jobs", type=int, default=1, help="cases that run at once, where the area can")
+    parser.add_argument("--state", choices=("aggregate", "keyed", "auto"), help="flinkddl.execution.state of queries")
     options = parser.parse_args(arguments)
+    if options.state:
+        os.environ["FLINKDDL_STATE"] = options.state
     module = import_module(AREAS[options.area])
     only = tuple(o for o in options.only.split(",") if o)
     counts: Counter[str] = Counter()

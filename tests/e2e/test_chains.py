@@ -1,4 +1,4 @@
-"""A job in which equal parts run once, over checkpoints: one that was begun with each by itself goes on like that."""
+"""A job in which equal parts run once, over checkpoints: one that was begun in another form goes on in that."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 SCRIPT = """
-SET 'flinkddl.execution.state' = 'keyed';
+SET 'flinkddl.execution.state' = '{state}';
 SET 'pipeline.name' = 'hot';
 SET 'table.optimizer.reuse-sub-plan-enabled' = '{together}';
 SET 'table.exec.sink.upsert-materialize' = 'NONE';
@@ -29,30 +29,36 @@ INSERT INTO hot SELECT c.slot, c.auction, c.num FROM counts AS c JOIN most AS m 
 """
 
 
-@pytest.mark.parametrize("begun", ["false", "true"])
+@pytest.mark.parametrize(("state", "together"), [("aggregate", "true"), ("keyed", "false"), ("keyed", "true")])
 def test_a_job_goes_on_as_it_was_begun(
-    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str], begun: str
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str], state: str, together: str
 ) -> None:
     (tmp_path / "bids").mkdir()
-    shown = run(spark, tmp_path, capfd, begun, [(1, 1), (1, 1), (2, 1), (3, 2)])
-    assert operators(tmp_path) == {"false": 4, "true": 3}[begun]
-    # by itself it would run together
-    shown += run(spark, tmp_path, capfd, "true", [(2, 1), (2, 1), (4, 2)])
-    assert operators(tmp_path) == {"false": 4, "true": 3}[begun]
-    assert merges(tmp_path) == (begun == "true")
+    shown = run(spark, tmp_path, capfd, (state, together), [(1, 1), (1, 1), (2, 1), (3, 2)])
+    chain = (state, together) == ("keyed", "true")
+    assert operators(tmp_path) == (3 if chain else 4)
+    # by itself it would run by key and together
+    shown += run(spark, tmp_path, capfd, ("auto", "true"), [(2, 1), (2, 1), (4, 2)])
+    assert operators(tmp_path) == (3 if chain else 4)
+    assert told(tmp_path) == (chain, [state == "keyed"])
     assert table(shown) == {(1, 2, 3), (2, 3, 1), (2, 4, 1)}
 
 
 def run(
-    spark: SparkSession, root: Path, capfd: pytest.CaptureFixture[str], together: str, rows: list[tuple[int, int]]
+    spark: SparkSession,
+    root: Path,
+    capfd: pytest.CaptureFixture[str],
+    form: tuple[str, str],
+    rows: list[tuple[int, int]],
 ) -> list[str]:
-    """Run over one file more; return what was printed."""
+    """Run over one file more, with a form of state, equal parts together or not; return what was printed."""
     bids = root / "bids"
     lines = (json.dumps({"auction": a, "slot": s}) for a, s in rows)
     (bids / f"{len(list(bids.iterdir()))}.json").write_text("\n".join(lines))
     capfd.readouterr()
     options = {"checkpoint": str(root / "state"), "notice": lambda _: None}
-    job = Catalog(spark, views=False).execute_all(SCRIPT.format(root=root, together=together), run=options)[-1].job
+    script = SCRIPT.format(root=root, state=form[0], together=form[1])
+    job = Catalog(spark, views=False).execute_all(script, run=options)[-1].job
     assert job is not None
     assert job.await_input(180)
     job.stop()
@@ -63,9 +69,11 @@ def operators(root: Path) -> int:
     return len([p for p in next((root / "state").rglob("state")).iterdir() if p.name.isdigit()])
 
 
-def merges(root: Path) -> bool:
+def told(root: Path) -> tuple[bool, list[bool]]:
+    """Return what the checkpoint says: whether equal parts run once, and which queries are by key."""
     (plan,) = (root / "state").rglob("flinkddl-plan.json")
-    return bool(json.loads(plan.read_text())["merges"])
+    found = json.loads(plan.read_text())
+    return found["merges"], list(found["forms"].values())
 
 
 def table(shown: list[str]) -> set[tuple[int, ...]]:

@@ -24,9 +24,9 @@ def main() -> int:
     parser.add_argument("--group", type=int, default=25, help="queries that run over one stream")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--store", choices=("memory", "rocksdb"), help="default: RocksDB for every fourth group")
-    parser.add_argument("--state", choices=("aggregate", "keyed"), default="aggregate")
+    parser.add_argument("--state", choices=("aggregate", "keyed", "auto"), default="aggregate")
     args = parser.parse_args()
-    if args.state == "keyed" and args.store == "memory":
+    if args.state != "aggregate" and args.store == "memory":
         parser.error("state by key needs RocksDB")
     started = time.monotonic()
     total = Summary(args.seed)
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def store(args: argparse.Namespace, group: int) -> str:
-    return args.store or ("rocksdb" if args.state == "keyed" else STORES[group % len(STORES)])
+    return args.store or ("rocksdb" if args.state != "aggregate" else STORES[group % len(STORES)])
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def run_group(seed: int, size: int, store: str, state: str = "aggregate") -> Sum
     """Draw ``size`` queries over one world and run them together. Never raises for what a query does."""
     folder = Path(tempfile.mkdtemp(prefix="fuzz-world"))
     try:
-        return _run(fuzz_session(state == "keyed"), World(seed, folder), seed, size, (store, state))
+        return _run(fuzz_session(state != "aggregate"), World(seed, folder), seed, size, (store, state))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -73,7 +73,7 @@ def run_group(seed: int, size: int, store: str, state: str = "aggregate") -> Sum
 def _run(spark: Any, world: World, seed: int, size: int, kept: tuple[str, str]) -> Summary:
     out = Summary(seed, cases=size)
     store, state = kept
-    drawn = draw(world, seed, size, out, twice=state == "keyed")
+    drawn = draw(world, seed, size, out, twice=state != "aggregate")
     r = random.Random(seed + 7)
     SETTINGS.pop("spark.sql.streaming.stateStore.providerClass", None)
     if store == "memory":

@@ -63,7 +63,8 @@ class How:
     ``mode`` is Spark's output mode, ``realtime`` whether it runs in real-time mode; ``ttl`` in ms is
     ``table.exec.state.ttl``; ``strict`` says that state must be forgotten after it (``flinkddl.state.ttl.strict``);
     ``shares`` that a table whose rows meet again is read once (``plan/sharing.py``), ``merges`` that equal sub-plans
-    with state run as one (``plan/merged.py``).
+    with state run as one (``plan/merged.py``). ``keyed``: updating operators keep their state by key, ``because`` of
+    which where nobody said so (``plan/stateforms.py``).
     """
 
     streaming: bool = True
@@ -73,6 +74,8 @@ class How:
     realtime: bool = False
     shares: bool = False
     merges: bool = False
+    keyed: bool = False
+    because: str = ""
 
     def forgets(self, *hints: int | None) -> bool:
         """Whether an operator that never forgets must not be used."""

@@ -107,12 +107,12 @@ def open_checkpoint(
     checkpoint = Checkpoint(job_folder(folder, job), temporary=False, storage=storage)
     if fresh and storage.names(checkpoint.root):
         set_aside(storage, checkpoint.root)
-    stored = stored_plan(storage, checkpoint.root)
+    stored, said = stored_plan(storage, checkpoint.root), meanings(job)
     if stored is not None:
-        checkpoint = _check(checkpoint, stored, job, allow_dropped=allow_dropped)
+        checkpoint = _check(checkpoint, stored, (job, said), allow_dropped=allow_dropped)
         if job.trigger[0] != "availableNow":
             _check_no_end(checkpoint)
-    _store(checkpoint, job, script, drained=False)
+    _store(checkpoint, (job, said), script, drained=False)
     return checkpoint
 
 
@@ -146,6 +146,7 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
             "essence": stored.get("essence"),
             "meaning": stored.get("meaning"),
             "merges": bool(stored.get("merges")),
+            "forms": stored.get("forms"),
         }
     except (ValueError, KeyError, TypeError) as error:
         message = f"'{folder}/{PLAN_FILE}' is no plan of ours: {error}"
@@ -205,19 +206,24 @@ def mark_drained(checkpoint: Checkpoint, job: J.SparkJob) -> None:
     """Note that the run ended with a last watermark, after which it cannot go on."""
     if not checkpoint.temporary:
         stored = stored_plan(checkpoint.storage, checkpoint.root)
-        _store(checkpoint, job, stored["script"] if stored else ("", ""), drained=True)
+        _store(checkpoint, (job, meanings(job)), stored["script"] if stored else ("", ""), drained=True)
 
 
-def _store(checkpoint: Checkpoint, job: J.SparkJob, script: Sequence[str], *, drained: bool) -> None:
+Said = tuple["J.SparkJob", list[dict[str, Any]]]
+"""A job, and what its queries mean."""
+
+
+def _store(checkpoint: Checkpoint, of: Said, script: Sequence[str], *, drained: bool) -> None:
+    job, said = of
     nodes = [(o.identity, f"{o.name}: {o.state}") for o in flow_of(job).operators if o.state]
     what = {"job": job.name, "drained": drained, "plan": fingerprint(job), "queries": job.queries()}
     what |= {"script": script, "nodes": nodes}
     what["transactional"] = any("transactional-id" in write.options for write in job.writes)
     what["essence"] = job.essence()
-    what["merges"] = job.apart is not None
+    what["merges"], what["forms"] = job.apart is not None, job.forms
     what["meaning"] = [
         {**query, "folder": checkpoint.location(query["write"])[len(checkpoint.root) + 1 :]}
-        for query in _as_numbered(meanings(job), checkpoint.edit.numbers)
+        for query in _as_numbered(said, checkpoint.edit.numbers)
     ]
     checkpoint.storage.write(f"{checkpoint.root}/{PLAN_FILE}", json.dumps(what, indent=1, ensure_ascii=False))
 
@@ -229,8 +235,9 @@ def _as_numbered(found: list[dict[str, Any]], numbers: Mapping[str, Numbers]) ->
     return found
 
 
-def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], job: J.SparkJob, *, allow_dropped: bool) -> Checkpoint:
+def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], of: Said, *, allow_dropped: bool) -> Checkpoint:
     """Return the checkpoint with what has changed that may change. Raises FD820, FD821, FD887."""
+    job, said = of
     again = "start anew with --fresh (the old checkpoint is set aside, not deleted)"
     if stored["drained"]:
         message = f"the run of checkpoint '{checkpoint.root}' was drained: all its windows were closed, it cannot go on"
@@ -238,7 +245,7 @@ def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], job: J.SparkJob, *
     before: Fingerprint = tuple(stored["plan"])
     now = fingerprint(job)
     told = stored["meaning"]
-    edit = compare(told, json.loads(json.dumps(meanings(job)))) if told else NOTHING
+    edit = compare(told, json.loads(json.dumps(said))) if told else NOTHING
     if before == now:
         return replace(checkpoint, edit=edit)
     if _formless(before) == _formless(now):

@@ -29,7 +29,7 @@ __all__ = ["HANDLERS", "lower", "lower_for"]
 
 def lower(tree: Physical, how: How, ctx: Lowering) -> Rel:
     """Lower a query as planned; sets ``ctx.output_mode`` and the session settings it needs."""
-    ctx.output_mode = how.mode
+    ctx.output_mode, ctx.keyed = how.mode, how.keyed
     if how.mode == "update":
         # chains of our own aggregates are exact; Spark's check knows only its own patterns
         ctx.settings["spark.sql.streaming.statefulOperator.checkCorrectness.enabled"] = "false"

@@ -4,7 +4,8 @@ One topic holds all events. Each query runs from its first to its last offset in
 session and in one Flink, in turn: ours, Flink with its state on a heap of 4 GB, Flink with RocksDB. Both JVMs are up;
 the first round, in which code is made and compiled, is a column of its own, and the medians are of the rounds after it.
 The results of the first round are compared: the table that an upsert topic holds, or the records of an append topic.
-Queries that we refuse are run by Flink alone. ``--latency`` measures something else: see ``tests.bench.latency``.
+Queries that we refuse are run by Flink alone. ``--state aggregate,keyed`` runs ours in these forms of state in turn,
+without Flink. ``--latency`` measures something else: see ``tests.bench.latency``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import argparse
 import sys
 import tempfile
 import uuid
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -27,7 +28,7 @@ from tests.bench.nexmark.engines import BACKENDS, HEAP, Engine, Ours, Theirs
 from tests.bench.nexmark.fill import fill
 from tests.bench.nexmark.generator import Events
 from tests.bench.nexmark.queries import QUERIES, TOPIC, Query
-from tests.bench.nexmark.report import Row, markdown
+from tests.bench.nexmark.report import Row, beside, markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,8 +99,16 @@ class Bench:
         return {"BOOTSTRAP_SERVERS": self.servers, "RESULT": topic, "SIDE_INPUT": str(self.side_input)}
 
 
+@dataclass(frozen=True)
+class Compared:
+    """What runs in turn: ours in these forms of state, by themselves; without any, Flink with these backends too."""
+
+    states: Sequence[str] = ()
+    backends: Sequence[str] = tuple(BACKENDS)
+
+
 def main(
-    events: Events, queries: Sequence[str] = (), rounds: int = 3, backends: Sequence[str] = (), partitions: int = 4
+    events: Events, queries: Sequence[str] = (), rounds: int = 3, turn: Compared = Compared(), partitions: int = 4
 ) -> None:
     """Run the queries, all by default, and print the table."""
     from flinkddl.runtime.broker.server import Broker, BrokerOptions
@@ -110,7 +119,7 @@ def main(
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         broker = stack.enter_context(Broker(BrokerOptions(heap="1g")))
-        flink = stack.enter_context(Flink(HEAP))
+        flink = stack.enter_context(nullcontext() if turn.states else Flink(HEAP))
         spark = build_session(SparkOptions(master="local[2]", conf=conf))
         stack.callback(spark.stop)
         side = folder / "side_input.txt"
@@ -118,11 +127,13 @@ def main(
         with KafkaAdmin({"bootstrap.servers": broker.bootstrap}) as admin:
             admin.create_topic(TOPIC, partitions, {"retention.ms": "-1"})
         fill(spark, broker.bootstrap, TOPIC, events, partitions)
-        engines: list[Engine] = [Ours(spark), *(Theirs(flink, b, str(folder)) for b in backends or BACKENDS)]
+        engines: list[Engine] = [Ours(spark, state) for state in turn.states]
+        if flink is not None:
+            engines = [Ours(spark), *(Theirs(flink, b, str(folder)) for b in turn.backends)]
         bench = Bench(broker.bootstrap, Reader(spark, broker.bootstrap, partitions == 1), engines, side, partitions)
         rows = [bench.row(QUERIES[name], rounds) for name in queries or QUERIES]
     stream = f"{events.count:,} events, {events.rate:,} a second, seed {events.seed}"
-    print(f"{stream}; {partitions} partitions, {rounds} rounds\n\n{markdown(rows)}")
+    print(f"{stream}; {partitions} partitions, {rounds} rounds\n\n{beside(rows) if turn.states else markdown(rows)}")
 
 
 def _arguments() -> argparse.Namespace:
@@ -135,6 +146,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--partitions", type=int, default=4, help="with one, all columns of all queries are compared")
     parser.add_argument("--latency", action="store_true", help="milliseconds at 1,000 records a second instead")
     parser.add_argument("--backend", choices=BACKENDS, help="Flink's state; else both, in turn")
+    help = "ours in these forms of state in turn, without Flink: such as aggregate,keyed"
+    parser.add_argument("--state", type=lambda text: text.split(","), default=[], help=help)
     given = parser.parse_args()
     if unknown := set(given.queries) - set(QUERIES):
         parser.error(f"there is no {', '.join(sorted(unknown))}")
@@ -147,4 +160,5 @@ if __name__ == "__main__":
         latency.main()
         sys.exit()
     stream = Events(given.events, given.seed, given.rate)
-    main(stream, given.queries, given.rounds, [given.backend] if given.backend else (), given.partitions)
+    turn = Compared(given.state, [given.backend] if given.backend else tuple(BACKENDS))
+    main(stream, given.queries, given.rounds, turn, given.partitions)

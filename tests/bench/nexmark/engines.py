@@ -56,16 +56,22 @@ class Engine(Protocol):
 
 @dataclass
 class Ours:
-    """All queries in one Spark session, each in a catalog of its own."""
+    """All queries in one Spark session, each in a catalog of its own. ``state``: how it is kept; else by default."""
 
     spark: SparkSession
-    name: str = "ours"
+    state: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"ours-{self.state}" if self.state else "ours"
 
     def run(self, query: Query, variables: Mapping[str, str]) -> Took:
         from flinkddl.api import Catalog
 
         catalog = Catalog(self.spark, views=False)
         catalog.execute(source(), variables=variables)
+        if self.state:
+            catalog.execute(f"SET 'flinkddl.execution.state' = '{self.state}'")
         begin, cpu = time.perf_counter(), self._cpu()
         catalog.execute(query.script, variables=variables).await_termination()
         return Took(time.perf_counter() - begin, self._cpu() - cpu)

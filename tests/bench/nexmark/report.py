@@ -31,6 +31,10 @@ class Row:
         """Return the median of an engine's runs after the first one."""
         return self._median(engine, "seconds")
 
+    def cpu(self, engine: str) -> float | None:
+        """Return the median of an engine's CPU seconds after the first one."""
+        return self._median(engine, "cpu")
+
     def ratio(self, engine: str) -> float | None:
         """Return how many times as long as ours an engine took."""
         ours, theirs = self.seconds("ours"), self.seconds(engine)
@@ -39,7 +43,7 @@ class Row:
     def cells(self) -> list[str]:
         engines = ("ours", "flink-heap", "flink-rocksdb")
         ours, heap, rocks = (_number(self.seconds(e), 1) for e in engines)
-        cpu = _list([self._median(e, "cpu") for e in engines])
+        cpu = _list(map(self.cpu, engines))
         first = _list([self._first(engines[:1]), self._first(engines[1:])])
         ratios = [_number(self.ratio(e), 2) for e in engines[1:]]
         rows = "" if self.rows is None else f"{self.rows:,}"
@@ -60,6 +64,19 @@ def markdown(rows: Sequence[Row]) -> str:
     means = [_mean(row.ratio(engine) for row in rows) for engine in ("flink-heap", "flink-rocksdb")]
     total = ["geometric mean", "", "", "", means[0], "", means[1], "", "", ""]
     return "\n".join([*lines, _line(total)])
+
+
+def beside(rows: Sequence[Row]) -> str:
+    """Return the table of several engines of ours: what each took, and the first one's CPU over the others'."""
+    engines = list(dict.fromkeys(engine for row in rows for engine in row.runs))
+    head = ["query", "rows", f"s {', '.join(engines)}", "CPU s", "CPU of the first over the others'", "result"]
+    lines = [_line(head), _line(["---"] * len(head))]
+    for row in rows:
+        cpu = [row.cpu(engine) for engine in engines]
+        ratios = ", ".join(_number(cpu[0] / other if cpu[0] and other else None, 2) for other in cpu[1:])
+        seconds = _list(row.seconds(engine) for engine in engines)
+        lines.append(_line([row.query, f"{row.rows or 0:,}", seconds, _list(cpu), ratios, row.said]))
+    return "\n".join(lines)
 
 
 def _mean(ratios: Iterable[float | None]) -> str:

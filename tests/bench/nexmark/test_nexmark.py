@@ -23,7 +23,7 @@ from tests.bench.nexmark.generator import (
     texts_of,
 )
 from tests.bench.nexmark.queries import QUERIES, Query, source, statements
-from tests.bench.nexmark.report import Row, markdown
+from tests.bench.nexmark.report import Row, beside, markdown
 
 VARIABLES = {"BOOTSTRAP_SERVERS": "localhost:9092", "RESULT": "result", "SIDE_INPUT": "/tmp/side_input.txt"}
 REFUSED = {"q6": "FD450", "q12": "FD645", "q13": "FD203", "q14": "FD402"}
@@ -211,4 +211,14 @@ def test_the_table_has_medians_ratios_and_their_mean() -> None:
         "| q1 |  | 2.0 | 1.0 | 0.50 |  |  | 3.0, 2.0, - | 9.0, 5.0 |  |",
         "| q6 |  |  |  |  |  |  | -, -, - | -, - | refused: FD450 |",
         "| geometric mean |  |  |  | 1.00 |  |  |  |  |  |",
+    ]
+
+
+def test_forms_of_state_beside_each_other() -> None:
+    runs = {"ours-aggregate": [Took(9, 9), Took(3, 6)], "ours-keyed": [Took(9, 9), Took(2, 4)]}
+    assert beside([Row("q4", runs, 1200, said="equal"), Row("q6", said="refused: FD450")]).splitlines() == [
+        "| query | rows | s ours-aggregate, ours-keyed | CPU s | CPU of the first over the others' | result |",
+        "| --- | --- | --- | --- | --- | --- |",
+        "| q4 | 1,200 | 3.0, 2.0 | 6.0, 4.0 | 1.50 | equal |",
+        "| q6 | 0 | -, - | -, - |  | refused: FD450 |",
     ]

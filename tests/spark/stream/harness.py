@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +21,7 @@ from flinkddl.plan import nodes as N
 from flinkddl.plan.changelog import SinkPlan
 from flinkddl.plan.nodes.base import ALL, Mode
 from flinkddl.plan.physical import how_of, physical_sink
+from flinkddl.plan.stateforms import chosen
 from flinkddl.runtime.job.steps import perform
 from flinkddl.spark import job as J
 from flinkddl.spark.base import same, select
@@ -104,7 +105,10 @@ def fed(
     """Plan a sink that takes the node's changes; ``arbitrated``: rows of several upsert keys meet at its key."""
     mode = Mode(node, ALL, True, () if arbitrated else (frozenset(key),), ())
     sink = N.Sink(input=node, table=None, fields=node.fields)
-    return physical_sink(sink, SinkPlan(accepts, key, arbitrated, mode), how_of(config))
+    auto = config.flinkddl_execution_state == "AUTO"
+    how = how_of(replace(config, flinkddl_execution_state="KEYED") if auto else config)
+    found = physical_sink(sink, SinkPlan(accepts, key, arbitrated, mode), how)
+    return chosen(found) if auto else found
 
 
 def frame(spark: Any, step: J.Step, frames: dict[str, Any]) -> Any:

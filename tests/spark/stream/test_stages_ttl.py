@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from flinkddl.plan import nodes as N
 from flinkddl.spark.context import WEIGHT
+from flinkddl.spark.job import GroupBy
 from tests.spark.stream.harness import Feed, feed, write
 from tests.spark.stream.stages import FIELDS, KEYED, Staged, changes, deliveries, expected, forget_commit, source
+from tests.spark.stream.test_chain import counts, per_key
 from tests.spark.stream.test_stages import QUERIES, join, same, top
 from tests.support.nightly import nightly
 
@@ -134,6 +137,25 @@ def test_a_top_forgets_rows_one_by_one(spark: SparkSession, tmp_path: Path, kind
         given.append({(r[1], r[at]) for r in rows})
     # the first row is gone when the third comes; the fourth puts out the third
     assert given == [{(1, 1)}, {(2, 1)}, {(3, 1)}, {(4, 1), (3, -1)}]
+    running.close()
+
+
+@pytest.mark.spark
+def test_nodes_of_a_stage_have_their_own(spark: SparkSession, tmp_path: Path) -> None:
+    """Two sums of one depth above the same counts: two hours on, that with one hour begins anew."""
+    table = feed(tmp_path / "t", FIELDS, "append")
+    one, three = (replace(per_key(counts(table), "s", "SUM", 3), ttl=n * 60 * MINUTE) for n in (1, 3))
+    running = Clocked(spark, N.Union(fields=one.fields, parts=(one, three)), config=dict(KEYED))
+    given = []
+    for number, minutes, v, times in ((0, 0, 1, 2), (1, 120, 2, 3)):
+        put(table, number, 10 * number, [(n, "a", v) for n in range(times)])
+        found: Counter[int] = Counter()
+        for row, n in running.batch(number, minutes).items():
+            found[row[2]] += n * row[(*running.rel.columns, *running.rel.reserved).index(WEIGHT)]
+        given.append({s: n for s, n in found.items() if n})
+    (stage,) = (step.stage for step in running.steps if isinstance(step, GroupBy) and step.stage)
+    assert sorted(n.call.ttl for n in stage.nodes) == [(60 * MINUTE,), (180 * MINUTE,)]
+    assert given == [{2: 2}, {3: 1, 2: -1, 5: 1}]
     running.close()
 
 

@@ -1,4 +1,4 @@
-"""In which form a job runs: state that was begun apart goes on apart, and where there are no stages there is no chain.
+"""In which form a job runs: that in which its state was begun, and where there are no stages there is no chain.
 
 What is there twice in a query runs once since state by key came in chains (``spark/stream/chain.py``); Spark takes no
 operator less over a checkpoint that was begun with each by itself.
@@ -13,6 +13,7 @@ from flinkddl.runtime.session.stages import stages_missing
 from flinkddl.runtime.storage.checkpoint import job_folder, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL, storage_of
 from flinkddl.runtime.storage.savepoints import savepoint_folder
+from flinkddl.spark.fingerprint import BY_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,7 +30,30 @@ def as_begun(spark: SparkSession, job: SparkJob, options: RunOptions) -> SparkJo
 
     Raises FD893 where those are two.
     """
-    return job if job.apart is None else formed(job, _stored(spark, job, options), lambda: stages_missing(spark))
+    if job.apart is None and job.as_begun is None:
+        return job
+    stored = _stored(spark, job, options)
+    return formed(kept(job, stored), stored, lambda: stages_missing(spark))
+
+
+def kept(job: SparkJob, stored: Mapping[str, Any] | None) -> SparkJob:
+    """Return the job with each query in the form of state in which it was begun, where nobody has SET one.
+
+    A query that was not there goes as is chosen for it, or, where all others have one form, as they.
+    """
+    if job.as_begun is None or stored is None:
+        return job
+    known = forms_of(stored)
+    others = set(known.values())
+    known = {name: known.get(name, min(others) if len(others) == 1 else form) for name, form in job.forms.items()}
+    return job if known == job.forms else job.as_begun(dict(enumerate(known.values())))
+
+
+def forms_of(stored: Mapping[str, Any]) -> dict[str, bool]:
+    """Return whether the state of queries lies by key, by their names; of an older run one for all, by no name."""
+    if stored["forms"] is not None:
+        return {str(name): bool(form) for name, form in stored["forms"].items()}
+    return {"": any(words.endswith(BY_KEY) for _, words in stored["plan"])}
 
 
 def formed(job: SparkJob, stored: Mapping[str, Any] | None, missing: Callable[[], str]) -> SparkJob:

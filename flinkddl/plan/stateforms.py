@@ -1,0 +1,76 @@
+"""In which form each query of a job keeps its state: ``flinkddl.execution.state``, and the choice for 'auto'.
+
+By key a change costs what it touches, and what is there twice runs once; as aggregates, rows of a batch are put
+together before they are exchanged. So the choice hangs on whether rows can change and whether anything is shared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from flinkddl.plan.merged import merged
+from flinkddl.plan.nodes import Scan
+from flinkddl.plan.nodes.base import Stateless
+from flinkddl.plan.physical import physical_plan, physical_sink
+from flinkddl.plan.sharing import meeting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from flinkddl.catalog.settings import Settings
+    from flinkddl.plan.nodes import Sink
+    from flinkddl.plan.physical import Physical, PhysicalSink
+
+BEGUN = "its checkpoint was begun so"
+
+
+def planned(sinks: Sequence[Sink], config: Settings, begun: Mapping[int, bool]) -> tuple[PhysicalSink, ...]:
+    """Return ``physical_plan``, each query in the form that is SET or, with 'auto', fits it.
+
+    ``begun`` says of queries by their number whether the checkpoint that they go on with has their state by key.
+    Raises as ``physical_plan``.
+    """
+    if config.flinkddl_execution_state != "AUTO":
+        return physical_plan(sinks, config)
+    found = physical_plan(sinks, replace(config, flinkddl_execution_state="KEYED"))
+    return tuple(chosen(one, begun.get(n)) for n, one in enumerate(found))
+
+
+def chosen(found: PhysicalSink, begun: bool | None = None) -> PhysicalSink:
+    """Return a query that was planned by key in the form that fits it, or in which its state was begun."""
+    if not found.how.streaming:
+        return found
+    reasons = [] if found.how.realtime else list(_by_key(found))
+    keyed = bool(reasons) if begun is None else begun
+    because = BEGUN if keyed != bool(reasons) else "; ".join(reasons) or _not_by_key(found)
+    how = replace(found.how, because=because)
+    if not keyed:
+        how = replace(how, keyed=False, shares=False, merges=False)
+    return physical_sink(found.sink, found.plan, how)
+
+
+def _not_by_key(found: PhysicalSink) -> str:
+    return "real-time mode" if found.how.realtime else "no row changes, and nothing is shared"
+
+
+def _by_key(found: PhysicalSink) -> Iterator[str]:
+    """Yield why a query's state is better kept by key."""
+    tree = found.query
+    tables = [group[0].table.path.name for here in tree.walk() if here.shares for group in meeting(here.node)]
+    if tables:
+        yield f"{', '.join(dict.fromkeys(tables))} read once"
+    if found.how.merges and found.how.mode == "update" and merged(tree):
+        yield "equal parts run once"
+    if changing := next((name for here in tree.walk() if (name := _changing(here))), ""):
+        yield f"rows change below {changing}"
+    elif found.plan.materialize and not found.plan.input.append:
+        yield "rows change below the sink"
+
+
+def _changing(here: Physical) -> str:
+    """Return the name of a node that keeps state of rows that can change; "" of another."""
+    if isinstance(here.node, Scan):
+        return here.node.name if here.node.carries != "append" else ""
+    keeps = not isinstance(here.node, Stateless)
+    return here.node.name if keeps and any(i.form.kind != "append" for i in here.inputs) else ""

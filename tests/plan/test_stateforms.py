@@ -1,0 +1,109 @@
+"""``flinkddl.execution.state`` = 'auto': by key where rows change or something is shared; what was begun goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flinkddl.diagnostics import SourceText
+from flinkddl.runtime.job.supervising.begun import formed, kept
+from flinkddl.runtime.storage.checkpoint import job_folder, open_checkpoint, stored_plan
+from flinkddl.runtime.storage.file_systems import LOCAL
+from flinkddl.script.compile import Start, compile_script
+from flinkddl.show.dataflow import as_json, flow_of
+from flinkddl.show.explain import explain
+from flinkddl.spark.stages import keyed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flinkddl.spark.job import SparkJob
+
+KAFKA = "'connector' = 'kafka', 'format' = 'json', 'properties.bootstrap.servers' = 'b:9092', 'topic'"
+UPSERT = """'connector' = 'upsert-kafka', 'key.format' = 'json', 'value.format' = 'json',
+  'properties.bootstrap.servers' = 'b:9092', 'topic'"""
+TABLES = f"""
+CREATE TABLE bid (auction BIGINT, bidder BIGINT, price BIGINT) WITH ({KAFKA} = 'bid');
+CREATE TABLE ask (auction BIGINT, seller BIGINT) WITH ({KAFKA} = 'ask');
+CREATE TABLE item (id BIGINT, v BIGINT, PRIMARY KEY (id) NOT ENFORCED) WITH ({UPSERT} = 'item');
+CREATE TABLE s (a BIGINT, b BIGINT, PRIMARY KEY (a) NOT ENFORCED) WITH ({UPSERT} = 's');
+CREATE TABLE t (a BIGINT, b BIGINT) WITH ('connector' = 'print');
+CREATE VIEW counts AS SELECT auction, COUNT(DISTINCT bidder) AS num FROM bid GROUP BY auction;
+"""
+NOTHING = "no row changes, and nothing is shared"
+CASES: dict[str, tuple[str, bool, str]] = {
+    "a count of inserts": ("SELECT * FROM counts", False, NOTHING),
+    "a join of inserts": ("SELECT b.auction, a.seller FROM bid b JOIN ask a ON a.auction = b.auction", False, NOTHING),
+    "nothing is kept": ("SELECT auction, price FROM bid WHERE price > 3", False, NOTHING),
+    "a count of counts": (
+        "SELECT num, COUNT(*) AS n FROM counts GROUP BY num", True, "rows change below Aggregate",
+    ),
+    "a table of updates": ("SELECT v, COUNT(*) AS n FROM item GROUP BY v", True, "rows change below Aggregate"),
+    "two ways of a table": (
+        "SELECT b.auction, c.price FROM bid b JOIN bid c ON b.auction = c.bidder", True, "bid read once",
+    ),
+    "equal parts": (
+        "SELECT c.auction, d.num FROM counts c JOIN counts d ON c.num = d.auction", True,
+        "equal parts run once; rows change below Join",
+    ),
+}  # fmt: skip
+"""Queries: whether they keep their state by key, and why."""
+
+
+def job(query: str, state: str = "auto", more: str = "") -> SparkJob:
+    sets = f"SET 'execution.runtime-mode' = 'streaming'; SET 'flinkddl.execution.state' = '{state}'; {more}"
+    out = compile_script(SourceText("<t>", f"{sets}{TABLES} INSERT INTO t {query};"))
+    assert not out.has_errors, out.diagnostics
+    return next(a.job for a in out.actions if isinstance(a, Start))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_form(name: str) -> None:
+    query, by_key, because = CASES[name]
+    made = job(query)
+    form = "state by key" if by_key else "state as aggregates"
+    assert f"{made.writes[0].name}: {form}: {because}" in explain(made)
+    told = as_json(flow_of(made))["writes"][0]
+    assert (told["stateByKey"], told["stateBecause"]) == (by_key, because)
+    same = job(query, "keyed" if by_key else "aggregate")
+    assert made == same
+    assert made.fingerprint == same.fingerprint
+    assert same.as_begun is None
+    assert "state by key:" not in explain(same)
+
+
+def test_each_query_of_a_set_has_its_own() -> None:
+    sets = "SET 'flinkddl.execution.state' = 'auto';"
+    both = "INSERT INTO t SELECT * FROM counts; INSERT INTO s SELECT num, COUNT(*) FROM counts GROUP BY num;"
+    out = compile_script(SourceText("<t>", f"{sets}{TABLES} EXECUTE STATEMENT SET BEGIN {both} END;"))
+    made = next(a.job for a in out.actions if isinstance(a, Start))
+    assert list(made.forms.values()) == [False, True]
+
+
+@pytest.mark.parametrize("name", ["a count of inserts", "a count of counts", "two ways of a table", "equal parts"])
+@pytest.mark.parametrize("state", ["aggregate", "keyed"])
+@pytest.mark.parametrize("older", [False, True])
+def test_what_was_begun_goes_on(name: str, state: str, older: bool, tmp_path: Path) -> None:
+    """``older``: by a version that did not write down which form its queries have."""
+    made, before = job(CASES[name][0]), job(CASES[name][0], state)
+    open_checkpoint(before, str(tmp_path))
+    stored = stored_plan(LOCAL, job_folder(str(tmp_path), made))
+    assert stored is not None
+    if older:
+        stored["forms"] = None
+    again = formed(kept(made, stored), stored, lambda: "")
+    assert again == before
+    assert again.fingerprint == before.fingerprint
+    assert keyed(again.steps) == (state == "keyed")
+    open_checkpoint(again, str(tmp_path))
+    if again.forms != made.forms:
+        assert "its checkpoint was begun so" in explain(again)
+
+
+def test_a_query_that_joins_the_others_goes_as_they_do(tmp_path: Path) -> None:
+    made = job(CASES["a count of inserts"][0])
+    stored = {"forms": {"another": True}, "plan": [], "merges": False}
+    assert list(kept(made, stored).forms.values()) == [True]
+    assert kept(made, {**stored, "forms": {"another": True, "third": False}}) is made
+    assert kept(made, None) is made
