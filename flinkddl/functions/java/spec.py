@@ -47,7 +47,9 @@ class JavaCall:
     """A call of one method of a Java function with arguments of known types.
 
     ``method`` is ``eval``, or ``accumulate`` for aggregates; ``descriptor`` is the JVM's of the chosen overload;
-    ``jars`` are absolute paths, in the order of the class path; ``retract`` says that the input takes rows back.
+    ``jars`` are absolute paths, in the order of the class path; ``retract`` says that the input takes rows back,
+    ``distinct`` that of equal arguments the first alone is accumulated (and the last one that goes is retracted),
+    ``over`` that the rows of a frame come in order and all into one accumulator.
     """
 
     class_name: str
@@ -63,9 +65,11 @@ class JavaCall:
     accumulator: Accumulator | None = None
     retract: bool = False
     deterministic: bool = True
+    distinct: bool = False
+    over: bool = False
 
     @property
     def to_json(self) -> str:
         """The call as the Java side reads it."""
-        fields = asdict(self)
+        fields = {k: v for k, v in asdict(self).items() if v or k not in ("distinct", "over")}
         return json.dumps({"class": fields.pop("class_name"), **fields}, separators=(",", ":"))

@@ -103,6 +103,39 @@ public class Aggregates {
         }
     }
 
+    public static class Calls {
+        public String all = "";
+    }
+
+    /** Says which of its methods were called with what, in their order. */
+    public static class Trace extends AggregateFunction<String, Calls> {
+        @Override
+        public Calls createAccumulator() {
+            return new Calls();
+        }
+
+        @Override
+        public String getValue(Calls acc) {
+            return acc.all;
+        }
+
+        public void accumulate(Calls acc, String s) {
+            acc.all += "+" + s;
+        }
+
+        public void accumulate(Calls acc, String s, Integer n) {
+            acc.all += "+" + s + n;
+        }
+
+        public void retract(Calls acc, String s) {
+            acc.all += "-" + s;
+        }
+
+        public void retract(Calls acc, String s, Integer n) {
+            acc.all += "-" + s + n;
+        }
+    }
+
     public abstract static class Mean<T> extends AggregateFunction<Double, Tuple2<Double, T>> {}
 
     public static class Average extends Mean<Long> {
