@@ -31,12 +31,24 @@ def jar(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
 
 def add_jar(catalog: Catalog, given: str, node: exp.Expression, ctx: Context) -> Catalog:
     """Return the catalog with one more jar; report FD320 where there is none."""
-    path = os.path.abspath(given)
+    path = jar_path(given)
     if (why := _no_jar(given, path)) is not None:
         help = "connectors and formats are built in: leave the statement out where it brings one; else correct the path"
         ctx.error("FD320", f"the jar '{given}' cannot be added: {why}", node, help)
         return catalog
     return replace(catalog, jars=tuple(dict.fromkeys((*catalog.jars, path))))
+
+
+def warn_of_jar(function: str, given: str, node: exp.Expression, ctx: Context) -> None:
+    """Report FD320 as a warning where the jar of a permanent function cannot be read: only a call of it needs it."""
+    if (why := _no_jar(given, jar_path(given))) is not None:
+        message = f"the jar '{given}' cannot be read: {why}"
+        ctx.bag.warning("FD320", message, ctx.span(node), f"correct the path, or no call of '{function}' is possible")
+
+
+def jar_path(given: str) -> str:
+    """Return the absolute path of a jar; a URL as it is, which is no path of this machine."""
+    return given if "://" in given else os.path.abspath(given)
 
 
 def _no_jar(given: str, path: str) -> str | None:

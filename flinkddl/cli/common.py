@@ -175,7 +175,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 class _Jars(argparse.Action):
-    """``--jars``: a folder is Spark's, into ``jars``; files are those of functions, into ``function_jars``."""
+    """``--jars``: a folder has Spark's, into ``jars``; files are those of functions, into ``function_jars``."""
 
     def __call__(
         self,
@@ -184,11 +184,13 @@ class _Jars(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        files = _listed(values)
-        if all(f.endswith(".jar") for f in files):
-            namespace.function_jars = [*namespace.function_jars, *files]
-        else:
-            namespace.jars = values
+        given = _listed(values)
+        files = [f for f in given if f.endswith(".jar")]
+        folders = [f for f in given if f not in files]
+        if len(folders) > 1:
+            raise argparse.ArgumentError(self, f"one folder can have Spark's jars, not {' and '.join(folders)}")
+        namespace.function_jars = [*namespace.function_jars, *files]
+        namespace.jars = folders[0] if folders else namespace.jars
 
 
 def _modules(text: str) -> tuple[str, ...]:

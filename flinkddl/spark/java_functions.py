@@ -37,8 +37,8 @@ def java_call(
 ) -> str:
     """Return the Spark SQL of a call: ``arguments`` are texts of the types that the spec names.
 
-    ``parameters`` are Flink's ``pipeline.global-job-parameters``, for ``FunctionContext.getJobParameter``; ``distinct``:
-    Spark gives an aggregate each list of arguments once.
+    ``parameters`` are Flink's ``pipeline.global-job-parameters``, for ``FunctionContext.getJobParameter``;
+    ``distinct``: Spark gives an aggregate each list of arguments once.
     """
     given = f"{'DISTINCT ' * distinct}{argument_struct(arguments)}"
     return f"flinkddl.{quote(shipped_spec(spec, parameters))}({given})"
@@ -71,7 +71,9 @@ def retracting(call: AggCall) -> JavaCall:
     """Return the call of a user's aggregate function that is to take rows back. Raises FD522 where it cannot."""
     given: JavaCall = call.option("call")
     if not call.option("retracts"):
-        message = f"'{call.option('name')}' must take rows back, and its class '{given.class_name}' has no method 'retract'"
+        message = (
+            f"'{call.option('name')}' must take rows back, and its class '{given.class_name}' has no method 'retract'"
+        )
         help = f"write a public method retract({', '.join(('accumulator', *given.bridges))})"
         raise FlinkDdlError.of("FD522", message, call.span, help)
     return replace(given, retract=True)
@@ -80,7 +82,9 @@ def retracting(call: AggCall) -> JavaCall:
 def steady(call: AggCall) -> None:
     """Raise FD642 where a stream's OVER has to compute a result again, and another one may come out."""
     if not call.option("call").deterministic:
-        message = f"the Java aggregate function '{call.option('name')}' is not deterministic, and OVER computes it again"
+        message = (
+            f"the Java aggregate function '{call.option('name')}' is not deterministic, and OVER computes it again"
+        )
         help = "use it with GROUP BY; or, if equal rows give equal results, leave its isDeterministic out"
         raise FlinkDdlError.of("FD642", message, call.span, help)
 

@@ -111,7 +111,9 @@ def _over() -> dict[str, str]:
         over = f"OVER (PARTITION BY g ORDER BY ts {frame})"
         found[f"over {name}"] = f"SELECT CAST(n AS STRING) AS g, {call} {over} AS v FROM events"
     over = f"OVER (PARTITION BY g ORDER BY ts {_FRAMES['three rows']})"
-    found["over distinct"] = f"SELECT CAST(n AS STRING) AS g, CAST(j_distinct(DISTINCT s) {over} AS STRING) AS v FROM events"
+    found["over distinct"] = (
+        f"SELECT CAST(n AS STRING) AS g, CAST(j_distinct(DISTINCT s) {over} AS STRING) AS v FROM events"
+    )
     return found
 
 
@@ -141,4 +143,6 @@ IN_BATCH_ELSEWHERE = ("over five minutes", "over distinct")
 
 def named(names: list[str]) -> str:
     """Return all these queries in one, each row with its query's name before it."""
-    return " UNION ALL ".join(f"SELECT '{name.replace(chr(39), chr(39) * 2)}' AS q, g, v FROM ({QUERIES[name]})" for name in names)
+    return " UNION ALL ".join(
+        f"SELECT '{name.replace(chr(39), chr(39) * 2)}' AS q, g, v FROM ({QUERIES[name]})" for name in names
+    )

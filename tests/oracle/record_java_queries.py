@@ -1,4 +1,4 @@
-"""Records Flink's rows of the queries in ``tests/functions/java_queries.py``: ``python -m tests.oracle.record_java_queries``.
+"""Records Flink's rows of ``tests/functions/java_queries.py``: ``python -m tests.oracle.record_java_queries``.
 
 Both ways, each with the rows that stay in the end.
 """
@@ -58,7 +58,9 @@ def main() -> None:
             print(f"{name}: batch {found['batch'][name]}, streaming {found['streaming'][name]}")
     text = {mode: {name: rows[name] for name in QUERIES if name in rows} for mode, rows in found.items()}
     body = ",\n".join(
-        f' "{mode}": {{\n' + ",\n".join(f"  {json.dumps(n)}: {json.dumps(r, ensure_ascii=False)}" for n, r in rows.items()) + "\n }"
+        f' "{mode}": {{\n'
+        + ",\n".join(f"  {json.dumps(n)}: {json.dumps(r, ensure_ascii=False)}" for n, r in rows.items())
+        + "\n }"
         for mode, rows in text.items()
     )
     RECORDED.write_text("{\n" + body + "\n}\n", encoding="utf-8")
