@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.catalog.context import comment, dotted, literal, parts
-from flinkddl.catalog.jars import add_jar, jar_path, warn_of_jar
+from flinkddl.catalog.jars import add_jar, warn_of_jar
 from flinkddl.catalog.model import Function, ObjectPath, Table, View
 from flinkddl.catalog.state import CatalogEntry, Database, put, without
 from flinkddl.diagnostics import did_you_mean
@@ -227,7 +227,7 @@ def create_function(catalog: Catalog, statement: exp.Expression, ctx: Context) -
         if function.temporary:
             catalog = add_jar(catalog, literal(node), node, ctx)
         else:
-            warn_of_jar(function.name, literal(node), node, ctx)
+            warn_of_jar(catalog, function.name, node, ctx)
     return _store(catalog, function)
 
 
@@ -250,7 +250,7 @@ def _function(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Func
     language = str(statement.args.get("language") or "JAVA").upper()
     identifier = literal(statement.args.get("identifier"))
     temporary = bool(statement.args.get("temporary")) or system
-    jars = tuple(jar_path(literal(p)) for p in statement.args.get("using") or ())
+    jars = tuple(catalog.jar_path(literal(p)) for p in statement.args.get("using") or ())
     span = ctx.span(statement)
     return Function(name[-1], identifier, language, None if system else path, temporary, jars=jars, span=span)
 

@@ -29,13 +29,13 @@ def asked(folder: Path) -> list[tuple[str, str]]:
 
 def answers(mode: str, folder: Path) -> dict[str, list[list[str | None]]]:
     """Return the rows by query. Raises RuntimeError where one fails."""
-    lines = "".join(json.dumps({"id": n, "sql": s, "timeout_ms": 60000}) + "\n" for n, s in asked(folder))
+    lines = "".join(json.dumps({"id": n, "sql": s, "timeout_ms": 300000}) + "\n" for n, s in asked(folder))
     done = subprocess.run([str(ORACLE), "pipe", mode], input=lines, capture_output=True, text=True, check=False)
     found: dict[str, list[list[str | None]]] = {}
     for said in (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")):
         name = said["id"]
         if "error" in said and not (mode == "batch" and name in IN_BATCH_ELSEWHERE):
-            raise RuntimeError(f"{name}: {said['chain'][-1]}")
+            raise RuntimeError(f"{name}: {said['chain']}")
         if name in QUERIES and "rows" in said:
             found[name] = table(said["rows"])
     return found

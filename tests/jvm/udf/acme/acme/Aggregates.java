@@ -42,6 +42,13 @@ public class Aggregates {
         }
     }
 
+    public static class Sampled extends WeightedAvg {
+        @Override
+        public boolean isDeterministic() {
+            return false;
+        }
+    }
+
     public static class DistinctAccum {
         public MapView<String, Integer> seen = new MapView<>();
         public ListView<String> order = new ListView<>();
