@@ -90,8 +90,12 @@ def steady(call: AggCall) -> None:
 
 
 def without_files(text: str) -> str:
-    """Return Spark SQL without the names of the jars that it calls: state fits another build of the same classes."""
+    """Return Spark SQL without the names of the jars that it calls, and job parameters.
+
+    State fits another build of the same classes, and other parameters.
+    """
     plain = re.sub(r"java_((?:[0-9a-f]{2})+)", lambda m: bytes.fromhex(m[1]).decode(errors="replace"), text)
+    plain = re.sub(r',"parameters":\{(?:"(?:[^"\\]|\\.)*"[:,]?)*\}', "", plain)
     return re.sub(r'"files":\[[^\]]*\],?', "", plain)
 
 

@@ -428,3 +428,13 @@ def test_jars_of_functions_beside_a_folder_of_spark_s(capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         parser.parse_args(["job.sql", "--jars", "/one,/two"])
     assert "one folder can have Spark's jars, not /one and /two" in capsys.readouterr().err
+
+
+def test_job_parameters_go_with_the_call(jar: str) -> None:
+    catalog = Catalog(jars=[jar])
+    catalog.execute("SET 'pipeline.global-job-parameters' = 'prefix:a,other:b'")
+    catalog.execute("CREATE FUNCTION opened AS 'acme.Scalars$Opened'")
+    text = catalog.compile("SELECT opened(1)").replace("\\", "")
+    assert '"parameters":{"prefix":"a","other":"b"}' in text
+    catalog.execute("RESET 'pipeline.global-job-parameters'")
+    assert '"parameters"' not in catalog.compile("SELECT opened(1)").replace("\\", "")

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.functions.java_queries import ALL, DECLARED, IN_BATCH_ELSEWHERE, JARS, LINES, QUERIES, RECORDED
+from tests.functions.java_queries import ALL, DECLARED, JARS, LINES, QUERIES, RECORDED
 from tests.oracle.record_java import ORACLE
 from tests.support.java_udf import udf_jar
 
@@ -28,14 +28,14 @@ def asked(folder: Path) -> list[tuple[str, str]]:
 
 
 def answers(mode: str, folder: Path) -> dict[str, list[list[str | None]]]:
-    """Return the rows by query. Raises RuntimeError where one fails."""
+    """Return the rows by query; say which Flink does not run."""
     lines = "".join(json.dumps({"id": n, "sql": s, "timeout_ms": 300000}) + "\n" for n, s in asked(folder))
     done = subprocess.run([str(ORACLE), "pipe", mode], input=lines, capture_output=True, text=True, check=False)
     found: dict[str, list[list[str | None]]] = {}
     for said in (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")):
         name = said["id"]
-        if "error" in said and not (mode == "batch" and name in IN_BATCH_ELSEWHERE):
-            raise RuntimeError(f"{name}: {said['chain']}")
+        if "rows" not in said and (name in QUERIES or "error" in said):
+            print(f"{mode} {name}: {said.get('chain', said)}")
         if name in QUERIES and "rows" in said:
             found[name] = table(said["rows"])
     return found
@@ -54,8 +54,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = {mode: answers(mode, Path(folder)) for mode in ("batch", "streaming")}
     for name in QUERIES:
-        if name not in IN_BATCH_ELSEWHERE and found["batch"][name] != found["streaming"][name]:
-            print(f"{name}: batch {found['batch'][name]}, streaming {found['streaming'][name]}")
+        one, other = (found[mode].get(name) for mode in ("batch", "streaming"))
+        if one != other:
+            print(f"{name}: batch {one}, streaming {other}")
     text = {mode: {name: rows[name] for name in QUERIES if name in rows} for mode, rows in found.items()}
     body = ",\n".join(
         f' "{mode}": {{\n'

@@ -7,6 +7,7 @@ with Spark's side) and ``script_jars``: those of its jars that nobody but the sc
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl import sqltypes as T
@@ -177,4 +178,5 @@ def _passed(arg: Rex, target: DataType, span: Span | None) -> Rex:
 
 def options(name: str, function: Function, fitted: Fitted) -> tuple[tuple[str, Any], ...]:
     """Return the options of the planned call."""
-    return (("name", name), ("call", fitted.call), ("script_jars", function.script_jars))
+    call = replace(fitted.call, parameters=function.parameters)
+    return (("name", name), ("call", call), ("script_jars", function.script_jars))
