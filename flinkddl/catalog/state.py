@@ -193,8 +193,8 @@ class Catalog:
         if function.language != "PYTHON":
             jars = tuple(dict.fromkeys((*function.jars, *self.jars)))
             unnamed = tuple(j for j in jars if not is_named(j, self.named_jars))
-            given = tuple((self.settings.pipeline_global_job_parameters or {}).items())
-            return replace(function, class_path=jars, script_jars=unnamed, parameters=given)
+            parameters = tuple((self.settings.pipeline_global_job_parameters or {}).items())
+            return replace(function, class_path=jars, script_jars=unnamed, parameters=parameters)
         module = function.identifier.replace(":", ".").rpartition(".")[0]
         given = (f.identifier.rpartition(".")[0] for f in self.system_functions.values() if f.given)
         every = {*self.python, *given}

@@ -383,12 +383,12 @@ def test_aggregates_over_a_window_or_distinct_values(call: str, streaming: str, 
         assert {d.code for d in catalog.check(f"SELECT {call} FROM src")} == ({expected} if expected else set())
 
 
-def test_a_name_before_an_argument_without_one(jar: str) -> None:
+@pytest.mark.parametrize("call", ["named(a => 'x', 2)", "named('x', b => 2)"])
+def test_arguments_have_names_all_or_none(call: str, jar: str) -> None:
     catalog = Catalog(jars=[jar])
     catalog.execute("CREATE FUNCTION named AS 'acme.Scalars$Named'")
-    (found,) = catalog.check("SELECT named(a => 'x', 2)")
-    assert (found.code, "stands behind one with a name" in found.message) == ("FD401", True)
-    assert not catalog.check("SELECT named('x', b => 2)")
+    (found,) = catalog.check(f"SELECT {call}")
+    assert (found.code, "others have none" in found.message) == ("FD401", True)
 
 
 @pytest.mark.parametrize("path", ["/no/such.jar", "https://repo/acme.jar"])

@@ -125,10 +125,9 @@ def placed(name: str, java: JavaFunction, args: Arguments, span: Span | None) ->
     Of a function with several, or with any number of arguments, none can be named or left out. Raises FlinkDdlError
     FD401.
     """
-    names = [n for n, _ in args]
-    if None in names and any(names[: len(names) - names[::-1].index(None)]):
-        message = f"an argument of '{name}' without a name stands behind one with a name"
-        raise FlinkDdlError.of("FD401", message, span, "write those without names first, or name all")
+    if len({n is None for n, _ in args}) > 1:  # Flink fails at both orders
+        message = f"some arguments of '{name}' have names, others have none"
+        raise FlinkDdlError.of("FD401", message, span, "name all, or none")
     signature = java.overloads[0].signature if len(java.overloads) == 1 else None
     if signature is None or signature.varargs or len(signature.names) != len(signature.arguments):
         if any(n is not None for n, _ in args):
