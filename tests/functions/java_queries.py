@@ -107,9 +107,9 @@ def _grouped() -> dict[str, str]:
 def _over() -> dict[str, str]:
     found = {}
     for name, frame in _FRAMES.items():
-        call = "j_trace(s)" if "UNBOUNDED" in frame else "CAST(j_weightedavg(b, w) AS STRING)"
-        over = f"OVER (PARTITION BY g ORDER BY ts {frame})"
-        found[f"over {name}"] = f"SELECT CAST(n AS STRING) AS g, {call} {over} AS v FROM events"
+        call = "j_trace(s)" if "UNBOUNDED" in frame else "j_weightedavg(b, w)"
+        value = f"CAST({call} OVER (PARTITION BY g ORDER BY ts {frame}) AS STRING)"
+        found[f"over {name}"] = f"SELECT CAST(n AS STRING) AS g, {value} AS v FROM events"
     over = f"OVER (PARTITION BY g ORDER BY ts {_FRAMES['three rows']})"
     found["over distinct"] = (
         f"SELECT CAST(n AS STRING) AS g, CAST(j_distinct(DISTINCT s) {over} AS STRING) AS v FROM events"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.api import Catalog
+from flinkddl.diagnostics import FlinkDdlError
 from tests.functions.java_queries import ALL, DECLARED, JARS, LINES, OWN, QUERIES, RECORDED, named
 from tests.support.java_udf import needs_javac, udf_jar
 
@@ -88,6 +89,9 @@ def test_in_a_stream(spark: SparkSession, broker: Broker, new_topic: Callable[..
     assert job.await_termination(600)
     assert min(rows.values()) >= 0
     assert by_query(rows.elements()) == FOUND["streaming"]
+    failing = catalog.execute("SELECT j_throwing(n) FROM events").changes(lambda _: None)
+    with pytest.raises(FlinkDdlError, match=f"topic '{topic}', partition 0, offset 2: .*two is too much"):
+        failing.await_termination(120)
 
 
 @pytest.mark.kafka
