@@ -134,7 +134,7 @@ class Function:
     ``named`` says that the user names its Python module as one that may be imported, not the script alone.
     ``jars`` are a Java function's own, as absolute paths; ``class_path``, where it is looked up, those of the session
     too, and ``script_jars`` those among them that nobody but the script names. ``returns`` is the type that the
-    user says it returns, "" where its class tells.
+    user says it returns, "" where its class tells. ``parameters`` are the session's job parameters.
     """
 
     name: str
@@ -148,4 +148,5 @@ class Function:
     class_path: tuple[str, ...] = ()
     script_jars: tuple[str, ...] = ()
     returns: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)

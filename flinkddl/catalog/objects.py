@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.catalog.context import comment, dotted, literal, parts
-from flinkddl.catalog.jars import add_jar
+from flinkddl.catalog.jars import add_jar, warn_of_jar
 from flinkddl.catalog.model import Function, ObjectPath, Table, View
 from flinkddl.catalog.state import CatalogEntry, Database, put, without
 from flinkddl.diagnostics import did_you_mean
@@ -217,9 +216,6 @@ def create_function(catalog: Catalog, statement: exp.Expression, ctx: Context) -
     function = _function(catalog, statement, ctx)
     if not _check_language(function, statement, ctx):
         return catalog
-    if function.temporary:
-        for node in statement.args.get("using") or ():
-            catalog = add_jar(catalog, literal(node), node, ctx)
     if function.path and not database_exists(catalog, function.path, statement.this, ctx):
         return catalog
     stored = _stored(catalog, function)
@@ -227,6 +223,11 @@ def create_function(catalog: Catalog, statement: exp.Expression, ctx: Context) -
         if not (statement.args.get("exists") or stored.given):
             ctx.error("FD304", f"function '{function.name}' already exists", statement.this, "write IF NOT EXISTS")
         return catalog
+    for node in statement.args.get("using") or ():
+        if function.temporary:
+            catalog = add_jar(catalog, literal(node), node, ctx)
+        else:
+            warn_of_jar(catalog, function.name, node, ctx)
     return _store(catalog, function)
 
 
@@ -249,7 +250,7 @@ def _function(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Func
     language = str(statement.args.get("language") or "JAVA").upper()
     identifier = literal(statement.args.get("identifier"))
     temporary = bool(statement.args.get("temporary")) or system
-    jars = tuple(os.path.abspath(literal(p)) for p in statement.args.get("using") or ())
+    jars = tuple(catalog.jar_path(literal(p)) for p in statement.args.get("using") or ())
     span = ctx.span(statement)
     return Function(name[-1], identifier, language, None if system else path, temporary, jars=jars, span=span)
 

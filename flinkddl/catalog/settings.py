@@ -107,6 +107,7 @@ class Settings:
     restart_strategy_exponential_delay_jitter_factor: float = 0.1
     restart_strategy_exponential_delay_attempts_before_reset_backoff: int = 2_147_483_647
     pipeline_name: str | None = None
+    pipeline_global_job_parameters: Mapping[str, str] | None = None
     execution_checkpointing_savepoint_dir: str | None = None
     execution_state_recovery_path: str | None = None
     table_dml_sync: bool = False

@@ -88,7 +88,8 @@ class Catalog:
     ``settings`` holds what was SET, ``given`` what the session began with, which RESET restores.
     ``modules`` are those in use, in order; ``loaded_modules`` all. Temporary objects hide permanent ones of the
     same path. ``jars`` are those of the session, where classes of Java functions are looked for; ``named_jars`` are
-    jars and folders that the user names: of others nothing runs.
+    jars and folders that the user names: of others nothing runs. ``packaged_jars`` is the folder in which a packaged
+    job has its jars, by their names alone, "" elsewhere.
     """
 
     catalogs: Mapping[str, CatalogEntry] = field(default_factory=_first_catalogs)
@@ -104,6 +105,7 @@ class Catalog:
     loaded_modules: tuple[str, ...] = ("core",)
     jars: tuple[str, ...] = ()
     named_jars: frozenset[str] = frozenset()
+    packaged_jars: str = ""
 
     # ---- names ---------------------------------------------------------------------------------------------------
 
@@ -191,7 +193,8 @@ class Catalog:
         if function.language != "PYTHON":
             jars = tuple(dict.fromkeys((*function.jars, *self.jars)))
             unnamed = tuple(j for j in jars if not is_named(j, self.named_jars))
-            return replace(function, class_path=jars, script_jars=unnamed)
+            parameters = tuple((self.settings.pipeline_global_job_parameters or {}).items())
+            return replace(function, class_path=jars, script_jars=unnamed, parameters=parameters)
         module = function.identifier.replace(":", ".").rpartition(".")[0]
         given = (f.identifier.rpartition(".")[0] for f in self.system_functions.values() if f.given)
         every = {*self.python, *given}
@@ -201,13 +204,20 @@ class Catalog:
         """Return the catalog whose scripts may have these Python modules, and those in them, imported."""
         return replace(self, python=self.python | frozenset(modules))
 
+    def jar_path(self, given: str) -> str:
+        """Return the absolute path of a jar: that of a package, if the job runs out of one; a URL as it is."""
+        packaged = os.path.join(self.packaged_jars, os.path.basename(given)) if self.packaged_jars else ""
+        if os.path.isfile(packaged):
+            return packaged
+        return given if "://" in given else os.path.abspath(given)
+
     def allowing_jars(self, paths: Iterable[str]) -> Catalog:
         """Return the catalog whose scripts may have classes of these jars run, or of all jars in a folder."""
         return replace(self, named_jars=self.named_jars | {os.path.abspath(p) for p in paths if p.strip()})
 
     def with_jars(self, paths: Iterable[str]) -> Catalog:
         """Return the catalog with jars in the session, as ADD JAR adds them, that the user names."""
-        named = tuple(os.path.abspath(p) for p in paths)
+        named = tuple(map(self.jar_path, paths))
         return replace(self.allowing_jars(named), jars=tuple(dict.fromkeys((*self.jars, *named))))
 
     def with_functions(self, given: Mapping[str, str]) -> Catalog:

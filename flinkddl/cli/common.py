@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     Rewrite = Callable[[SourceText], tuple[str, Sequence[Diagnostic]]]
 
+PACKAGED_JARS = "FLINKDDL_PACKAGED_JARS"
+"""The folder with the jars of a packaged job's Java functions: its ``main.py`` sets it."""
 OK, WRONG_SQL, WRONG_USAGE, OUTSIDE_FAILED = 0, 1, 2, 3
 _RENDER = {"text": render_text, "json": render_json, "sarif": render_sarif}
 
@@ -100,7 +103,7 @@ def start_catalog(args: argparse.Namespace) -> CatalogState:
 
         make_importable(files)
     modules = [module for given in args.allow_python for module in given]
-    begin = CatalogState().starting(STRICT if args.strict else {})
+    begin = CatalogState(packaged_jars=os.environ.get(PACKAGED_JARS, "")).starting(STRICT if args.strict else {})
     begin = begin.with_functions(dict(args.udfs)).allowing_python(modules)
     allowed = [jar for given in args.allow_jar for jar in given]
     return begin.allowing_jars([*allowed, *([args.jars] if args.jars else ())]).with_jars(args.function_jars)
@@ -175,7 +178,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 class _Jars(argparse.Action):
-    """``--jars``: a folder is Spark's, into ``jars``; files are those of functions, into ``function_jars``."""
+    """``--jars``: a folder has Spark's, into ``jars``; files are those of functions, into ``function_jars``."""
 
     def __call__(
         self,
@@ -184,11 +187,13 @@ class _Jars(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        files = _listed(values)
-        if all(f.endswith(".jar") for f in files):
-            namespace.function_jars = [*namespace.function_jars, *files]
-        else:
-            namespace.jars = values
+        given = _listed(values)
+        files = [f for f in given if f.endswith(".jar")]
+        folders = [f for f in given if f not in files]
+        if len(folders) > 1:
+            raise argparse.ArgumentError(self, f"one folder can have Spark's jars, not {' and '.join(folders)}")
+        namespace.function_jars = [*namespace.function_jars, *files]
+        namespace.jars = folders[0] if folders else namespace.jars
 
 
 def _modules(text: str) -> tuple[str, ...]:

@@ -72,6 +72,7 @@ def _arguments(args: argparse.Namespace) -> tuple[str, ...]:
     given = [
         *(("--checkpoint", args.checkpoint) if args.checkpoint else ()),
         *(("--strict",) if args.strict else ()),
+        *(part for jar in args.function_jars for part in ("--jars", Path(jar).name)),
         *(part for names in args.allow_python for part in ("--allow-python", ",".join(names))),
         *(part for name, of in args.udfs for part in ("--udf", f"{name}={of}")),
     ]

@@ -163,7 +163,8 @@ def functions() -> str:
     return f"{text}\n\nRefused by name: {', '.join(refused)}."
 
 
-_NOT_SAID = {"UNSUPPORTED", "JAR", "MODULE", "EXECUTE QUERY"}
+_NOT_SAID = {"UNSUPPORTED", "MODULE", "EXECUTE QUERY"}
+_SAID_SO = {"JAR": ("ADD JAR", "REMOVE JAR")}
 
 
 def statements() -> str:
@@ -175,7 +176,8 @@ def statements() -> str:
     def words(name: str) -> str:
         return "".join(f" {c}" if c.isupper() and i else c for i, c in enumerate(name)).upper()
 
-    done = sorted({words(t.__name__) for t in (*apply.HANDLERS, *script._ACTIONS)} - _NOT_SAID)
+    known = {words(t.__name__) for t in (*apply.HANDLERS, *script._ACTIONS)} - _NOT_SAID
+    done = sorted(said for name in known for said in _SAID_SO.get(name, (name,)))
     rows = [("carried out", ", ".join([*done, "SELECT"])), ("refused with a hint", ", ".join(sorted(_INSTEAD)))]
     return table(("", "statements"), rows)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from flinkddl.deploy import distributions
 from flinkddl.deploy.references import references, secrets_in_clear
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.machine.jars import spark_jars
+from flinkddl.runtime.machine.jars import resolve_jars, spark_jars
 from flinkddl.runtime.session.extras import extra_jars
 from flinkddl.runtime.udf import refuse_foreign
 
@@ -66,17 +66,14 @@ def write_package(request: Request, folder: Path) -> list[str]:
     """Write a job's package into an empty folder; return the names of what lies in it.
 
     Raises FlinkDdlError: FD670 and FD524 (functions of a module or jar that nobody named), FD870 (a secret in clear
-    text), FD871 (a module or jar that nobody packages), FD872 (what is needed is not installed), FD802
+    text), FD871 (a module that nobody packages, two jars of one name), FD872 (what is needed is not installed), FD802
     and FD803 (jars); OSError where the folder cannot be written.
     """
     if found := secrets_in_clear(request.source):
         raise FlinkDdlError(found)
     for job in request.compiled.jobs:
         refuse_foreign(job)
-        if job.jars:
-            help = "run it with 'flinkddl run --master ..', which sends its jars along"
-            message = f"Java functions of '{next(iter(job.jars))}' do not go into a package"
-            raise FlinkDdlError.of("FD871", message, help=help)
+    functions = _function_jars(request)
     needed = distributions.needed(_extras(request.compiled))
     modules = distributions.modules_of(request.py_files)
     _check_modules(request.modules, needed, modules)
@@ -85,6 +82,7 @@ def write_package(request: Request, folder: Path) -> list[str]:
     roles = sorted({role for job in request.compiled.jobs for role in job.extras})
     for jar in (*spark_jars(request.jars), *extra_jars(roles, request.jars)):
         shutil.copyfile(jar, folder / "jars" / jar.name)
+    _write_functions(functions, folder)
     wheel = distributions.write_wheel(needed[distributions.OWN], folder)
     distributions.write_archive(needed, modules, folder / "python.tar.gz")
     _write(folder / "requirements.txt", distributions.requirements(needed))
@@ -97,6 +95,27 @@ def write_package(request: Request, folder: Path) -> list[str]:
     sums = (f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(folder).as_posix()}\n" for p in listed)
     _write(folder / "SHA256SUMS", "".join(sums))
     return sorted(p.name for p in folder.iterdir())
+
+
+def _function_jars(request: Request) -> dict[str, Path]:
+    """Return the jars of Java functions by name, and Flink's where such a function is called. Raises FD871."""
+    compiled, found = request.compiled, dict[str, Path]()
+    called = {jar for job in compiled.jobs for jar in job.jars}
+    for path in map(Path, sorted(called | {jar for state in compiled.states for jar in state.jars})):
+        if path.name in found and found[path.name].read_bytes() != path.read_bytes():
+            message = f"'{found[path.name]}' and '{path}' are two jars of one name, by which the package knows them"
+            raise FlinkDdlError.of("FD871", message, help="rename one")
+        found[path.name] = path
+    return found | ({p.name: p for p in resolve_jars("flink", request.jars)} if called else {})
+
+
+def _write_functions(jars: Mapping[str, Path], folder: Path) -> None:
+    """Write jars that are on no class path into a folder of their own; and their list, by which ``main.py`` knows."""
+    if jars:
+        (folder / "functions").mkdir()
+        _write(folder / "functions.txt", "".join(f"{name}\n" for name in jars))
+    for name, path in jars.items():
+        shutil.copyfile(path, folder / "functions" / name)
 
 
 def python_workers(compiled: Compiled) -> list[str]:
@@ -163,6 +182,9 @@ def _write_job_jar(folder: Path) -> None:
         distributions.put(archive, "__main__.py", (folder / "main.py").read_bytes())
         for name in ("main.py", "job.sql", "arguments.txt", "job.env", "python.tar.gz"):
             distributions.put(archive, f"package/{name}", (folder / name).read_bytes(), packed=False)
+        for file in (*sorted(folder.glob("functions.txt")), *sorted(folder.glob("functions/*"))):
+            name = file.relative_to(folder).as_posix()
+            distributions.put(archive, f"package/{name}", file.read_bytes(), packed=False)
         for jar in sorted((folder / "jars").iterdir()):
             with zipfile.ZipFile(jar) as built:
                 for name in built.namelist():

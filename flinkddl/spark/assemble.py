@@ -68,7 +68,6 @@ def lower_job(
         note_kept(ctx.steps, sinks, config, bag)
     if not can_name(ctx.steps, writes):
         ctx.settings.pop(NAMED_SOURCES, None)
-    places = paths(sinks)
     forms = {n: p.how.keyed for n, p in enumerate(physical)}
     job = SparkJob(
         name=name,
@@ -87,12 +86,18 @@ def lower_job(
         essence=partial(essence, sinks, tuple(ctx.steps)),
         apart=partial(_apart, name, sinks, config, zone, forms) if ctx.chained else None,
         as_begun=partial(_as_begun, name, sinks, config, zone) if any(p.how.because for p in physical) else None,
-        owners={step: places[node] for step, node in ctx.owners.items() if node in places},
+        owners=_owned(ctx, sinks),
     )
     if physical[0].how.realtime:
         realtime.check(job)
         return replace(job, settings={**job.settings, **realtime.SETTINGS})
     return job
+
+
+def _owned(ctx: Lowering, sinks: Sequence[Sink]) -> dict[str, str]:
+    """Return the path of the node that each step was made for, where there is one."""
+    places = paths(sinks)
+    return {step: places[node] for step, node in ctx.owners.items() if node in places}
 
 
 def _begin(physical: Sequence[PhysicalSink], config: Settings, zone: str) -> Lowering:

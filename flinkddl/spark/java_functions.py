@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,17 +26,22 @@ from flinkddl.sqltypes import quote
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from flinkddl.functions.java.spec import JavaCall
     from flinkddl.plan.rex import AggCall
 
 NONE: Mapping[str, str] = {}
 
 
-def java_call(spec: str, arguments: Sequence[str], parameters: Mapping[str, str] = NONE) -> str:
+def java_call(
+    spec: str, arguments: Sequence[str], parameters: Mapping[str, str] = NONE, *, distinct: bool = False
+) -> str:
     """Return the Spark SQL of a call: ``arguments`` are texts of the types that the spec names.
 
-    ``parameters`` are Flink's ``pipeline.global-job-parameters``, for ``FunctionContext.getJobParameter``.
+    ``parameters`` are Flink's ``pipeline.global-job-parameters``, for ``FunctionContext.getJobParameter``;
+    ``distinct``: Spark gives an aggregate each list of arguments once.
     """
-    return f"flinkddl.{quote(shipped_spec(spec, parameters))}({argument_struct(arguments)})"
+    given = f"{'DISTINCT ' * distinct}{argument_struct(arguments)}"
+    return f"flinkddl.{quote(shipped_spec(spec, parameters))}({given})"
 
 
 def argument_struct(arguments: Sequence[str]) -> str:
@@ -61,17 +67,35 @@ def shipped_spec(spec: str, parameters: Mapping[str, str] = NONE) -> str:
     return json.dumps(data, separators=(",", ":"))
 
 
-def not_over(call: AggCall, distinct: bool = False) -> FlinkDdlError:
-    """Return the error for a user's aggregate function OVER a window, or over DISTINCT values."""
-    what = "over DISTINCT values" if distinct else "OVER a window"
-    message = f"the Java aggregate function '{call.option('name')}' is not available {what}"
-    help = "remove duplicates in a subquery" if distinct else "use it with GROUP BY, a window of GROUP BY too"
-    return FlinkDdlError.of("FD642", message, call.span, help)
+def retracting(call: AggCall) -> JavaCall:
+    """Return the call of a user's aggregate function that is to take rows back. Raises FD522 where it cannot."""
+    given: JavaCall = call.option("call")
+    if not call.option("retracts"):
+        message = (
+            f"'{call.option('name')}' must take rows back, and its class '{given.class_name}' has no method 'retract'"
+        )
+        help = f"write a public method retract({', '.join(('accumulator', *given.bridges))})"
+        raise FlinkDdlError.of("FD522", message, call.span, help)
+    return replace(given, retract=True)
+
+
+def steady(call: AggCall) -> None:
+    """Raise FD642 where a stream's OVER has to compute a result again, and another one may come out."""
+    if not call.option("call").deterministic:
+        message = (
+            f"the Java aggregate function '{call.option('name')}' is not deterministic, and OVER computes it again"
+        )
+        help = "use it with GROUP BY; or, if equal rows give equal results, leave its isDeterministic out"
+        raise FlinkDdlError.of("FD642", message, call.span, help)
 
 
 def without_files(text: str) -> str:
-    """Return Spark SQL without the names of the jars that it calls: state fits another build of the same classes."""
+    """Return Spark SQL without the names of the jars that it calls, and job parameters.
+
+    State fits another build of the same classes, and other parameters.
+    """
     plain = re.sub(r"java_((?:[0-9a-f]{2})+)", lambda m: bytes.fromhex(m[1]).decode(errors="replace"), text)
+    plain = re.sub(r',"parameters":\{(?:"(?:[^"\\]|\\.)*"[:,]?)*\}', "", plain)
     return re.sub(r'"files":\[[^\]]*\],?', "", plain)
 
 

@@ -22,7 +22,15 @@ ROOT = Path(flinkddl.__file__).parent
 
 ATTRIBUTES = {f.name: f.default for f in fields(Settings) if f.name != "as_written"}
 READ = {s.key: s for s in settings.table().values() if s.use == "mapped" and len(s.choices) != 1}
-TYPES = {"string": str, "bool": bool, "int": int, "long": int, "double": float, "duration": int}
+TYPES = {
+    "string": str,
+    "bool": bool,
+    "int": int,
+    "long": int,
+    "double": float,
+    "duration": int,
+    "map": Mapping[str, str],
+}
 TOLD_APART = {"execution.runtime-mode", "table.exec.sink.require-on-conflict"}  # not SET is no value of theirs
 TREES = {
     path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
@@ -109,7 +117,7 @@ def test_mypy_sees_a_typo(tmp_path: Path) -> None:
 # ---- names and spellings ------------------------------------------------------------------------------------------
 
 SAMPLES = {"string": ("x", "x"), "bool": ("TRUE", True), "int": ("+3", 3), "long": ("+3", 3), "double": ("2.5d", 2.5)}
-SAMPLES |= {"duration": ("1 H", 3_600_000)}
+SAMPLES |= {"duration": ("1 H", 3_600_000), "map": ("a:1", {"a": "1"})}
 EITHER = {"false": ("False", False), "true": ("TRUE", True)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -17,6 +18,7 @@ from flinkddl.deploy import distributions
 from flinkddl.deploy.references import references, secrets_in_clear
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.runtime.machine.jars import locked_artifacts
+from tests.support.java_udf import needs_javac, udf_jar
 
 ROOT = Path(__file__).parents[2]
 SECURITY = ROOT / "samples/security/job.sql"
@@ -28,7 +30,7 @@ VALUES = {"KAFKA_SECURE_SERVERS": "k:9093", "KAFKA_TRUSTSTORE": "/etc/trust.p12"
 def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of jars with a class and a service each."""
     folder = tmp_path_factory.mktemp("jars")
-    for artifact in (*locked_artifacts("spark"), *locked_artifacts("datafaker")):
+    for artifact in [a for role in ("spark", "datafaker", "flink") for a in locked_artifacts(role)]:
         with zipfile.ZipFile(folder / artifact.file(artifact.pins[0]), "w") as jar:
             jar.writestr(f"{artifact.name}.class", b"")
             jar.writestr("META-INF/services/a.Service", artifact.name)
@@ -179,6 +181,49 @@ def test_the_folder_says_what_python_workers_do_and_takes_their_modules(
     assert (tmp_path / "out/arguments.txt").read_text().splitlines() == ["--allow-python", "shop_rules"]
     with tarfile.open(tmp_path / "out/python.tar.gz") as archive:
         assert "shop_rules.py" in archive.getnames()
+
+
+JAVA = """
+ADD JAR '{jar}';
+CREATE TABLE t (a BIGINT) WITH ('connector' = 'blackhole');
+CREATE FUNCTION counted AS 'com.github.nexmark.flink.udf.CountChar';
+INSERT INTO t SELECT counted('aba', 'a');
+"""
+
+
+@needs_javac
+def test_jars_of_java_functions_lie_in_a_folder_of_their_own(
+    tmp_path: Path, jars: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jar = shutil.copyfile(udf_jar("nexmark"), tmp_path / "nexmark.jar")
+    (tmp_path / "job.sql").write_text(JAVA.format(jar=jar))
+    out = tmp_path / "out"
+    command = ["package", str(tmp_path / "job.sql"), "--jars", str(jars), "--out", str(out)]
+    assert main(command) == 1
+    assert "FD524" in capsys.readouterr().err
+    assert main([*command, "--allow-jar", str(jar)]) == 0
+    names = {"nexmark.jar", *(a.file(a.pins[0]) for a in locked_artifacts("flink"))}
+    assert (
+        {p.name for p in (out / "functions").iterdir()} == names == set(Path(out, "functions.txt").read_text().split())
+    )
+    assert not names & {p.name for p in (out / "jars").iterdir()}
+    assert "functions/nexmark.jar" in (out / "SHA256SUMS").read_text()
+    with zipfile.ZipFile(out / "job.jar") as whole:
+        assert {"package/functions.txt", "package/functions/nexmark.jar"} <= set(whole.namelist())
+    jar.unlink()
+    monkeypatch.setenv("FLINKDDL_PACKAGED_JARS", str(out / "functions"))
+    assert main(["check", str(out / "job.sql")]) == 0
+
+
+def test_two_jars_of_one_name_are_not_packaged(tmp_path: Path, jars: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        with zipfile.ZipFile(tmp_path / folder / "f.jar", "w") as jar:
+            jar.writestr(folder, "")
+    both = "".join(f"ADD JAR '{tmp_path}/{folder}/f.jar';" for folder in ("a", "b"))
+    (tmp_path / "job.sql").write_text(both + JOB.format(""))
+    assert main(["package", str(tmp_path / "job.sql"), "--jars", str(jars), "--out", str(tmp_path / "out")]) == 3
+    assert "FD871" in capsys.readouterr().err
 
 
 JOB = "CREATE TABLE t (a INT) WITH ('connector' = 'blackhole'{}); INSERT INTO t SELECT 1;"

@@ -139,7 +139,7 @@ def test_the_image_copies_what_is_there(package: Path) -> None:
     text = (package / "Dockerfile").read_text().replace("\\\n", "")
     copied = [word for line in re.findall(r"^COPY (.*)$", text, re.M) for word in shlex.split(line)[:-1]]
     assert copied
-    assert all((package / name).exists() for name in copied)
+    assert all((package / name).exists() for name in copied if name != "functions*")  # Java functions', if it has any
     assert {"main.py", "job.sql", "job.env", "arguments.txt", "jars/"} <= set(copied)
     assert not re.search(r"^(ENV|ARG) .*(PASSWORD|SECRET)", text, re.M)
 

@@ -8,6 +8,7 @@ import subprocess
 import time
 import venv
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,7 @@ from flinkddl.cli.main import main
 from flinkddl.runtime.kafka.reader import TopicReader
 from tests.e2e import support
 from tests.executor_kills import cluster
+from tests.support.java_udf import udf_jar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +32,11 @@ CREATE TABLE pages (page_id BIGINT, n BIGINT, PRIMARY KEY (page_id) NOT ENFORCED
   'key.format' = 'json', 'value.format' = 'json');
 CREATE FUNCTION twice AS 'shop_rules.twice' LANGUAGE PYTHON;
 INSERT INTO pages SELECT twice(page_id), COUNT(*) FROM clicks GROUP BY twice(page_id);
+"""
+JAVA = """
+ADD JAR '{jar}';
+CREATE FUNCTION plus AS 'com.acme.Scalars$Plus';
+CREATE FUNCTION counted AS 'com.acme.Aggregates$Count' USING JAR '{jar}';
 """
 ENDLESS = """
 CREATE TABLE ticks (id INT) WITH ('connector' = 'datagen', 'rows-per-second' = '100');
@@ -63,15 +70,23 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def packaged(folder: Path, broker: Broker, clicks: str, pages: str) -> Path:
-    """Package the job; its function is run by the Python of the executors, out of the archive."""
-    (folder / "job.sql").write_text(JOB)
+    """Package the job; its function is run by the Python of the executors, out of the archive.
+
+    With a scalar and an aggregate function in Java, out of a jar that is nowhere but in the package.
+    """
+    jar = folder / "acme-functions.jar"
+    if java := which("javac") is not None:
+        jar.write_bytes(udf_jar().read_bytes())
+    called = JOB.replace("COUNT(*)", "plus(counted(), CAST(0 AS BIGINT))")
+    (folder / "job.sql").write_text(JAVA.format(jar=jar) + called if java else JOB)
     (folder / "shop_rules.py").write_text("def twice(x: int) -> int:\n    return 2 * x\n")
     given = {"CLICKS": clicks, "PAGES": pages, "KAFKA_SERVERS": broker.bootstrap}
     variables = [word for key, value in given.items() for word in ("-D", f"{key}={value}")]
     out = folder / "package"
     command = ["package", str(folder / "job.sql"), *variables, "--out", str(out), "--allow-python", "shop_rules"]
-    command += ["--py-files", str(folder / "shop_rules.py")]
+    command += ["--py-files", str(folder / "shop_rules.py"), "--allow-jar", str(jar)]
     assert main([*command, "--checkpoint", str(folder / "state")]) == 0
+    jar.unlink(missing_ok=True)
     return out
 
 

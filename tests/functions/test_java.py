@@ -356,15 +356,85 @@ def test_a_plan_file_has_the_jars(jar: str, tmp_path: Path) -> None:
     assert not Catalog().check(f"EXECUTE PLAN '{plan}'")
 
 
-@pytest.mark.parametrize("mode", ["streaming", "batch"])
-@pytest.mark.parametrize("call", ["average(v, n) OVER (PARTITION BY n ORDER BY p)", "average(DISTINCT v, n)"])
-def test_aggregates_over_a_window_or_distinct_values(call: str, mode: str, jar: str) -> None:
+_ROWS = "OVER (PARTITION BY n ORDER BY p ROWS BETWEEN {} PRECEDING AND CURRENT ROW)"
+OVER: list[tuple[str, str, str]] = [
+    (f"average(v, n) {_ROWS.format('UNBOUNDED')}", "", ""),
+    (f"average(v, n) {_ROWS.format(2)}", "", ""),
+    ("average(DISTINCT v, n)", "", ""),
+    (f"longest(s) {_ROWS.format('UNBOUNDED')}", "", ""),
+    (f"longest(s) {_ROWS.format(2)}", "FD522", ""),  # a stream takes rows back
+    (f"sampled(v, n) {_ROWS.format('UNBOUNDED')}", "FD642", ""),
+    ("sampled(v, n)", "", ""),
+    ("top2(n)", "FD526", "FD526"),
+]
+
+
+@pytest.mark.parametrize(("call", "streaming", "batch"), OVER)
+def test_aggregates_over_a_window_or_distinct_values(call: str, streaming: str, batch: str, jar: str) -> None:
+    for mode, expected in (("streaming", streaming), ("batch", batch)):
+        catalog = Catalog(jars=[jar])
+        catalog.execute(f"SET 'execution.runtime-mode' = '{mode}'")
+        for name, cls in {"average": "WeightedAvg", "longest": "Longest", "sampled": "Sampled", "top2": "Top2"}.items():
+            catalog.execute(f"CREATE FUNCTION {name} AS 'acme.Aggregates${cls}'")
+        catalog.execute(
+            "CREATE TABLE src (v BIGINT, n INT, s STRING, p AS PROCTIME()) WITH ('connector' = 'datagen',"
+            " 'number-of-rows' = '9')"
+        )
+        assert {d.code for d in catalog.check(f"SELECT {call} FROM src")} == ({expected} if expected else set())
+
+
+@pytest.mark.parametrize("call", ["named(a => 'x', 2)", "named('x', b => 2)"])
+def test_arguments_have_names_all_or_none(call: str, jar: str) -> None:
     catalog = Catalog(jars=[jar])
-    catalog.execute(
-        "CREATE FUNCTION average AS 'acme.Aggregates$WeightedAvg'; SET 'execution.runtime-mode' = '" + mode + "'"
-    )
-    catalog.execute(
-        "CREATE TABLE src (v BIGINT, n INT, p AS PROCTIME()) WITH ('connector' = 'datagen', 'number-of-rows' = '9')"
-    )
-    (error,) = catalog.check(f"SELECT {call} FROM src")
-    assert error.code == "FD642"
+    catalog.execute("CREATE FUNCTION named AS 'acme.Scalars$Named'")
+    (found,) = catalog.check(f"SELECT {call}")
+    assert (found.code, "others have none" in found.message) == ("FD401", True)
+
+
+@pytest.mark.parametrize("path", ["/no/such.jar", "https://repo/acme.jar"])
+def test_a_permanent_function_tells_of_its_jar_where_it_is_created(path: str) -> None:
+    created = f"CREATE FUNCTION f AS 'acme.F' USING JAR '{path}'"
+    (found,) = Catalog().check(created)
+    assert (found.code, found.severity) == ("FD320", "warning")
+    codes = [(d.code, path in d.message) for d in Catalog().check(f"{created}; SELECT f(1)")]
+    assert codes == [("FD320", True), ("FD519", True)]
+
+
+def test_the_jar_of_a_function_that_is_refused_does_not_join_the_session(jar: str) -> None:
+    catalog = Catalog()
+    with pytest.raises(FlinkDdlError):
+        catalog.execute(f"CREATE TEMPORARY FUNCTION nowhere.here.f AS 'acme.F' USING JAR '{jar}'")
+    assert catalog.state.jars == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [("INT", "Integer"), ("INT NOT NULL", "Integer"), ("BIGINT", "Number"), ("STRING", "Object")],
+)
+def test_with_returns_the_closest_method_is_called(given: str, taken: str) -> None:
+    call = fit("f", loaded("Scalars$Closest", "STRING"), [parse_type(given)]).call
+    assert call.descriptor == f"(Ljava/lang/{taken};)Ljava/lang/String;"
+
+
+def test_jars_of_functions_beside_a_folder_of_spark_s(capsys: pytest.CaptureFixture[str]) -> None:
+    import argparse
+
+    from flinkddl.cli.common import add_script_arguments
+
+    parser = argparse.ArgumentParser()
+    add_script_arguments(parser)
+    args = parser.parse_args(["job.sql", "--jars", "a.jar,/spark", "--jars", "b.jar"])
+    assert (args.function_jars, args.jars) == (["a.jar", "b.jar"], "/spark")
+    with pytest.raises(SystemExit):
+        parser.parse_args(["job.sql", "--jars", "/one,/two"])
+    assert "one folder can have Spark's jars, not /one and /two" in capsys.readouterr().err
+
+
+def test_job_parameters_go_with_the_call(jar: str) -> None:
+    catalog = Catalog(jars=[jar])
+    catalog.execute("SET 'pipeline.global-job-parameters' = 'prefix:a,other:b'")
+    catalog.execute("CREATE FUNCTION opened AS 'acme.Scalars$Opened'")
+    text = catalog.compile("SELECT opened(1)").replace("\\", "")
+    assert '"parameters":{"prefix":"a","other":"b"}' in text
+    catalog.execute("RESET 'pipeline.global-job-parameters'")
+    assert '"parameters"' not in catalog.compile("SELECT opened(1)").replace("\\", "")

@@ -61,6 +61,16 @@ def use_archive() -> list[str]:
     return told
 
 
+def use_functions() -> list[str]:
+    """Say where the jars of Java functions lie, if there are any; return arguments that let their classes run."""
+    listed = beside("functions.txt")
+    if listed is None:
+        return []
+    jars = str(beside("functions") or listed.parent)  # some put all files into one folder
+    os.environ["FLINKDDL_PACKAGED_JARS"] = jars
+    return ["--allow-jar", jars, "--conf", f"spark.flinkddl.jars.folder={jars}"]
+
+
 def use_settings() -> None:
     """Take the settings of job.env that the environment has not."""
     settings = beside("job.env")
@@ -75,12 +85,12 @@ def main() -> int:
     if "FLINKDDL_PID_FILE" in os.environ:  # whoever stops the job cleanly sends SIGTERM to this process
         Path(os.environ["FLINKDDL_PID_FILE"]).write_text(str(os.getpid()), encoding="utf-8")
     use_settings()
-    workers = use_archive()
+    told = [*use_archive(), *use_functions()]
     from flinkddl.cli.main import main as flinkddl
 
     fixed = beside("arguments.txt")
     arguments = fixed.read_text(encoding="utf-8").splitlines() if fixed else []
-    return flinkddl(["run", str(beside("job.sql")), *workers, *arguments, *sys.argv[1:]])
+    return flinkddl(["run", str(beside("job.sql")), *told, *arguments, *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ case $master in
     exec "$submit" "${options[@]}" --class org.apache.spark.deploy.PythonRunner "$jar" "$name" "$name" "$@" ;;
   yarn)
     files=$here/job.sql,$here/arguments.txt,$here/job.env
+    for jar in "$here"/functions.txt "$here"/functions/*.jar; do [[ ! -f $jar ]] || files+=,$jar; done
     exec "$submit" "${options[@]}" "${with_jars[@]}" --files "$files" --archives "$here/python.tar.gz#python" \
       "$here/main.py" "$@" ;;
   k8s://*)

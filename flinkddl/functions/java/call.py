@@ -149,31 +149,45 @@ def _has_raw(t: Typed) -> bool:
 
 
 def _declared(name: str, function: JavaFunction, returns: Typed, given: Sequence[DataType]) -> Fitted:
-    """Take the arguments as they are, in the classes that a method of the function has for them."""
-    offset, path = function.rule.offset, function.path
-    methods = methods_of(path, path.chain(function.class_name), function.rule.method)
-    fitting = [(m, types) for m in methods if (types := _bridged(m, offset, given)) is not None]
-    if not fitting:
-        shown = ", ".join(str(t) for t in given)
-        expected = " or ".join(f"{m.name}({', '.join(parameters(m)[offset:])})" for m in methods)
-        raise Refused("FD401", f"cannot apply '{name}' to arguments of type ({shown}): it has {expected}")
-    method, types = fitting[0]
-    extractor, rule = Extractor(path), function.rule
+    """Take the arguments as they are, by the method that Java takes for their classes, as Flink's compiled call does.
+
+    Where there is none, by the first that has classes of its own for them, such as Flink's ``StringData``.
+    """
+    path, rule = function.path, function.rule
+    extractor = Extractor(path)
     state = None
     if rule.stateful:
         try:
             state = extractor.type_of(extractor.parameter(function.class_name, rule.base, 1))
         except NoType as error:
             raise Refused("FD522", f"the accumulator of '{function.class_name}': {error}") from None
+    first = [state.bridge] if state else [_FUTURE] * rule.offset
+    method, varargs, types = _reached(name, function, first, given)
     result = method.type.result
     if rule.generic is not None:
         result = extractor.parameter(function.class_name, rule.base, rule.generic)
-    return _planned(function, (method, method.varargs), types, extractor.closest(returns, class_of(result)), state)
+    return _planned(function, (method, varargs), types, extractor.closest(returns, class_of(result)), state)
 
 
-def _bridged(method: Method, offset: int, given: Sequence[DataType]) -> tuple[Typed, ...] | None:
+def _reached(
+    name: str, function: JavaFunction, first: Sequence[str], given: Sequence[DataType]
+) -> tuple[Method, bool, tuple[Typed, ...]]:
+    path, offset = function.path, function.rule.offset
+    methods = methods_of(path, path.chain(function.class_name), function.rule.method)
+    plain = tuple(typed.default(g) for g in given)
+    if (found := chosen(path, methods, [*first, *(t.bridge for t in plain)])) is not None:
+        return *found, _bridged(found[0], offset, given, found[1]) or plain
+    for method in methods:
+        if (types := _bridged(method, offset, given, method.varargs)) is not None:
+            return method, method.varargs, types
+    shown = ", ".join(str(t) for t in given)
+    expected = " or ".join(f"{m.name}({', '.join(parameters(m)[offset:])})" for m in methods)
+    raise Refused("FD401", f"cannot apply '{name}' to arguments of type ({shown}): it has {expected}")
+
+
+def _bridged(method: Method, offset: int, given: Sequence[DataType], varargs: bool) -> tuple[Typed, ...] | None:
     wanted = parameters(method)[offset:]
-    if method.varargs and len(given) >= len(wanted) - 1:
+    if varargs and len(given) >= len(wanted) - 1:
         wanted = [*wanted[:-1], *[wanted[-1][:-2]] * (len(given) - len(wanted) + 1)]
     if len(wanted) != len(given):
         return None

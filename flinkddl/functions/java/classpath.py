@@ -124,7 +124,7 @@ class ClassPath:
     @cached_property
     def resolved(self) -> ClassPath:
         """The same with absolute paths."""
-        return ClassPath(tuple(dict.fromkeys(os.path.abspath(j) for j in self.jars)))
+        return ClassPath(tuple(dict.fromkeys(j if "://" in j else os.path.abspath(j) for j in self.jars)))
 
 
 MOST_BYTES = 64 << 20
@@ -148,6 +148,8 @@ def _once(name: str, below: frozenset[str]) -> frozenset[str]:
 
 def _stamp(path: str) -> tuple[int, int]:
     """Return what changes when a jar is built anew."""
+    if "://" in path:
+        raise BadJar(f"the jar '{path}' cannot be read: only a file of this machine can be")
     try:
         stat = os.stat(path)
     except OSError as error:

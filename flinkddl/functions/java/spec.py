@@ -47,7 +47,10 @@ class JavaCall:
     """A call of one method of a Java function with arguments of known types.
 
     ``method`` is ``eval``, or ``accumulate`` for aggregates; ``descriptor`` is the JVM's of the chosen overload;
-    ``jars`` are absolute paths, in the order of the class path; ``retract`` says that the input takes rows back.
+    ``jars`` are absolute paths, in the order of the class path; ``retract`` says that the input takes rows back,
+    ``distinct`` that of equal arguments the first alone is accumulated (and the last one that goes is retracted),
+    ``over`` that the rows of a frame come in order and all into one accumulator. ``parameters`` are Flink's
+    ``pipeline.global-job-parameters``, for ``FunctionContext.getJobParameter``.
     """
 
     class_name: str
@@ -63,9 +66,13 @@ class JavaCall:
     accumulator: Accumulator | None = None
     retract: bool = False
     deterministic: bool = True
+    distinct: bool = False
+    over: bool = False
+    parameters: tuple[tuple[str, str], ...] = ()
 
     @property
     def to_json(self) -> str:
         """The call as the Java side reads it."""
-        fields = asdict(self)
+        said = asdict(self) | {"parameters": dict(self.parameters)}
+        fields = {k: v for k, v in said.items() if v or k not in ("distinct", "over", "parameters")}
         return json.dumps({"class": fields.pop("class_name"), **fields}, separators=(",", ":"))

@@ -7,6 +7,7 @@ with Spark's side) and ``script_jars``: those of its jars that nobody but the sc
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl import sqltypes as T
@@ -124,6 +125,9 @@ def placed(name: str, java: JavaFunction, args: Arguments, span: Span | None) ->
     Of a function with several, or with any number of arguments, none can be named or left out. Raises FlinkDdlError
     FD401.
     """
+    if len({n is None for n, _ in args}) > 1:  # Flink fails at both orders
+        message = f"some arguments of '{name}' have names, others have none"
+        raise FlinkDdlError.of("FD401", message, span, "name all, or none")
     signature = java.overloads[0].signature if len(java.overloads) == 1 else None
     if signature is None or signature.varargs or len(signature.names) != len(signature.arguments):
         if any(n is not None for n, _ in args):
@@ -173,4 +177,5 @@ def _passed(arg: Rex, target: DataType, span: Span | None) -> Rex:
 
 def options(name: str, function: Function, fitted: Fitted) -> tuple[tuple[str, Any], ...]:
     """Return the options of the planned call."""
-    return (("name", name), ("call", fitted.call), ("script_jars", function.script_jars))
+    call = replace(fitted.call, parameters=function.parameters)
+    return (("name", name), ("call", call), ("script_jars", function.script_jars))

@@ -30,7 +30,7 @@ def add_extras(spark: SparkSession, roles: Iterable[str]) -> None:
     missing = [role for role in roles if not has_class(spark, _CLASSES[role])]
     if not missing:
         return
-    paths = extra_jars(missing, spark.conf.get(FOLDER, None))
+    paths = extra_jars(missing, spark.conf.get(FOLDER, None) or None)
     if is_connect(spark):
         add_jars(spark, paths)
         return

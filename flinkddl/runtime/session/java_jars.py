@@ -37,7 +37,7 @@ def ship_java(spark: SparkSession, jars: Iterable[str], folder: str | None = Non
     if not wanted:
         return
     pinned = (artifact.file(artifact.pins[0]) for artifact in locked_artifacts("flink"))
-    found = resolve_jars("flink", folder or spark.conf.get(FOLDER, None))
+    found = resolve_jars("flink", folder or spark.conf.get(FOLDER, None) or None)
     wanted |= dict(zip(pinned, found, strict=True))
     spark.conf.set(JOB, uuid.uuid4().hex)
     spark.addArtifacts(*(str(_named(name, path)) for name, path in wanted.items()), file=True)

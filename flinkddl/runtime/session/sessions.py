@@ -59,8 +59,9 @@ JOB_SETTINGS: Mapping[str, str] = {
 KEPT_SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.minBatchesToRetain": "20",
     "spark.sql.streaming.stateStore.maintenanceInterval": "30s",
+    FOLDER: "",
 }
-"""What a job's session is told unless the caller has: how much of a checkpoint stays.
+"""What a job's session is told unless the caller has: how much of a checkpoint stays, and where further jars come from.
 
 Spark keeps 100 batches, and of state what came since the snapshot before them; one is made once a maintenance
 (60 s). A run goes on from the last batch, and so does a savepoint: the others are of no use. What an older run has kept
@@ -301,7 +302,6 @@ def job_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSessio
         child = spark.newSession()
     key = sealing_key(spark)
     kept = {name: spark.conf.get(name, None) or value for name, value in KEPT_SETTINGS.items()}
-    _note_folder(child, spark.conf.get(FOLDER, None))
     for name, value in {**kept, **JOB_SETTINGS, **settings}.items():
         set_setting(child, name, value, key)
     return child

@@ -11,6 +11,7 @@ from flinkddl.spark.batch import text
 from flinkddl.spark.batch.base import UP_TO_HERE, lower_node, lowers, over
 from flinkddl.spark.batch.lateness import drop_overtaken
 from flinkddl.spark.context import SEQUENCE, Rel
+from flinkddl.spark.java_functions import retracting
 from flinkddl.spark.lateness import drop_late
 from flinkddl.spark.rowtime import without_null
 from flinkddl.sqltypes import Root
@@ -51,6 +52,9 @@ def lower_over(node: Over, ctx: Lowering, asked: Traits) -> Rel:
         together=over([*partition, *(rel.sql(k.index) for k in node.order)], []) if kind == "ROWTIME" else "",
         batch=batch,
     )
+    if node.preceding is not None and not batch:
+        for call in (c for c in node.calls if c.function == "JAVA"):
+            retracting(call)  # a stream takes the rows that leave a frame back
     known = text.constants(node.input)
     rel = _shifts(node, rel, ctx, frame, known)
     exprs = [rel.sql(i) for i in range(len(rel.fields))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.functions.catalogue import AGGREGATES
@@ -9,13 +10,14 @@ from flinkddl.functions.core import Lowered
 from flinkddl.plan.nodes import Expand, Filter, Project, forms
 from flinkddl.plan.rex import Literal
 from flinkddl.spark.expressions import to_spark
-from flinkddl.spark.java_functions import java_call, not_over
+from flinkddl.spark.java_functions import java_call
 from flinkddl.spark.rowtime import millis, untimed
 from flinkddl.sqltypes import INT, Root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from flinkddl.functions.java.spec import JavaCall
     from flinkddl.plan.nodes import Node
     from flinkddl.plan.rex import AggCall, SortKey
     from flinkddl.spark.context import Lowering, Rel
@@ -68,11 +70,13 @@ def aggregate(
 
 
 def _java(call: AggCall, args: Sequence[str], rel: Rel, window: str) -> str:
-    """Return a user's aggregate function. Raises FD642 where Spark gives it no such rows."""
-    if call.distinct or window:
-        raise not_over(call, call.distinct)
-    text = java_call(call.option("call").to_json, args)
-    return text if call.filter is None else f"{text} FILTER (WHERE {rel.sql(call.filter)})"
+    """Return a user's aggregate function; in a frame, where Spark knows no DISTINCT, it sees to that itself."""
+    given: JavaCall = call.option("call")
+    if window:
+        given = replace(given, over=True, distinct=call.distinct)
+    text = java_call(given.to_json, args, distinct=call.distinct and not window)
+    where = "" if call.filter is None else f" FILTER (WHERE {rel.sql(call.filter)})"
+    return f"{text}{where} {window}".rstrip()
 
 
 def plain(rel: Rel, index: int) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.functions.json import json_text
-from flinkddl.spark.java_functions import argument_struct, not_over, retract_kind
+from flinkddl.spark.java_functions import argument_struct, retract_kind, retracting
 from flinkddl.spark.rowtime import untimed
 from flinkddl.sqltypes import APPROXIMATE, DataType, Root, spark_type
 
@@ -48,14 +48,17 @@ class Registry:
 Finish = Callable[[str], str]  # (text of the result struct) -> text of the call's value
 
 
-def plan_call(call: AggCall, rel: Rel, registry: Registry) -> Finish:
-    """Register what a call needs and return how its value is made. Raises FD642 for an unknown aggregate."""
+def plan_call(call: AggCall, rel: Rel, registry: Registry, leaves: bool = False) -> Finish:
+    """Register what a call needs and return how its value is made. Raises FD642 for an unknown aggregate.
+
+    ``leaves``: rows leave a frame, also where the relation itself takes none back.
+    """
     maker = _MAKERS.get(call.function)
     if maker is None:
         raise FlinkDdlError.of(
             "FD642", f"the aggregate '{call.function}' is not available over rows that can change", call.span
         )
-    return maker(_Site(call, rel, registry))
+    return maker(_Site(call, rel, registry, leaves or rel.kind != "append"))
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class _Site:
     call: AggCall
     rel: Rel
     registry: Registry
+    retracts: bool
 
     @property
     def type(self) -> DataType:
@@ -266,17 +270,9 @@ def _interpolated(values: str, share: str) -> str:
 
 
 def _java(s: _Site) -> Finish:
-    """A user's aggregate function. Raises FD642 over DISTINCT values, FD522 where it must take rows back and cannot."""
-    call: JavaCall = s.call.option("call")
-    name = s.call.option("name")
-    if s.call.distinct:
-        raise not_over(s.call, True)
-    if s.rel.kind != "append":
-        call = replace(call, retract=True)
-        if not s.call.option("retracts"):
-            message = f"'{name}' must take rows back, and its class '{call.class_name}' has no method 'retract'"
-            help = f"write a public method retract({', '.join(('accumulator', *call.bridges))})"
-            raise FlinkDdlError.of("FD522", message, s.call.span, help)
+    """A user's aggregate function. Raises FD522 where it must take rows back and cannot."""
+    call: JavaCall = retracting(s.call) if s.retracts else s.call.option("call")
+    call = replace(call, distinct=s.call.distinct)
     struct = argument_struct([s.arg(i) for i in range(len(s.call.args))]) or "named_struct('none', true)"
     return s.get(retract_kind(call.to_json), s.filtered(struct))
 

@@ -12,7 +12,7 @@ from flinkddl.functions.aggregate import RANKING
 from flinkddl.plan.nodes import Over
 from flinkddl.spark.base import carried, group, names_of, select
 from flinkddl.spark.context import WATERMARK, WEIGHT, Rel
-from flinkddl.spark.java_functions import not_over
+from flinkddl.spark.java_functions import steady
 from flinkddl.spark.job import StateCall
 from flinkddl.spark.lateness import drop_late
 from flinkddl.spark.rowtime import without_null
@@ -41,7 +41,7 @@ def lower_over(node: Over, ctx: Lowering, here: Physical) -> Rel:
     rel = drop_late(rel, node.order[0].index, ctx) if rel.watermark and node.preceding is None else rel
     registry = Registry()
     proctime = node.time == "PROCTIME"
-    finishes = [_call(c, rel, registry, proctime) for c in node.calls]
+    finishes = [_call(c, rel, registry, proctime, node.preceding is not None) for c in node.calls]
     keys = [(f"{KEY}{i}", key_text(rel, k)) for i, k in enumerate(node.partition)] or ONE_GROUP
     met = f", 'w', named_struct('m', {WATERMARK} * 1000)" if rel.watermark else ""
     parts = f"'r', {struct(map(quote, rel.columns))}, 'a', {registry.struct()}{met}"
@@ -81,7 +81,7 @@ def _order(node: Over, rel: Rel) -> str:
     return order_struct(rel, node.order)
 
 
-def _call(call: AggCall, rel: Rel, registry: Registry, proctime: bool) -> Finish:
+def _call(call: AggCall, rel: Rel, registry: Registry, proctime: bool, bounded: bool) -> Finish:
     if call.function in RANKING:
         # on a stream RANK and DENSE_RANK are the number of rows up to the last peer; by arrival nobody has one
         kind = "rank" if call.function != "ROW_NUMBER" and not proctime else "row_number"
@@ -92,9 +92,9 @@ def _call(call: AggCall, rel: Rel, registry: Registry, proctime: bool) -> Finish
         default = rel.sql(call.args[2]) if len(call.args) > 2 else "NULL"
         typed = f"named_struct('v', {value}, 'n', CAST({offset} AS INT), 'd', IF(false, {value}, {default}))"
         position = registry.use("lag", typed)
-    elif call.function == "JAVA":
-        raise not_over(call)
     else:
-        return plan_call(call, rel, registry)
+        if call.function == "JAVA":
+            steady(call)
+        return plan_call(call, rel, registry, bounded)
     name = registry.read(position)
     return lambda result: f"{result}.{name}"

@@ -29,6 +29,7 @@ from tests.bench.nexmark.fill import fill
 from tests.bench.nexmark.generator import Events
 from tests.bench.nexmark.queries import QUERIES, TOPIC, Query
 from tests.bench.nexmark.report import Row, beside, markdown
+from tests.support.java_udf import udf_jar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,18 +41,19 @@ SIDE_ROWS = 10_000
 
 @dataclass(frozen=True)
 class Bench:
-    """The engines over one broker. ``side_input``: the file that q13 looks its values up in."""
+    """The engines over one broker. ``side_input``: the file in which q13 looks; ``jars``: q14's function."""
 
     servers: str
     reader: Reader
     engines: Sequence[Engine]
     side_input: Path
     partitions: int
+    jars: Sequence[str]
 
     def row(self, query: Query, rounds: int) -> Row:
         """Run a query in turn, print what each run took, and compare the first round's results."""
         row, results = Row(query.name), dict[str, "Result"]()
-        refused = query.refusal(self._variables("none"))
+        refused = query.refusal(self._variables("none"), self.jars)
         engines = [e for e in self.engines if not (query.flink if isinstance(e, Theirs) else refused)]
         for n in range(rounds + 1):
             for engine in engines:
@@ -127,10 +129,12 @@ def main(
         with KafkaAdmin({"bootstrap.servers": broker.bootstrap}) as admin:
             admin.create_topic(TOPIC, partitions, {"retention.ms": "-1"})
         fill(spark, broker.bootstrap, TOPIC, events, partitions)
-        engines: list[Engine] = [Ours(spark, state) for state in turn.states]
+        jars = [str(udf_jar("nexmark"))]
+        engines: list[Engine] = [Ours(spark, state, jars) for state in turn.states]
         if flink is not None:
-            engines = [Ours(spark), *(Theirs(flink, b, str(folder)) for b in turn.backends)]
-        bench = Bench(broker.bootstrap, Reader(spark, broker.bootstrap, partitions == 1), engines, side, partitions)
+            engines = [Ours(spark, jars=jars), *(Theirs(flink, b, str(folder), jars) for b in turn.backends)]
+        reader = Reader(spark, broker.bootstrap, partitions == 1)
+        bench = Bench(broker.bootstrap, reader, engines, side, partitions, jars)
         rows = [bench.row(QUERIES[name], rounds) for name in queries or QUERIES]
     stream = f"{events.count:,} events, {events.rate:,} a second, seed {events.seed}"
     print(f"{stream}; {partitions} partitions, {rounds} rounds\n\n{beside(rows) if turn.states else markdown(rows)}")

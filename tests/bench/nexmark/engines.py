@@ -10,7 +10,7 @@ from tests.bench.nexmark.queries import source, statements
 from tests.bench.processes import spark_cpu
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -56,10 +56,14 @@ class Engine(Protocol):
 
 @dataclass
 class Ours:
-    """All queries in one Spark session, each in a catalog of its own. ``state``: how it is kept; else by default."""
+    """All queries in one Spark session, each in a catalog of its own.
+
+    ``state``: how it is kept, else by default; ``jars``: of Java functions.
+    """
 
     spark: SparkSession
     state: str = ""
+    jars: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -68,7 +72,7 @@ class Ours:
     def run(self, query: Query, variables: Mapping[str, str]) -> Took:
         from flinkddl.api import Catalog
 
-        catalog = Catalog(self.spark, views=False)
+        catalog = Catalog(self.spark, views=False, jars=self.jars)
         catalog.execute(source(), variables=variables)
         if self.state:
             catalog.execute(f"SET 'flinkddl.execution.state' = '{self.state}'")
@@ -83,11 +87,12 @@ class Ours:
 
 @dataclass
 class Theirs:
-    """All queries in one Flink, each in a session of its own. ``checkpoints``: a folder for them."""
+    """All queries in one Flink, each in a session of its own. ``checkpoints``: a folder; ``jars``: of functions."""
 
     flink: Flink
     backend: str
     checkpoints: str
+    jars: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -97,7 +102,7 @@ class Theirs:
         self.flink.reset(
             _FLINK | BACKENDS[self.backend] | {"execution.checkpointing.dir": f"file://{self.checkpoints}"}
         )
-        for statement in statements(source(), variables):
+        for statement in (*(f"ADD JAR '{jar}'" for jar in self.jars), *statements(source(), variables)):
             self.flink.sql(statement)
         begin, cpu = time.perf_counter(), self.flink.cpu()
         for statement in statements(query.script, variables):

@@ -42,6 +42,13 @@ public class Aggregates {
         }
     }
 
+    public static class Sampled extends WeightedAvg {
+        @Override
+        public boolean isDeterministic() {
+            return false;
+        }
+    }
+
     public static class DistinctAccum {
         public MapView<String, Integer> seen = new MapView<>();
         public ListView<String> order = new ListView<>();
@@ -100,6 +107,39 @@ public class Aggregates {
             if (s != null && (acc.getField(0) == null || s.length() > ((String) acc.getField(0)).length())) {
                 acc.setField(0, s);
             }
+        }
+    }
+
+    public static class Calls {
+        public String all = "";
+    }
+
+    /** Says which of its methods were called with what, in their order. */
+    public static class Trace extends AggregateFunction<String, Calls> {
+        @Override
+        public Calls createAccumulator() {
+            return new Calls();
+        }
+
+        @Override
+        public String getValue(Calls acc) {
+            return acc.all;
+        }
+
+        public void accumulate(Calls acc, String s) {
+            acc.all += "+" + s;
+        }
+
+        public void accumulate(Calls acc, String s, Integer n) {
+            acc.all += "+" + s + n;
+        }
+
+        public void retract(Calls acc, String s) {
+            acc.all += "-" + s;
+        }
+
+        public void retract(Calls acc, String s, Integer n) {
+            acc.all += "-" + s + n;
         }
     }
 

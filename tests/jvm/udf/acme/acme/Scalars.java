@@ -412,6 +412,31 @@ public class Scalars {
         }
     }
 
+    /** Whose types nobody derives: Java chooses a method by the classes of the values. */
+    public static class Closest extends ScalarFunction {
+        public String eval(Object o) {
+            return "object " + o;
+        }
+
+        public String eval(Number n) {
+            return "number " + n;
+        }
+
+        public String eval(Integer n) {
+            return "Integer " + n;
+        }
+
+        public String eval(int n) {
+            return "int " + n;
+        }
+
+        @Override
+        public org.apache.flink.table.types.inference.TypeInference getTypeInference(
+                org.apache.flink.table.catalog.DataTypeFactory factory) {
+            return new Own().getTypeInference(factory);
+        }
+    }
+
     public static class Own extends ScalarFunction {
         public String eval(Object o) {
             return "own" + o;

@@ -50,6 +50,9 @@ public final class RetractFinish implements Serializable {
     /** The spec of a user's Java function, which is its kind. */
     private String spec() { return new String(HexFormat.of().parseHex(kind.substring(JAVA.length())), StandardCharsets.UTF_8); }
 
+    /** Whether of equal arguments the first alone counts. */
+    boolean distinct() { return JavaFunctions.distinct(spec()); }
+
     /** That function, opened once a task. */
     Accumulating function() {
         function = function == null ? JavaFunctions.accumulating(spec(), this) : function;

@@ -6,7 +6,9 @@ import java.io.DataOutput;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructType;
@@ -24,10 +26,12 @@ final class RetractJava extends RetractAcc {
 
     private final RetractFinish finish;
     private Object accumulator; // null before the first row
+    private Map<RetractMultiset.Key, Long> copies; // what is in it, of DISTINCT ones; null of others
     private List<Change> pending = new ArrayList<>();
 
     RetractJava(RetractFinish finish) {
         this.finish = finish;
+        copies = finish.distinct() ? new LinkedHashMap<>() : null;
         code = 6;
     }
 
@@ -43,39 +47,61 @@ final class RetractJava extends RetractAcc {
         pending.addAll(o.pending);
         if (accumulator == null) {
             accumulator = o.accumulator;
+            copies = o.copies;
+        } else if (o.accumulator != null && copies != null) {
+            o.copies.forEach((key, n) -> change(finish.function(), accumulator, copies, new Change(n, 0, key.bytes)));
         } else if (o.accumulator != null) {
             finish.function().merge(accumulator, o.accumulator);
         }
     }
 
     @Override public void fold() {
-        accumulator = with(accumulator);
+        accumulator = with(accumulator, copies);
         pending = new ArrayList<>();
     }
 
     /** An accumulator, which is changed by what is pending; a row that is there twice comes twice. */
-    private Object with(Object before) {
+    private Object with(Object before, Map<RetractMultiset.Key, Long> held) {
         Accumulating function = finish.function();
         Object now = before == null && !pending.isEmpty() ? function.create() : before;
         pending.sort(ORDER);
         for (Change c : pending) {
-            UnsafeRow row = Retract.view(c.row, ((StructType) finish.argument).length());
-            for (long n = Math.abs(c.weight); n > 0; n--) {
-                if (c.weight > 0) {
-                    function.add(now, row);
-                } else {
-                    function.retract(now, row);
-                }
-            }
+            change(function, now, held, c);
         }
         return now;
+    }
+
+    private void change(Accumulating function, Object now, Map<RetractMultiset.Key, Long> held, Change c) {
+        UnsafeRow row = Retract.view(c.row, ((StructType) finish.argument).length());
+        long weight = held == null ? c.weight : counted(held, c);
+        for (long n = Math.abs(weight); n > 0; n--) {
+            if (weight > 0) {
+                function.add(now, row);
+            } else {
+                function.retract(now, row);
+            }
+        }
+    }
+
+    /** Counts the copies of a DISTINCT row: 1 where it is new, -1 where it is gone, else 0. */
+    private static long counted(Map<RetractMultiset.Key, Long> held, Change c) {
+        RetractMultiset.Key key = new RetractMultiset.Key(c.row);
+        long before = held.getOrDefault(key, 0L);
+        long after = before + c.weight;
+        if (after == 0) {
+            held.remove(key);
+        } else {
+            held.put(key, after);
+        }
+        return Long.compare(after, 0) > 0 == before > 0 ? 0 : before > 0 ? -1 : 1;
     }
 
     Object result(boolean old) {
         Accumulating function = finish.function();
         Object now = accumulator;
         if (!old && !pending.isEmpty()) {
-            now = with(now == null ? null : function.read(function.write(now)));
+            Object copy = now == null ? null : function.read(function.write(now));
+            now = with(copy, copies == null ? null : new LinkedHashMap<>(copies));
         }
         return function.result(now == null ? function.create() : now);
     }
@@ -85,6 +111,13 @@ final class RetractJava extends RetractAcc {
 
     @Override public void write(DataOutput out) throws IOException {
         Retract.writeBytes(out, accumulator == null ? null : finish.function().write(accumulator));
+        if (copies != null) {
+            Retract.writeLong(out, copies.size());
+            for (Map.Entry<RetractMultiset.Key, Long> e : copies.entrySet()) {
+                Retract.writeBytes(out, e.getKey().bytes);
+                Retract.writeLong(out, e.getValue());
+            }
+        }
         Retract.writeLong(out, pending.size());
         for (Change c : pending) {
             Retract.writeLong(out, c.weight);
@@ -96,6 +129,9 @@ final class RetractJava extends RetractAcc {
     @Override public void read(DataInput in) throws IOException {
         byte[] kept = Retract.readBytes(in);
         accumulator = kept == null ? null : finish.function().read(kept);
+        for (long n = copies == null ? 0 : Retract.readLong(in); n > 0; n--) {
+            copies.put(new RetractMultiset.Key(Retract.readBytes(in)), Retract.readLong(in));
+        }
         for (long n = Retract.readLong(in); n > 0; n--) {
             pending.add(new Change(Retract.readLong(in), Retract.readLong(in), Retract.readBytes(in)));
         }

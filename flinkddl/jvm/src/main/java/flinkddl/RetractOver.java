@@ -39,6 +39,7 @@ final class RetractOver extends Retract<RetractOver.Rows> {
     private final String[] kinds;
     private final boolean timed;
     private final int parts; // 4 with a watermark
+    private final RetractFinish[] finish;
     private transient UnsafeProjection projection;
 
     RetractOver(StructType inputs) {
@@ -52,7 +53,8 @@ final class RetractOver extends Retract<RetractOver.Rows> {
         order = new RetractOrder(o);
         timed = o.length() > 0 && (o.apply(0).dataType() instanceof LongType);
         calls = (StructType) all.apply(2).dataType();
-        kinds = Arrays.stream(calls.fieldNames()).map(n -> n.substring(0, n.indexOf(':'))).toArray(String[]::new);
+        finish = RetractAggregate.finishers(calls);
+        kinds = Arrays.stream(finish).map(f -> f.kind).toArray(String[]::new);
     }
 
     /** The rows of a partition and its frame. */
@@ -92,7 +94,7 @@ final class RetractOver extends Retract<RetractOver.Rows> {
             fields[2 * i + 1] = switch (kinds[i]) {
                 case "row_number", "rank", "dense_rank" -> DataTypes.LongType;
                 case "lag" -> ((StructType) argument).apply(0).dataType();
-                default -> new RetractFinish(calls.apply(i).name(), argument).type();
+                default -> finish[i].type();
             };
         }
         return type(fields);
@@ -229,8 +231,8 @@ final class RetractOver extends Retract<RetractOver.Rows> {
 
     /** One pass: rows enter at the upper end and leave at the lower one, so each is added and taken back once. */
     private void frame(Rows s, List<Place> places, int call, Object[][] values) {
-        RetractFinish finish = new RetractFinish(calls.apply(call).name(), calls.apply(call).dataType());
-        RetractAcc acc = finish.create();
+        RetractAcc acc = finish[call].create();
+        boolean folds = acc instanceof RetractJava; // a function of the user sees those that leave before those that enter
         int low = 0;
         for (int p = 0; p < places.size(); ) {
             int end = s.byRows ? p + 1 : peers(places, p);
@@ -240,7 +242,10 @@ final class RetractOver extends Retract<RetractOver.Rows> {
             while (s.preceding >= 0 && leaves(s, places, low, end - 1)) {
                 acc.add(args(places.get(low++)), call, -1, 0);
             }
-            Object result = finish.result(acc, false);
+            if (folds) {
+                acc.fold();
+            }
+            Object result = finish[call].result(acc, folds);
             for (int i = p; i < end; i++) {
                 values[i][call] = result;
             }

@@ -1,5 +1,6 @@
 package flinkddl.format;
 
+import flinkddl.scalar.LastRecord;
 import java.util.ArrayList;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -49,6 +50,7 @@ public final class Decode implements ScalarFunction<ArrayData> {
             open(text);
         }
         rows.clear();
+        LastRecord.is(topic, partition, offset);
         try {
             codec.decode(bytes, rows);
         } catch (Exception | StackOverflowError e) {

@@ -1,8 +1,11 @@
 package flinkddl.udf;
 
 import java.io.Serializable;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -12,19 +15,27 @@ import org.apache.spark.sql.types.StructType;
 /**
  * An aggregate function of Flink over rows that only come: {@code flinkddl.`{"class":..}`(struct(arguments))}. Spark
  * aggregates in parts. Those of a class with {@code merge} are accumulators; otherwise the rows themselves are kept, and
- * accumulated where the result is asked for.
+ * accumulated where the result is asked for. A frame of OVER is one part, whose rows come in order: an accumulator.
  */
 public final class JavaAggregate extends JavaFunction implements AggregateFunction<Serializable, Object> {
     private transient Accumulating function;
     private transient UnsafeProjection projection;
 
-    JavaAggregate(JavaSpec spec, StructType bound) { super(spec, bound); }
+    private final boolean distinct; // of a frame: Spark removes duplicates in GROUP BY alone
+    private final boolean over;
+
+    JavaAggregate(JavaSpec spec, StructType bound) {
+        super(spec, bound);
+        distinct = spec.distinct;
+        over = spec.over;
+    }
 
     /** What one part of a group holds: an accumulator, or rows. It is written as plain bytes, as {@code Retract} says. */
     private static final class Part implements Serializable {
         private final transient Accumulating function;
         private Object accumulator;
         private final List<byte[]> rows = new ArrayList<>();
+        private final transient Set<ByteBuffer> seen = new HashSet<>();
 
         Part(Accumulating function) { this.function = function; }
 
@@ -58,8 +69,14 @@ public final class JavaAggregate extends JavaFunction implements AggregateFuncti
 
     @Override public Serializable update(Serializable state, InternalRow in) {
         Part part = part(state);
+        if (arguments() != null && in.isNullAt(0)) {
+            return part; // Spark's rows for the DISTINCT values of another call
+        }
         InternalRow row = arguments() == null ? in : in.getStruct(0, arguments().length());
-        if (!function().merges()) {
+        if (distinct && !part.seen.add(ByteBuffer.wrap(bytes(row)))) {
+            return part;
+        }
+        if (!over && !function().merges()) {
             part.rows.add(bytes(row));
             return part;
         }

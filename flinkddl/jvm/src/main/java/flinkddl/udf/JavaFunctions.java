@@ -27,6 +27,9 @@ public final class JavaFunctions {
     /** The same, closed with the task, or when nobody holds {@code owner} any more. */
     public static Accumulating accumulating(String text, Object owner) { return Opening.until(owner, accumulating(text)); }
 
+    /** Whether a spec's aggregate takes the first of equal arguments alone. */
+    public static boolean distinct(String text) { return new JavaSpec(text).distinct; }
+
     /** The Spark type of a spec's result. */
     public static DataType result(String text) { return result(new JavaSpec(text), Loaders.flink()); }
 

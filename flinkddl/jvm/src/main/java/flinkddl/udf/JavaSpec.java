@@ -28,6 +28,8 @@ public final class JavaSpec {
     public final String result;
     public final String resultBridge;
     public final boolean deterministic;
+    public final boolean distinct;
+    public final boolean over;
     public final List<String> files;
     public final Map<String, String> parameters = new LinkedHashMap<>();
 
@@ -45,6 +47,8 @@ public final class JavaSpec {
             result = n.get("result").asText();
             resultBridge = n.get("result_bridge").asText();
             deterministic = n.path("deterministic").asBoolean(true);
+            distinct = n.path("distinct").asBoolean();
+            over = n.path("over").asBoolean();
             files = texts(n.path("files"));
             n.path("parameters").properties().forEach(e -> parameters.put(e.getKey(), e.getValue().asText()));
         } catch (IOException e) {

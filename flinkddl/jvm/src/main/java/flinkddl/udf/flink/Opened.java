@@ -1,5 +1,6 @@
 package flinkddl.udf.flink;
 
+import flinkddl.scalar.LastRecord;
 import flinkddl.udf.JavaSpec;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
@@ -120,7 +121,9 @@ final class Opened implements AutoCloseable {
         String at = Arrays.stream(e.getStackTrace()).filter(f -> f.getClassName().startsWith(spec.className)).findFirst()
             .map(f -> " at " + f.getFileName() + ":" + f.getLineNumber()).orElse("");
         TaskContext task = TaskContext.get();
+        String record = LastRecord.said();
         String where = task == null ? "" : ", in partition " + task.partitionId();
+        where += record.isEmpty() ? "" : ", where the last record was that of " + record;
         StringBuilder causes = new StringBuilder();
         for (Throwable t = e; t != null && causes.length() < 2000; t = t.getCause()) {
             causes.append(": ").append(t.getClass().getName()).append(t.getMessage() == null ? "" : ": " + t.getMessage().replace('\n', ' '));
