@@ -11,6 +11,7 @@ from flinkddl.options import elsewhere, registry
 from flinkddl.options.installed import CONNECTORS
 from flinkddl.options.kafka_properties import PREFIX, WELL_KNOWN
 from flinkddl.options.legacy import is_old, renew
+from flinkddl.options.legacy_changes import renew_change, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,13 +88,26 @@ def unknown_option(key: str, text: OptionText, document: Document, spaces: Seque
     """Report an option that neither the connector nor one of its formats has."""
     supported = {space.prefix + name for space in spaces for name in space.document.options}
     help = (
-        _prefix_mistake(key, spaces)
+        _older(key, text, spaces)
+        or _prefix_mistake(key, spaces)
         or _without_properties(key, document)
         or did_you_mean(key, supported)
         or _neighbour(key, document)
         or f"supported: {', '.join(sorted(supported))}"
     )
     bag.error("FD212", f"unknown option '{key}' for connector '{document.name}'", text.key_span, help)
+
+
+def _older(key: str, text: OptionText, spaces: Sequence[Space]) -> str | None:
+    """Say how an option of Flink 1.9 and 1.10 is written today; ALTER TABLE and hints bring it to a table of today."""
+    if not key.startswith(("connector.", "format.")) and key != "update-mode":
+        return None
+    table = told({"connector": spaces[0].document.name, "format": spaces[-1].document.name})
+    renewed = renew_change(table, {key: text.value})
+    if renewed is None or renewed.lost:
+        return None
+    clause = ", ".join(f"'{name}' = '{mask(name, value)}'" for name, value in renewed.pairs[key])
+    return f"{f'write {clause}' if clause else 'remove it'} (`flinkddl modernize` rewrites the script)"
 
 
 def _prefix_mistake(key: str, spaces: Sequence[Space]) -> str | None:
