@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from flinkddl.diagnostics import did_you_mean
+from flinkddl.diagnostics import About, did_you_mean
+from flinkddl.diagnostics.kinds import MISSPELLED, OLD_STYLE
 from flinkddl.diagnostics.secrets import mask
 from flinkddl.options import elsewhere, registry
 from flinkddl.options.installed import CONNECTORS
@@ -39,7 +40,7 @@ def legacy(options: Mapping[str, OptionText], bag: Bag, table: str = "", **of_ta
     help = "write 'connector' = '...'" if renewed is None else _today(renewed)
     whose = f" of table '{table}'" if table else ""
     message = f"options{whose} in the style 'connector.type' are no longer read"
-    bag.error("FD203", message, options[first].key_span, help)
+    bag.error("FD203", message, options[first].key_span, help, about=About(table, OLD_STYLE))
     return True
 
 
@@ -64,8 +65,10 @@ def no_connector(text: OptionText, bag: Bag) -> None:
         not_available(text, refused, refused.instead, bag)
         return
     available = registry.names("connector")
-    help = did_you_mean(text.value, available) or f"available: {', '.join(available)}"
-    bag.error("FD202", f"unknown connector '{text.value}'", text.value_span, help)
+    near = did_you_mean(text.value, available)
+    help = near or f"available: {', '.join(available)}"
+    about = About(text.value, MISSPELLED if near else "")
+    bag.error("FD202", f"unknown connector '{text.value}'", text.value_span, help, about=about)
 
 
 def not_available(text: OptionText, refused: Refused, help: str, bag: Bag) -> None:
@@ -81,7 +84,8 @@ def no_format(key: str, text: OptionText, document: Document, bag: Bag) -> None:
         return
     available = [f.name for f in registry.documents("format") if not f.connectors or document.name in f.connectors]
     help = did_you_mean(text.value, available) or f"available: {', '.join(available)}"
-    bag.error("FD214", f"connector '{document.name}' has no format '{text.value}' for '{key}'", text.value_span, help)
+    message = f"connector '{document.name}' has no format '{text.value}' for '{key}'"
+    bag.error("FD214", message, text.value_span, help, about=About(text.value))
 
 
 def unknown_option(key: str, text: OptionText, document: Document, spaces: Sequence[Space], bag: Bag) -> None:

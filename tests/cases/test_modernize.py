@@ -12,6 +12,7 @@ from flinkddl.dialect.tokens import lex
 from flinkddl.script.compile import compile_script
 from flinkddl.script.modernize import modernize
 from flinkddl.script.unused import unused
+from tests.oracle.old_style import digest, kept, today
 
 SCRIPTS = sorted((Path(__file__).parent / "old_style").glob("*.sql"))
 K = "'connector.type' = 'kafka', 'connector.topic' = 't', 'connector.properties.group.id' = 'g'"
@@ -303,6 +304,15 @@ def test_a_script_runs_once_it_is_modern(path: Path) -> None:
     assert modernize(SourceText(path.name, modern.text)).text == modern.text
     assert comments(modern.text) == comments(old)
     assert "\r\n" not in modern.text or "\r\n" in old
+
+
+def test_flink_takes_every_script_once_it_is_modern() -> None:
+    """The verdicts are of these very texts; where one changes: ``python -m tests.oracle.old_style``."""
+    verdicts = {line["script"]: line for line in kept()}
+    assert list(verdicts) == [path.name for path in SCRIPTS]
+    for path in SCRIPTS:
+        assert verdicts[path.name]["sha256"] == digest(today(path)), path.name
+    assert {line["script"]: line["refused"] for line in verdicts.values() if line["taken"] is None} == {}
 
 
 def test_check_says_one_thing_of_each_table() -> None:
