@@ -51,6 +51,7 @@ _FACTORY = (
     "Could not find any factory for identifier '{}' that implements"
     " 'org.apache.flink.table.factories.{}' in the classpath."
 )
+_MODERNIZE = "`flinkddl modernize` shows their scripts in today's words, and with --write it rewrites them"
 _GIVE = "write its CREATE TABLE into a script, and give that with -i"
 _NO_FUNCTION = "No match found for function signature {}(...)"
 _RULES: Mapping[str, Mapping[str, Rule]] = {
@@ -60,7 +61,7 @@ _RULES: Mapping[str, Mapping[str, Rule]] = {
         "": Rule(NOT_HERE, "connector '{}'"),
     },
     "FD203": {
-        OLD_STYLE: Rule(NOT_HERE, "options of the style 'connector.type', before Flink 1.11"),
+        OLD_STYLE: Rule(NOT_HERE, "options of the style 'connector.type', before Flink 1.11", help=_MODERNIZE),
         "": Rule(NOT_HERE, "connector '{}'"),
     },
     "FD212": {"": Rule(WRONG, "unknown option '{}'", "Unsupported options found. Unsupported options: {}")},
@@ -135,6 +136,7 @@ _FLINK = {
     "FD481": "Column types of query result and sink do not match. Cause: Incompatible types for sink column '{}'.",
     "FD482": "Unknown target column '{}'",
     "FD486": "Sink '{}' does not exists",
+    "FD550": "... doesn't support consuming update changes which is produced by node ...",
     "FD501": "The window function requires the timecol to be a time attribute type.",
     "FD508": "Sort on a non-time-attribute field is not supported.",
 }
@@ -180,13 +182,14 @@ class Told:
 
 
 def told(d: Diagnostic) -> Told:
-    """Return what a finding comes to."""
+    """Return what a finding comes to: the help of a rule is for all findings of its cause, and goes before theirs."""
     rules = _RULES.get(d.code) or {"": Rule(_kind(d.code), flink=_FLINK.get(d.code, ""))}
     rule = rules.get(d.about.kind) or rules[""]
     found = re.search(rule.name, d.message)
     name = d.about.name or (found[1] if found else "")
     flink = rule.flink.replace("{}", "{0}").format(name) if rule.kind != NOT_HERE else ""
-    help = d.help or rule.help or f"`flinkddl error {d.code}` says what to write instead"
+    page = f"`flinkddl error {d.code}` says {'what to write instead' if d.severity == 'error' else 'more'}"
+    help = rule.help or d.help or page
     first, *more = help.split("\n")  # a statement that is proposed is for ``check``
     return Told(rule.kind, rule.label.format(name) or title(d.code), flink, f"{first} ..." if more else first)
 
