@@ -27,7 +27,7 @@ def place_of(node: exp.Expression) -> Place:
     return Place(*found)
 
 
-def as_written(options: Sequence[nodes.Option] | None, text: str) -> dict[str, str]:
+def values_of(options: Sequence[nodes.Option] | None, text: str) -> dict[str, str]:
     """Return options by key, their values with the variables in them as they are written."""
     return {o.this.name: _raw(o.expression, text) for o in options or []}
 

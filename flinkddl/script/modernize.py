@@ -74,7 +74,7 @@ def modernize(source: SourceText, variables: Mapping[str, str] | None = None) ->
 
 def _options(table: nodes.CreateTable, tables: Tables, edits: Edits) -> dict[str, str]:
     """Return a table's options as written; below them, where they are older ones, those of the table it is LIKE."""
-    written = clauses.as_written(table.args.get("options"), edits.text)
+    written = clauses.values_of(table.args.get("options"), edits.text)
     like = table.args.get("like")
     return {**tables.of(parts(like.this)), **written} if like and _says_old(written) else written
 

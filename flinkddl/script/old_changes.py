@@ -60,7 +60,7 @@ class Changes:
             case nodes.AlterSet():
                 if not self._change(name, action.expressions):
                     self.edits.remove_statement(clauses.place_of(tree))
-                written = clauses.as_written(action.expressions, self.edits.text)
+                written = clauses.values_of(action.expressions, self.edits.text)
                 self.tables.options[name] = {**self.tables.of(name), **written}
             case nodes.AlterReset():
                 self._reset(action.expressions)
@@ -84,7 +84,7 @@ class Changes:
 
     def _change(self, name: Name, options: list[nodes.Option]) -> bool:
         """Change options that are laid over those of a table; return whether any is left."""
-        table, change = self.tables.of(name), clauses.as_written(options, self.edits.text)
+        table, change = self.tables.of(name), clauses.values_of(options, self.edits.text)
         places = clauses.places_of(options, self.edits.source)
         older = any(key.startswith("connector.") for key in change) and "connector" in table
         if clauses.unknown({**(told(table) if older else table), **change}, places, self.bag):

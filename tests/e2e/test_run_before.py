@@ -1,4 +1,4 @@
-"""``flinkddl run -i``: scripts that have their tables in another file, on the session of these tests and a real broker."""
+"""``flinkddl run -i``: scripts that have their tables in another file, on the session of these tests and Kafka."""
 
 from __future__ import annotations
 
