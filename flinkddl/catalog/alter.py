@@ -11,7 +11,7 @@ from flinkddl.catalog import tables
 from flinkddl.catalog.context import dotted, literal, parts
 from flinkddl.catalog.model import Table
 from flinkddl.catalog.objects import rename
-from flinkddl.diagnostics import did_you_mean
+from flinkddl.diagnostics import About, did_you_mean
 from flinkddl.dialect import nodes
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def alter_table(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Ca
     if not isinstance(table, Table):
         if not statement.args.get("exists"):
             name = dotted(parts(statement.this))
-            ctx.error("FD303", f"unknown table '{name}'", statement.this, catalog.nearest(parts(statement.this)))
+            help = catalog.nearest(parts(statement.this))
+            ctx.error("FD303", f"unknown table '{name}'", statement.this, help, About(name))
         return catalog
     if table.temporary:
         message = f"'{dotted(parts(statement.this))}' is a temporary table and can not be altered"

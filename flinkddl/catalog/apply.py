@@ -8,7 +8,7 @@ from flinkddl.catalog import alter, jars, objects, session, tables
 from flinkddl.catalog.context import Context, Hooks, dotted, parts
 from flinkddl.catalog.like import merge
 from flinkddl.catalog.model import Table
-from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.diagnostics import About, FlinkDdlError
 from flinkddl.dialect import nodes
 
 if TYPE_CHECKING:
@@ -49,8 +49,9 @@ def create_table(catalog: Catalog, statement: exp.Expression, ctx: Context) -> C
             ctx.error("FD304", message, statement.this, "drop it first, or write IF NOT EXISTS")
         return catalog
     if mode == "REPLACE" and existing is None:
-        message = f"table '{dotted(parts(statement.this))}' does not exist and can not be replaced"
-        ctx.error("FD303", message, statement.this, "write CREATE OR REPLACE TABLE")
+        name = dotted(parts(statement.this))
+        message = f"table '{name}' does not exist and can not be replaced"
+        ctx.error("FD303", message, statement.this, "write CREATE OR REPLACE TABLE", About(name))
     table = _table(catalog, path, statement, ctx)
     if not ctx.bag.has_errors and ctx.hooks.check is not None:
         ctx.bag.extend(ctx.hooks.check(catalog, table))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from flinkddl.catalog.model import OptionText
-from flinkddl.diagnostics import Bag, Span
+from flinkddl.diagnostics import NOTHING, About, Bag, Span
 from flinkddl.dialect.nodes import span_of
 
 if TYPE_CHECKING:
@@ -51,9 +51,16 @@ class Context:
         found = span_of(node) if node is not None else None
         return Span(self.source, *found) if found else None
 
-    def error(self, code: str, message: str, node: exp.Expression | None = None, help: str | None = None) -> None:
+    def error(
+        self,
+        code: str,
+        message: str,
+        node: exp.Expression | None = None,
+        help: str | None = None,
+        about: About = NOTHING,
+    ) -> None:
         """Add an error at a tree."""
-        self.bag.error(code, message, self.span(node), help)
+        self.bag.error(code, message, self.span(node), help, about=about)
 
     def options(self, nodes: Iterable[exp.Expression] | None) -> dict[str, OptionText]:
         """Return WITH options as written; of a key that stands twice the last one counts, as in Flink."""

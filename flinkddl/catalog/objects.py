@@ -10,7 +10,8 @@ from flinkddl.catalog.context import comment, dotted, literal, parts
 from flinkddl.catalog.jars import add_jar, warn_of_jar
 from flinkddl.catalog.model import Function, ObjectPath, Table, View
 from flinkddl.catalog.state import CatalogEntry, Database, put, without
-from flinkddl.diagnostics import did_you_mean
+from flinkddl.diagnostics import About, did_you_mean
+from flinkddl.diagnostics.kinds import NO_TYPE
 from flinkddl.dialect import nodes
 from flinkddl.options import elsewhere
 
@@ -34,7 +35,7 @@ def require(catalog: Catalog, node: exp.Expression, ctx: Context) -> Table | Vie
     name = parts(node)
     found = catalog.find(name)
     if found is None:
-        ctx.error("FD303", f"unknown table '{dotted(name)}'", node, catalog.nearest(name))
+        ctx.error("FD303", f"unknown table '{dotted(name)}'", node, catalog.nearest(name), About(dotted(name)))
     return found
 
 
@@ -74,13 +75,15 @@ def create_catalog(catalog: Catalog, statement: exp.Expression, ctx: Context) ->
     texts = ctx.options(statement.args.get("options"))
     kind = texts.get("type")
     if kind is None:
-        ctx.error("FD312", f"catalog '{name}' has no option 'type'", statement.this, "add 'type' = 'generic_in_memory'")
+        message, help = f"catalog '{name}' has no option 'type'", "add 'type' = 'generic_in_memory'"
+        ctx.error("FD312", message, statement.this, help, About(name, NO_TYPE))
     elif kind.value != "generic_in_memory":
         refused = elsewhere.catalog(kind.value)
         why = f": {refused.cause}" if refused else ""
         declare = refused.instead if refused else DECLARE
         help = f"write 'type' = 'generic_in_memory' and {declare}"
-        ctx.bag.error("FD312", f"catalog type '{kind.value}' is not available{why}", kind.value_span, help)
+        message = f"catalog type '{kind.value}' is not available{why}"
+        ctx.bag.error("FD312", message, kind.value_span, help, about=About(kind.value))
     options = MappingProxyType({k: t.value for k, t in texts.items()})
     first = options.get("default-database", "default")
     entry = CatalogEntry(MappingProxyType({first: Database()}), options, comment(statement.args.get("comment")))
@@ -179,7 +182,8 @@ def alter_view(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Cat
     if not isinstance(view, View):
         if not statement.args.get("exists"):
             help = catalog.nearest(parts(statement.this))
-            ctx.error("FD303", f"unknown view '{dotted(parts(statement.this))}'", statement.this, help)
+            name = dotted(parts(statement.this))
+            ctx.error("FD303", f"unknown view '{name}'", statement.this, help, About(name))
         return catalog
     action = statement.args["action"]
     if isinstance(action, nodes.AlterRename):
@@ -295,7 +299,8 @@ def _unknown_function(catalog: Catalog, function: Function, statement: exp.Expre
     database = catalog.database(*_here(catalog)) or Database()
     known = {*catalog.system_functions, *database.functions, *(p.name for p in catalog.temporary_functions)}
     help = did_you_mean(function.name, known)
-    ctx.error("FD315", f"unknown function '{dotted(parts(statement.this))}'", statement.this, help)
+    name = dotted(parts(statement.this))
+    ctx.error("FD315", f"unknown function '{name}'", statement.this, help, About(name))
 
 
 # ---- drop --------------------------------------------------------------------------------------------------------
@@ -328,7 +333,8 @@ def _drop_object(catalog: Catalog, statement: exp.Expression, kind: type[Table |
         return catalog.without_object(found)
     elif not statement.args.get("exists"):
         known = f"{'temporary ' if temporary else ''}{word}"
-        ctx.error("FD303", f"unknown {known} '{dotted(name)}'", statement.this, _drop_help(catalog, name, found))
+        help = _drop_help(catalog, name, found)
+        ctx.error("FD303", f"unknown {known} '{dotted(name)}'", statement.this, help, About(dotted(name)))
     return catalog
 
 

@@ -9,7 +9,8 @@ from flinkddl.catalog import settings
 from flinkddl.catalog.context import dotted, literal, parts
 from flinkddl.catalog.model import ObjectPath
 from flinkddl.catalog.objects import catalog_named, database_exists
-from flinkddl.diagnostics import did_you_mean
+from flinkddl.diagnostics import About, did_you_mean
+from flinkddl.diagnostics.kinds import NOT_LOADED
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -48,12 +49,15 @@ def _use_modules(catalog: Catalog, statement: exp.Expression, ctx: Context) -> C
     names = tuple(i.name for i in statement.expressions)
     for node in statement.expressions:
         if node.name not in catalog.loaded_modules:
-            ctx.error(
-                "FD319", f"module '{node.name}' is not loaded", node, did_you_mean(node.name, catalog.loaded_modules)
-            )
+            _not_loaded(node, node.name, catalog, ctx)
     if len(set(names)) < len(names):
         ctx.error("FD319", "a module is named twice", statement.expressions[-1])
     return replace(catalog, modules=names)
+
+
+def _not_loaded(node: exp.Expression, name: str, catalog: Catalog, ctx: Context) -> None:
+    help = did_you_mean(name, catalog.loaded_modules)
+    ctx.error("FD319", f"module '{name}' is not loaded", node, help, About(name, NOT_LOADED))
 
 
 def set_key(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog:
@@ -81,7 +85,7 @@ def module(catalog: Catalog, statement: exp.Expression, ctx: Context) -> Catalog
     loaded = catalog.loaded_modules
     if statement.args["kind"] == "UNLOAD":
         if name not in loaded:
-            ctx.error("FD319", f"module '{name}' is not loaded", statement.this, did_you_mean(name, loaded))
+            _not_loaded(statement.this, name, catalog, ctx)
         kept, used = (tuple(m for m in modules if m != name) for modules in (loaded, catalog.modules))
         return replace(catalog, loaded_modules=kept, modules=used)
     if name in loaded:

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from flinkddl.diagnostics import did_you_mean
+from flinkddl.diagnostics import About, did_you_mean
+from flinkddl.diagnostics.kinds import NOT_AVAILABLE
 from flinkddl.diagnostics.secrets import mask
 from flinkddl.options import values
 
@@ -197,10 +198,12 @@ def check(key: str, text: str, key_span: Span | None, value_span: Span | None, b
     try:
         given = values.parse(setting.kind, text, setting.choices)
     except ValueError as error:
-        bag.error("FD330", f"invalid value '{mask(key, text)}' for '{key}'", value_span, str(error))
+        message = f"invalid value '{mask(key, text)}' for '{key}'"
+        bag.error("FD330", message, value_span, str(error), about=About(key))
         return False
     if setting.use == "refused" and given != setting.default:
-        bag.error("FD330", f"'{key}' = '{mask(key, text)}' is not available here", value_span, setting.note)
+        message = f"'{key}' = '{mask(key, text)}' is not available here"
+        bag.error("FD330", message, value_span, setting.note, about=About(key, NOT_AVAILABLE))
         return False
     if setting.use == "ignored":
         bag.note("FD332", f"'{key}' has no effect here: {setting.note}", key_span)

@@ -10,7 +10,7 @@ from flinkddl.catalog import printing, settings
 from flinkddl.catalog.context import Context, Hooks, dotted, literal, parts
 from flinkddl.catalog.model import ObjectPath, Table, View
 from flinkddl.catalog.objects import catalog_named, database_exists, require
-from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.diagnostics import About, FlinkDdlError
 from flinkddl.diagnostics.secrets import mask, mask_script
 from flinkddl.dialect import nodes
 
@@ -130,7 +130,9 @@ class _Run:
             return _list("result", (mask_script(printing.create_view(found)),))
         if found is not None:
             other = type(found).__name__.upper()
-            self.ctx.error("FD303", f"'{dotted(parts(node))}' is no {kind.lower()}", node, f"write SHOW CREATE {other}")
+            name = dotted(parts(node))
+            help = f"write SHOW CREATE {other}"
+            self.ctx.error("FD303", f"'{name}' is no {kind.lower()}", node, help, About(name))
         return _NO_ROWS
 
     def columns(self, statement: exp.Expression) -> Rows:
@@ -216,7 +218,7 @@ class _Run:
         name = dotted(parts(node))
         found = self.catalog.function(name)
         if found is None:
-            self.ctx.error("FD315", f"unknown function '{name}'", node)
+            self.ctx.error("FD315", f"unknown function '{name}'", node, about=About(name))
             return _NO_ROWS
         info: list[tuple[str, str | None]] = [
             ("is system function", str(found.path is None).lower()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flinkddl.cli.assessment.judge import REFUSED, Assessment, Judge, assess, assess_all, files
@@ -23,6 +24,7 @@ from flinkddl.diagnostics import FlinkDdlError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
 __all__ = ["Assessment", "assess", "configure", "run"]
 
@@ -50,11 +52,16 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(text(found))
     written = [_write(args.json, _json(found)) if args.json not in (None, "-") else True]
-    written.append(_write(args.html, page(found, f"Assessment of {', '.join(args.scripts)}")) if args.html else True)
+    written.append(_write(args.html, page(found, f"Assessment of {_named(args.scripts)}")) if args.html else True)
     if not all(written):
         return OUTSIDE_FAILED
     refused = [d for a in found if a.verdict == REFUSED for d in a.errors]
     return exit_code(FlinkDdlError(refused)) if refused else OK
+
+
+def _named(paths: Sequence[str]) -> str:
+    """Return the arguments as a heading names them: ``.`` by the name of the folder."""
+    return ", ".join(Path(path).resolve().name if path in (".", "./", "..") else path for path in paths)
 
 
 def _json(found: list[Assessment]) -> str:

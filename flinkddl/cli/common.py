@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText
+from flinkddl.diagnostics import About, Diagnostic, FlinkDdlError, SourceText
+from flinkddl.diagnostics.kinds import NO_UTF8
 from flinkddl.diagnostics.render import render_json, render_sarif, render_text
 
 if TYPE_CHECKING:
@@ -288,9 +289,10 @@ def read_source(path: str) -> SourceText:
             return SourceText("<stdin>", sys.stdin.read())
         return SourceText(path, Path(path).read_bytes().decode("utf-8"))
     except OSError as e:
-        raise FlinkDdlError.of("FD801", f"cannot read '{path}': {e.strerror}") from e
+        raise FlinkDdlError.of("FD801", f"cannot read '{path}': {e.strerror}", about=About(path)) from e
     except UnicodeDecodeError as e:
-        raise FlinkDdlError.of("FD801", f"'{path}' is no UTF-8 text (byte {e.start})", help="save it as UTF-8") from e
+        message, about = f"'{path}' is no UTF-8 text (byte {e.start})", About(path, NO_UTF8)
+        raise FlinkDdlError.of("FD801", message, help="save it as UTF-8", about=about) from e
 
 
 def find_scripts(paths: Iterable[str]) -> list[str]:

@@ -1,7 +1,9 @@
 """Places in source texts, diagnostics as data, and their rendering. Knows nothing of SQL."""
 
 from flinkddl.diagnostics.report import (
+    NOTHING,
     TAKEN,
+    About,
     Bag,
     Diagnostic,
     FlinkDdlError,
@@ -17,7 +19,9 @@ from flinkddl.diagnostics.report import (
 from flinkddl.diagnostics.source import SourceText, Span
 
 __all__ = [
+    "NOTHING",
     "TAKEN",
+    "About",
     "Bag",
     "Diagnostic",
     "FlinkDdlError",

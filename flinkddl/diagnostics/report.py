@@ -28,12 +28,24 @@ class Related:
 
 
 @dataclass(frozen=True)
+class About:
+    """What a finding speaks of, for those who sort findings: a name as written; a kind of ``kinds``."""
+
+    name: str = ""
+    kind: str = ""
+
+
+NOTHING = About()
+
+
+@dataclass(frozen=True)
 class Diagnostic:
     """One finding.
 
     ``code`` names a page of the catalogue (``flinkddl error CODE``); ``message`` is one sentence, lower case, without
     a full stop; ``help`` says in the imperative what to write instead; ``span`` is None where no text is concerned.
-    ``fix`` is the text to write in the place of ``span``, where that is all there is to do.
+    ``fix`` is the text to write in the place of ``span``, where that is all there is to do. ``about`` says in values
+    what the message says in words: nothing is decided by a message's text.
     """
 
     code: str
@@ -43,6 +55,7 @@ class Diagnostic:
     severity: Severity = "error"
     related: tuple[Related, ...] = ()
     fix: str | None = None
+    about: About = NOTHING
 
 
 def taken(what: str, span: Span | None, help: str, fix: str | None = None) -> Diagnostic:
@@ -74,9 +87,10 @@ class FlinkDdlError(Exception):
         span: Span | None = None,
         help: str | None = None,
         related: tuple[Related, ...] = (),
+        about: About = NOTHING,
     ) -> FlinkDdlError:
         """Build the error of a single finding."""
-        return cls([Diagnostic(code, message, span, help, related=related)])
+        return cls([Diagnostic(code, message, span, help, related=related, about=about)])
 
 
 @dataclass
@@ -92,9 +106,10 @@ class Bag:
         span: Span | None = None,
         help: str | None = None,
         related: tuple[Related, ...] = (),
+        about: About = NOTHING,
     ) -> None:
         """Add an error."""
-        self.items.append(Diagnostic(code, message, span, help, "error", related))
+        self.items.append(Diagnostic(code, message, span, help, "error", related, about=about))
 
     def warning(self, code: str, message: str, span: Span | None = None, help: str | None = None) -> None:
         """Add a warning: the script runs, but not as its author may think."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from flinkddl.diagnostics import About
+from flinkddl.diagnostics.kinds import DIALECT
 from flinkddl.dialect import nodes
 from flinkddl.dialect import tokens as t
 
@@ -43,5 +45,5 @@ def skip(parser: StatementParser, at: Span, bag: Bag) -> list[int]:
         start, stop = source.position(parser.tokens[begins[0]].start)[0], source.position(end - 1)[0]
         lines = f"; line {start} is not read" if start == stop else f"; lines {start} to {stop} are not read"
     help = "write these statements in Flink's own: CREATE TABLE ... WITH ('connector' = '...'), INSERT INTO ... SELECT"
-    bag.error("FD330", f"Hive's dialect is not available{lines}", at, help)
+    bag.error("FD330", f"Hive's dialect is not available{lines}", at, help, about=About(kind=DIALECT))
     return begins

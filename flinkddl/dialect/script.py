@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
-from flinkddl.diagnostics import Bag, Diagnostic, SourceText, Span
+from flinkddl.diagnostics import About, Bag, Diagnostic, SourceText, Span
 from flinkddl.dialect import hive, nodes
 from flinkddl.dialect import tokens as t
 from flinkddl.dialect.cursor import ParseFailure
@@ -75,7 +75,8 @@ def parse_tokens(source: SourceText, lexed: Lexed) -> Script:
     """Read statements from tokens."""
     bag = Bag()
     for fault in lexed.faults:
-        bag.error(fault.code, fault.message, Span(source, fault.start, max(fault.end, fault.start)), fault.help)
+        place = Span(source, fault.start, max(fault.end, fault.start))
+        bag.error(fault.code, fault.message, place, fault.help, about=About(fault.name))
     statements: list[ParsedStatement] = []
     unread: list[tuple[str, ...]] = []
     parser = StatementParser(source, lexed.tokens)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class Fault:
     start: int
     end: int
     help: str | None = None
+    name: str = ""
 
 
 @dataclass
@@ -128,7 +129,7 @@ def shift(lexed: Lexed, starts: list[int], places: list[tuple[int, int, int]]) -
     for token in _all(lexed.tokens):
         token.start, token.end = back(token.start, False), back(token.end, True)
     lexed.comments = [(back(a, False), back(b, True)) for a, b in lexed.comments]
-    lexed.faults = [Fault(f.code, f.message, back(f.start, False), back(f.end, True), f.help) for f in lexed.faults]
+    lexed.faults = [replace(f, start=back(f.start, False), end=back(f.end, True)) for f in lexed.faults]
 
 
 def _all(tokens: list[Token]) -> list[Token]:

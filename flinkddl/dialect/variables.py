@@ -83,7 +83,7 @@ def _value(found: re.Match[str], known: Mapping[str, str], faults: list[Fault], 
     value: str | None = known.get(name) if name in known else found["default"]
     if value is None:
         help = did_you_mean(name, given) or f"give it with -D {name}=value or set it in the environment"
-        faults.append(Fault("FD106", f"the variable '{name}' is not defined", found.start(), found.end(), help))
+        faults.append(Fault("FD106", f"the variable '{name}' is not defined", found.start(), found.end(), help, name))
         # A name keeps the statement readable inside and outside of quotes.
         return "undefined_variable"
     return value

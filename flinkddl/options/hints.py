@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from flinkddl.diagnostics import did_you_mean
+from flinkddl.diagnostics import About, did_you_mean
+from flinkddl.diagnostics.kinds import MISSPELLED, OLD_STYLE
 from flinkddl.diagnostics.secrets import mask
 from flinkddl.options import elsewhere, registry
 from flinkddl.options.installed import CONNECTORS
 from flinkddl.options.kafka_properties import PREFIX, WELL_KNOWN
 from flinkddl.options.legacy import is_old, renew
+from flinkddl.options.legacy_changes import renew_change, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +40,7 @@ def legacy(options: Mapping[str, OptionText], bag: Bag, table: str = "", **of_ta
     help = "write 'connector' = '...'" if renewed is None else _today(renewed)
     whose = f" of table '{table}'" if table else ""
     message = f"options{whose} in the style 'connector.type' are no longer read"
-    bag.error("FD203", message, options[first].key_span, help)
+    bag.error("FD203", message, options[first].key_span, help, about=About(table, OLD_STYLE))
     return True
 
 
@@ -63,8 +65,10 @@ def no_connector(text: OptionText, bag: Bag) -> None:
         not_available(text, refused, refused.instead, bag)
         return
     available = registry.names("connector")
-    help = did_you_mean(text.value, available) or f"available: {', '.join(available)}"
-    bag.error("FD202", f"unknown connector '{text.value}'", text.value_span, help)
+    near = did_you_mean(text.value, available)
+    help = near or f"available: {', '.join(available)}"
+    about = About(text.value, MISSPELLED if near else "")
+    bag.error("FD202", f"unknown connector '{text.value}'", text.value_span, help, about=about)
 
 
 def not_available(text: OptionText, refused: Refused, help: str, bag: Bag) -> None:
@@ -80,20 +84,34 @@ def no_format(key: str, text: OptionText, document: Document, bag: Bag) -> None:
         return
     available = [f.name for f in registry.documents("format") if not f.connectors or document.name in f.connectors]
     help = did_you_mean(text.value, available) or f"available: {', '.join(available)}"
-    bag.error("FD214", f"connector '{document.name}' has no format '{text.value}' for '{key}'", text.value_span, help)
+    message = f"connector '{document.name}' has no format '{text.value}' for '{key}'"
+    bag.error("FD214", message, text.value_span, help, about=About(text.value))
 
 
 def unknown_option(key: str, text: OptionText, document: Document, spaces: Sequence[Space], bag: Bag) -> None:
     """Report an option that neither the connector nor one of its formats has."""
     supported = {space.prefix + name for space in spaces for name in space.document.options}
     help = (
-        _prefix_mistake(key, spaces)
+        _older(key, text, spaces)
+        or _prefix_mistake(key, spaces)
         or _without_properties(key, document)
         or did_you_mean(key, supported)
         or _neighbour(key, document)
         or f"supported: {', '.join(sorted(supported))}"
     )
     bag.error("FD212", f"unknown option '{key}' for connector '{document.name}'", text.key_span, help)
+
+
+def _older(key: str, text: OptionText, spaces: Sequence[Space]) -> str | None:
+    """Say how an option of Flink 1.9 and 1.10 is written today; ALTER TABLE and hints bring it to a table of today."""
+    if not key.startswith(("connector.", "format.")) and key != "update-mode":
+        return None
+    table = told({"connector": spaces[0].document.name, "format": spaces[-1].document.name})
+    renewed = renew_change(table, {key: text.value})
+    if renewed is None or renewed.lost:
+        return None
+    clause = ", ".join(f"'{name}' = '{mask(name, value)}'" for name, value in renewed.pairs[key])
+    return f"{f'write {clause}' if clause else 'remove it'} (`flinkddl modernize` rewrites the script)"
 
 
 def _prefix_mistake(key: str, spaces: Sequence[Space]) -> str | None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from flinkddl.connectors import use_table
 from flinkddl.connectors.base import Use
-from flinkddl.diagnostics import Bag, FlinkDdlError, Span, did_you_mean
+from flinkddl.diagnostics import NOTHING, About, Bag, FlinkDdlError, Span, did_you_mean
+from flinkddl.diagnostics.kinds import MISSPELLED
 from flinkddl.dialect.nodes import span_of
 from flinkddl.plan.scope import Session
 
@@ -46,10 +47,15 @@ class Context:
         return Span(self.source, *found) if found else None
 
     def error(
-        self, code: str, message: str, node: exp.Expression | None = None, help: str | None = None
+        self,
+        code: str,
+        message: str,
+        node: exp.Expression | None = None,
+        help: str | None = None,
+        about: About = NOTHING,
     ) -> FlinkDdlError:
         """Build the error for a tree; the caller raises it."""
-        return FlinkDdlError.of(code, message, self.span(node), help)
+        return FlinkDdlError.of(code, message, self.span(node), help, about=about)
 
     def not_found(self, what: str, node: exp.Table, more: Iterable[str] = ()) -> FlinkDdlError:
         """Build the error for a name in FROM or INSERT that nobody declared: FD301 or FD302 where its owner is unknown.
@@ -64,7 +70,10 @@ class Context:
             owner = f"{path.catalog}.{path.database}"
             return self.error("FD302", f"unknown database '{owner}'", node, catalog.nearest(names))
         known = [*more, *catalog.names_in(path.catalog, path.database)]
-        return self.error("FD452", f"{what} '{dotted}' not found", node, did_you_mean(names[-1], known))
+        near = did_you_mean(names[-1], known)
+        return self.error(
+            "FD452", f"{what} '{dotted}' not found", node, near, About(dotted, MISSPELLED if near else "")
+        )
 
     def check_options(
         self,

@@ -39,7 +39,8 @@ class Edits:
         self._gone = bytearray(len(text))
         self._put: dict[int, str] = {}
         self._places: list[int] = []
-        self._commas = [x.start for x in lexed.tokens if x.key == ","]
+        self._tokens = [inner for token in lexed.tokens for inner in (token, *token.tokens)]
+        self._commas = [x.start for x in self._tokens if x.key == ","]
         self._comments = sorted(lexed.comments)
 
     def text_of(self, place: Place) -> str:
@@ -61,6 +62,28 @@ class Edits:
         if self.text_of(place) != text:
             self.remove(place)
             self.insert(place.start, text)
+
+    def remove_statement(self, place: Place) -> None:
+        """Take a statement out with its semicolon; comments in it stay."""
+        for token in self._tokens[bisect_left(self._tokens, place.start, key=lambda x: x.start) :]:
+            if token.start >= place.end and token.key != ";":
+                return
+            self.remove(Place(token.start, token.end))
+            if token.key == ";":
+                return
+
+    def remove_hint(self, place: Place) -> None:
+        """Take a hint out: the whole ``/*+ .. */`` where it holds nothing else."""
+        outer = next(x for x in self._tokens if x.tokens and x.start <= place.start and place.end <= x.end)
+        others = [x for x in outer.tokens if x.end <= place.start or x.start >= place.end]
+        if len(others) < 2:  # nothing, or the token that ends the hint
+            self.remove(Place(outer.start, outer.end))
+            return
+        self.remove(place)
+        before = [x for x in others if x.end <= place.start and x.key == ","][-1:]
+        after = [x for x in others if x.start >= place.end][:1]
+        for comma in [x for x in after if x.key == ","] or before:
+            self.remove(Place(comma.start, comma.end))
 
     # ---- lists with commas ---------------------------------------------------------------------------------------
 

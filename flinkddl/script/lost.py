@@ -6,7 +6,6 @@ it are read; its one finding says in the end which of its tables are read and wr
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from sqlglot import exp
 
 from flinkddl.catalog.context import dotted, parts
 from flinkddl.catalog.model import ObjectPath, Table
+from flinkddl.diagnostics.kinds import NOT_LOADED
 from flinkddl.dialect import nodes
 
 if TYPE_CHECKING:
@@ -59,12 +59,11 @@ class Lost:
     def _follows(self, d: Diagnostic, catalog: Catalog) -> bool:
         if d.code in _OF_OWNERS:  # said of the name of a table, which may be one that could not be read
             return d.span is not None and tuple(d.span.text.replace("`", "").split(".")) in self.names
-        named = re.search("'([^']+)'", d.message)
-        if named is None or d.code not in _OF_NAMES | _OF_FUNCTIONS | {"FD319"}:
+        if not d.about.name or d.code not in _OF_NAMES | _OF_FUNCTIONS | {"FD319"}:
             return False
-        name = tuple(named[1].split("."))
+        name = tuple(d.about.name.split("."))
         if d.code == "FD319":
-            return name[0] in self.modules and "is not loaded" in d.message
+            return name[0] in self.modules and d.about.kind == NOT_LOADED
         if d.code in _OF_FUNCTIONS:
             return name[-1].lower() in self.functions or _is_below(catalog, d.span)
         return name in self.names or _full(catalog, name) in self.names or catalog.is_absent(catalog.path(name[-3:]))

@@ -11,7 +11,6 @@ which the runtime sends them (``runtime/session/java_jars.py``).
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from dataclasses import replace
@@ -102,5 +101,7 @@ def without_files(text: str) -> str:
 @cache
 def shipped_name(jar: str) -> str:
     """Return the name under which a jar is sent: two versions of one jar have two. Raises OSError."""
+    from hashlib import sha256  # here: it is slow to import, and ``check`` seldom comes by
+
     path = Path(jar)
-    return f"{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}-{path.name}"
+    return f"{sha256(path.read_bytes()).hexdigest()[:16]}-{path.name}"

@@ -12,6 +12,7 @@ from flinkddl.dialect.tokens import lex
 from flinkddl.script.compile import compile_script
 from flinkddl.script.modernize import modernize
 from flinkddl.script.unused import unused
+from tests.oracle.old_style import digest, kept, today
 
 SCRIPTS = sorted((Path(__file__).parent / "old_style").glob("*.sql"))
 K = "'connector.type' = 'kafka', 'connector.topic' = 't', 'connector.properties.group.id' = 'g'"
@@ -132,6 +133,47 @@ CASES: dict[str, tuple[str, str]] = {
         f"CREATE TABLE d.a (x INT) WITH ({N}, 'format' = 'csv', 'scan.startup.mode' = 'group-offsets');\n"
         "CREATE TABLE d.b WITH ('topic' = 'u', 'properties.group.id' = 'h', 'csv.field-delimiter' = ';') LIKE d.a;",
     ),
+    "options laid over a table": (
+        f"CREATE TABLE a (x INT) WITH ({K}, 'connector.properties.0.key' = 'bootstrap.servers', 'connector.properties.0.value' = 'b:1');\n"
+        "ALTER TABLE a SET (\n  'update-mode' = 'append', -- old\n  'connector.properties.0.value' = 'c:1'\n);\n"
+        "SELECT x FROM a /*+ OPTIONS('connector.startup-mode' = 'earliest-offset', 'connector.version' = '0.11') */;",
+        f"CREATE TABLE a (x INT) WITH ({N}, 'properties.bootstrap.servers' = 'b:1');\n"
+        "ALTER TABLE a SET (\n  -- old\n  'properties.bootstrap.servers' = 'c:1'\n);\n"
+        "SELECT x FROM a /*+ OPTIONS('scan.startup.mode' = 'earliest-offset') */;",
+    ),
+    "options laid over a table, and nothing left of them": (
+        f"CREATE TABLE a (x INT) WITH ({K}, 'format.type' = 'csv');\n"
+        "ALTER TABLE a SET (/* why */ 'update-mode' = 'append'); -- nothing\nSELECT 1;\n"
+        "SELECT x FROM a /*+ OPTIONS('update-mode' = 'append') */ AS b;\n"
+        "SELECT x FROM a /*+ OPTIONS('update-mode' = 'append'), OTHER(a) */, (SELECT 1 FROM a /*+ OTHER(a), OPTIONS('connector.version' = '0') */);",
+        f"CREATE TABLE a (x INT) WITH ({N}, 'format' = 'csv');\n"
+        "/* why */ -- nothing\nSELECT 1;\nSELECT x FROM a AS b;\n"
+        "SELECT x FROM a /*+ OTHER(a) */, (SELECT 1 FROM a /*+ OTHER(a) */);",
+    ),
+    "a group of options that stands in a hint": (
+        f"CREATE TABLE d.a (x INT) WITH ({K}, 'connector.startup-mode' = 'latest-offset');\nUSE d;\n"
+        "SELECT x FROM a /*+ OPTIONS('connector.startup-mode' = 'specific-offsets',\n  'connector.specific-offsets.0.partition' = '0',\n"
+        "  'connector.specific-offsets.0.offset' = '42') */;",
+        f"CREATE TABLE d.a (x INT) WITH ({N}, 'scan.startup.mode' = 'latest-offset');\nUSE d;\n"
+        "SELECT x FROM a /*+ OPTIONS('scan.startup.mode' = 'specific-offsets',\n"
+        "  'scan.startup.specific-offsets' = 'partition:0,offset:42'\n  ) */;",
+    ),
+    "a change that takes another option with it": (
+        "CREATE TABLE a (x INT) WITH ('connector.type' = 'kafka', 'connector.topic' = 't');\n"
+        "ALTER TABLE a SET ('connector.properties.group.id' = 'g');\nSELECT x FROM a;",
+        "CREATE TABLE a (x INT) WITH ('connector' = 'kafka', 'topic' = 't', 'scan.startup.mode' = 'latest-offset');\n"
+        "ALTER TABLE a SET ('properties.group.id' = 'g', 'scan.startup.mode' = 'group-offsets');\nSELECT x FROM a;",
+    ),
+    "old options over a table of today": (
+        "CREATE TABLE a (x INT) WITH ('connector' = 'kafka', 'topic' = 't', 'format' = 'csv');\nALTER TABLE a RENAME TO b;\n"
+        "ALTER TABLE b SET ('connector.topic' = 'u', 'format.field-delimiter' = ';');",
+        "CREATE TABLE a (x INT) WITH ('connector' = 'kafka', 'topic' = 't', 'format' = 'csv');\nALTER TABLE a RENAME TO b;\n"
+        "ALTER TABLE b SET ('topic' = 'u', 'csv.field-delimiter' = ';');",
+    ),
+    "a table that the script does not create": (
+        "ALTER TABLE hive.d.t SET ('connector.type' = 'filesystem', 'connector.path' = '/x');",
+        "ALTER TABLE hive.d.t SET ('connector' = 'filesystem', 'path' = '/x');",
+    ),
     "words that are reserved now": (
         "CREATE TABLE stream (views INT, `date` INT) WITH ('connector' = 'datagen');\nSELECT s.views FROM stream AS s;",
         "CREATE TABLE `stream` (`views` INT, `date` INT) WITH ('connector' = 'datagen');\nSELECT s.`views` FROM `stream` AS s;",
@@ -191,6 +233,29 @@ TOLD: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "CREATE TABLE b (x INT) WITH ('connector.topic' = 'u', 'format.field-delimiter' = ';');",
         [("FD673", "'connector.topic'")],
     ),
+    "another connector": (
+        f"CREATE TABLE a (x INT) WITH ({K});\nALTER TABLE a SET ('connector.type' = 'jdbc', 'connector.url' = 'u');",
+        [("FD673", "'connector.type'"), ("FD673", "'connector.url'")],
+    ),
+    "another format": (
+        f"CREATE TABLE a (x INT) WITH ({K}, 'format.type' = 'csv');\nSELECT x FROM a /*+ OPTIONS('format.type' = 'json') */;",
+        [("FD673", "'format.type'")],
+    ),
+    "columns of a change": (
+        f"CREATE TABLE a (x INT) WITH ({K});\nALTER TABLE a SET ('schema.0.from' = 'X');", [("FD673", "'schema.0.from'")]
+    ),
+    "a change that takes out an option": (
+        "CREATE TABLE a (x INT) WITH ('connector.type' = 'kafka', 'connector.topic' = 't', 'connector.properties.0.key' = 'k', "
+        "'connector.properties.0.value' = 'v');\nALTER TABLE a SET ('connector.properties.0.key' = 'l');",
+        [("FD673", "'connector.properties.0.key'")],
+    ),
+    "old options over a table that is not there": (
+        "SELECT x FROM a /*+ OPTIONS('connector.topic' = 'u') */;", [("FD673", "'connector.topic'")]
+    ),
+    "options that are reset": (
+        f"CREATE TABLE a (x INT) WITH ({K});\nALTER TABLE a RESET ('connector.startup-mode', 'update-mode');",
+        [("FD673", "'connector.startup-mode'")],
+    ),
     "options of a variable": (
         "CREATE TABLE a (x INT) WITH ('connector.type' = 'kafka', ${SURELY_UNKNOWN:-'format.type' = 'json'});",
         [("FD673", "${SURELY_UNKNOWN:-'format.type' = 'json'}")],
@@ -239,6 +304,15 @@ def test_a_script_runs_once_it_is_modern(path: Path) -> None:
     assert modernize(SourceText(path.name, modern.text)).text == modern.text
     assert comments(modern.text) == comments(old)
     assert "\r\n" not in modern.text or "\r\n" in old
+
+
+def test_flink_takes_every_script_once_it_is_modern() -> None:
+    """The verdicts are of these very texts; where one changes: ``python -m tests.oracle.old_style``."""
+    verdicts = {line["script"]: line for line in kept()}
+    assert list(verdicts) == [path.name for path in SCRIPTS]
+    for path in SCRIPTS:
+        assert verdicts[path.name]["sha256"] == digest(today(path)), path.name
+    assert {line["script"]: line["refused"] for line in verdicts.values() if line["taken"] is None} == {}
 
 
 def test_check_says_one_thing_of_each_table() -> None:

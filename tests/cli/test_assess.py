@@ -171,10 +171,8 @@ def test_script_of_the_hundred(name: str, hundred: list[kit.Assessment]) -> None
 def test_page_tells_all_of_the_hundred(hundred: list[kit.Assessment]) -> None:
     shown = page(hundred, "<jobs>")
     assert "&lt;jobs&gt;" in shown
-    assert (
-        "<b>connector &#x27;iceberg&#x27;</b> <span class=soft>19 scripts, 8 by it alone; then 8 more run: 44 of"
-        in shown
-    )
+    linked = '<b><a href="#cause-connector-iceberg-">connector &#x27;iceberg&#x27;</a></b>'
+    assert f"{linked} <span class=soft>19 scripts, 8 by it alone; then 8 more run: 44 of" in shown
     assert all(a.path in shown for a in hundred)
     assert shown.count("this statement is put together by the program") == 2  # the cause, and Job.scala's own line
 

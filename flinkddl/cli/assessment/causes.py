@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING
 from flinkddl.cli.assessment.judge import NOTES, REFUSED, Assessment
 from flinkddl.cli.differences import CODES
 from flinkddl.diagnostics.codes import title
+from flinkddl.diagnostics.kinds import (
+    DIALECT,
+    MISSPELLED,
+    NO_TYPE,
+    NO_UTF8,
+    NOT_AVAILABLE,
+    OF_USER,
+    OLD_STYLE,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from flinkddl.diagnostics import Diagnostic
 
@@ -26,7 +35,10 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Rule:
-    """How findings of a code are told: kind, label and Flink's words, over what ``name`` finds in the message."""
+    """How findings of a code are told: kind, label and Flink's words, with the name that the finding is about.
+
+    A finding that does not say its name in a value has it between quotes, or where ``name`` finds it.
+    """
 
     kind: str
     label: str = ""
@@ -39,84 +51,64 @@ _FACTORY = (
     "Could not find any factory for identifier '{}' that implements"
     " 'org.apache.flink.table.factories.{}' in the classpath."
 )
+_MODERNIZE = "`flinkddl modernize` shows their scripts in today's words, and with --write it rewrites them"
 _GIVE = "write its CREATE TABLE into a script, and give that with -i"
-_RULES: dict[str, tuple[tuple[str, Rule], ...]] = {
-    # code: the first whose words stand in the message or its help
-    "FD202": (
-        ("did you mean", Rule(WRONG, "connector '{}'", _FACTORY.format("{}", "DynamicTableFactory"))),
-        ("", Rule(NOT_HERE, "connector '{}'")),
-    ),
-    "FD203": (
-        ("in the style 'connector.type'", Rule(NOT_HERE, "options of the style 'connector.type', before Flink 1.11")),
-        ("", Rule(NOT_HERE, "connector '{}'")),
-    ),
-    "FD212": (("", Rule(WRONG, "unknown option '{}'", "Unsupported options found. Unsupported options: {}")),),
-    "FD214": (
-        (
-            "",
-            Rule(
-                WRONG, "format '{}'", _FACTORY.format("{}", "DeserializationFormatFactory"), "has no format '([^']*)'"
-            ),
-        ),
-    ),
-    "FD215": (("", Rule(NOT_HERE, "format '{}'")),),
-    "FD224": (("", Rule(NOT_HERE)),),
-    "FD301": (
-        (
-            "",
-            Rule(
-                ELSEWHERE,
-                "catalog '{}'",
-                "Object '{0}' not found; USE CATALOG: A catalog with name [{0}] does not exist.",
-            ),
-        ),
-    ),
-    "FD302": (
-        (
-            "",
-            Rule(
-                ELSEWHERE,
-                "database '{}'",
-                "A database with name [{}] does not exist in the catalog.",
-                r"'(?:[^'.]*\.)?([^']*)'",
-            ),
-        ),
-    ),
-    "FD303": (("", Rule(ELSEWHERE, "table '{}'", "Table or view '{}' does not exist.")),),
-    "FD312": (
-        ("has no option", Rule(WRONG, "catalogs without a 'type'")),
-        ("", Rule(NOT_HERE, "catalog of type '{}'", name="type '([^']*)'")),
-    ),
-    "FD330": (
-        ("Hive's dialect", Rule(NOT_HERE, "Hive's dialect")),
-        ("is not available here", Rule(NOT_HERE, "SET '{}'")),
-        ("", Rule(WRONG, flink="Could not parse value for key '{}'.", name="for '([^']*)'")),
-    ),
-    "FD400": (
-        (
-            "--udf",
-            Rule(ELSEWHERE, "--udf {}", "No match found for function signature {}(...)"),
-        ),
-        ("", Rule(WRONG, "function {}", "No match found for function signature {}(...)")),
-    ),
-    "FD402": (
-        ("--udf", Rule(NOT_HERE, "--udf {}")),
-        ("", Rule(NOT_HERE, "function {}")),
-    ),
-    "FD320": (("", Rule(ELSEWHERE, "jar '{}'", "Could not register the specified resource [...]")),),
-    "FD519": (("", Rule(ELSEWHERE, "jar '{}'", "Failed to register resource '[...]' of function '...'.")),),
-    "FD520": (("", Rule(NOT_HERE, "--udf {}")),),
-    "FD450": (("", Rule(WRONG, flink="Column '{}' not found in any table", name="(?:column|field) '([^']*)'")),),
-    "FD316": (("", Rule(NOT_HERE, "{}", name="^(.*) (?:is|are) not available")),),
-    "FD801": (
-        ("is no UTF-8", Rule(UNREADABLE, "text that is no UTF-8")),
-        ("", Rule(UNREADABLE, "files that cannot be read")),
-    ),
-    "FD517": (("", Rule(ELSEWHERE, "table function {}", "No match found for function signature {}(...)")),),
-    "FD452": (
-        ("did you mean", Rule(WRONG, "table '{}'", "Object '{}' not found")),
-        ("", Rule(ELSEWHERE, "table '{}'", "Object '{}' not found", help=_GIVE)),
-    ),
+_NO_FUNCTION = "No match found for function signature {}(...)"
+_RULES: Mapping[str, Mapping[str, Rule]] = {
+    # code -> what the finding is about (``About.kind``) -> how it is told; "" is every other one
+    "FD202": {
+        MISSPELLED: Rule(WRONG, "connector '{}'", _FACTORY.format("{}", "DynamicTableFactory")),
+        "": Rule(NOT_HERE, "connector '{}'"),
+    },
+    "FD203": {
+        OLD_STYLE: Rule(NOT_HERE, "options of the style 'connector.type', before Flink 1.11", help=_MODERNIZE),
+        "": Rule(NOT_HERE, "connector '{}'"),
+    },
+    "FD212": {"": Rule(WRONG, "unknown option '{}'", "Unsupported options found. Unsupported options: {}")},
+    "FD214": {"": Rule(WRONG, "format '{}'", _FACTORY.format("{}", "DeserializationFormatFactory"))},
+    "FD215": {"": Rule(NOT_HERE, "format '{}'")},
+    "FD224": {"": Rule(NOT_HERE)},
+    "FD301": {
+        "": Rule(
+            ELSEWHERE,
+            "catalog '{}'",
+            "Object '{0}' not found; USE CATALOG: A catalog with name [{0}] does not exist.",
+        )
+    },
+    "FD302": {
+        "": Rule(
+            ELSEWHERE,
+            "database '{}'",
+            "A database with name [{}] does not exist in the catalog.",
+            r"'(?:[^'.]*\.)?([^']*)'",
+        )
+    },
+    "FD303": {"": Rule(ELSEWHERE, "table '{}'", "Table or view '{}' does not exist.")},
+    "FD312": {NO_TYPE: Rule(WRONG, "catalogs without a 'type'"), "": Rule(NOT_HERE, "catalog of type '{}'")},
+    "FD316": {"": Rule(NOT_HERE, "{}", name="^(.*) (?:is|are) not available")},
+    "FD320": {"": Rule(ELSEWHERE, "jar '{}'", "Could not register the specified resource [...]")},
+    "FD330": {
+        DIALECT: Rule(NOT_HERE, "Hive's dialect"),
+        NOT_AVAILABLE: Rule(NOT_HERE, "SET '{}'"),
+        "": Rule(WRONG, flink="Could not parse value for key '{}'."),
+    },
+    "FD400": {
+        MISSPELLED: Rule(WRONG, "function {}", _NO_FUNCTION),
+        "": Rule(ELSEWHERE, "--udf {}", _NO_FUNCTION),
+    },
+    "FD402": {OF_USER: Rule(NOT_HERE, "--udf {}"), "": Rule(NOT_HERE, "function {}")},
+    "FD450": {"": Rule(WRONG, flink="Column '{}' not found in any table", name="(?:column|field) '([^']*)'")},
+    "FD452": {
+        MISSPELLED: Rule(WRONG, "table '{}'", "Object '{}' not found"),
+        "": Rule(ELSEWHERE, "table '{}'", "Object '{}' not found", help=_GIVE),
+    },
+    "FD517": {"": Rule(ELSEWHERE, "table function {}", _NO_FUNCTION)},
+    "FD519": {"": Rule(ELSEWHERE, "jar '{}'", "Failed to register resource '[...]' of function '...'.")},
+    "FD520": {"": Rule(NOT_HERE, "--udf {}")},
+    "FD801": {
+        NO_UTF8: Rule(UNREADABLE, "text that is no UTF-8"),
+        "": Rule(UNREADABLE, "files that cannot be read"),
+    },
 }
 _HERE_ONLY = frozenset(CODES) | {
     *("FD117", "FD118", "FD119", "FD120", "FD248", "FD249", "FD316", "FD319"),
@@ -144,6 +136,7 @@ _FLINK = {
     "FD481": "Column types of query result and sink do not match. Cause: Incompatible types for sink column '{}'.",
     "FD482": "Unknown target column '{}'",
     "FD486": "Sink '{}' does not exists",
+    "FD550": "... doesn't support consuming update changes which is produced by node ...",
     "FD501": "The window function requires the timecol to be a time attribute type.",
     "FD508": "Sort on a non-time-attribute field is not supported.",
 }
@@ -189,14 +182,14 @@ class Told:
 
 
 def told(d: Diagnostic) -> Told:
-    """Return what a finding comes to."""
-    text = f"{d.message} {d.help or ''}"
-    rules = _RULES.get(d.code, ())
-    rule = next((r for words, r in rules if words in text), None) or Rule(_kind(d.code), flink=_FLINK.get(d.code, ""))
+    """Return what a finding comes to: the help of a rule is for all findings of its cause, and goes before theirs."""
+    rules = _RULES.get(d.code) or {"": Rule(_kind(d.code), flink=_FLINK.get(d.code, ""))}
+    rule = rules.get(d.about.kind) or rules[""]
     found = re.search(rule.name, d.message)
-    name = found[1] if found else ""
+    name = d.about.name or (found[1] if found else "")
     flink = rule.flink.replace("{}", "{0}").format(name) if rule.kind != NOT_HERE else ""
-    help = d.help or rule.help or f"`flinkddl error {d.code}` says what to write instead"
+    page = f"`flinkddl error {d.code}` says {'what to write instead' if d.severity == 'error' else 'more'}"
+    help = rule.help or d.help or page
     first, *more = help.split("\n")  # a statement that is proposed is for ``check``
     return Told(rule.kind, rule.label.format(name) or title(d.code), flink, f"{first} ..." if more else first)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -128,8 +127,8 @@ class Judge:
         undefined = [d for d in compiled.diagnostics if d.code == UNDEFINED]
         if not undefined:
             return compiled, compiled.diagnostics
-        names = [m.group(1) for d in undefined if (m := re.search(r"'([^']+)'", d.message))]
-        compiled = self._once(texts, before, {**dict.fromkeys(names, "1"), **self.variables})
+        given = {**dict.fromkeys((d.about.name for d in undefined), "1"), **self.variables}
+        compiled = self._once(texts, before, given)
         return compiled, [*(replace(d, severity="note") for d in undefined), *compiled.diagnostics]
 
     def _once(
@@ -206,14 +205,14 @@ def assess_all(paths: Iterable[str], judge: Judge) -> list[Assessment]:
     return [_with_common(a, common, sources, judge) for a in first.values()]
 
 
-_MISSING = re.compile(r"^(?:table or view|table|unknown table) '([^']+)'")
+_MISSING = ("FD303", "FD452")
 
 
 def _with_common(
     found: Assessment, common: Mapping[str, frozenset[str]], sources: Mapping[str, Embedded], judge: Judge
 ) -> Assessment:
     """Judge a script again with the scripts that declare tables it misses; the one nearest to it goes first."""
-    missing = {m[1].split(".")[-1] for d in found.errors if (m := _MISSING.match(d.message))}
+    missing = {d.about.name.rpartition(".")[2] for d in found.errors if d.code in _MISSING}
     near = sorted(common, key=lambda n: (-len(os.path.commonpath([n, found.path])), n))
     chosen: list[str] = []
     for name in near:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,7 @@ th, td { border-bottom:1px solid var(--line); padding:.35rem .6rem .35rem 0; ver
 .share { background:var(--line); height:.45rem; margin-top:.5rem; border-radius:.2rem; overflow:hidden; }
 .share i { display:block; height:100%; background:var(--refused); opacity:.45; float:left; }
 .share i.alone { opacity:1; }
+a { color:inherit; text-decoration-color:var(--soft); } tr:target { background:var(--back); }
 details summary { cursor:pointer; color:var(--soft); } details ul { margin:.2rem 0; padding-left:1.1rem; }
 """
 
@@ -65,6 +67,11 @@ def _text(text: str) -> str:
     return escape(printable(text))
 
 
+def _help(text: str) -> str:
+    """Return help with what stands between back-ticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", _text(text))
+
+
 def _head(found: Sequence[Assessment], title: str) -> str:
     counts = {v: sum(a.verdict == v for a in found) for v in _CLASS}
     share = "".join(
@@ -78,12 +85,21 @@ def _head(found: Sequence[Assessment], title: str) -> str:
     )
 
 
+def _anchor(label: str) -> str:
+    return "cause-" + re.sub(r"\W+", "-", label)
+
+
+def _link(label: str) -> str:
+    """Return the label of a cause as a link to what is said of it."""
+    return f'<a href="#{_anchor(label)}">{_text(label)}</a>'
+
+
 def _next(todo: Sequence[Step], total: int) -> str:
     if not todo:
         return "<h2>Next</h2><p>Every script runs.</p>"
     items = "".join(
-        f"<li><b>{_text(s.cause.label)}</b> <span class=soft>{_text(weight(s.cause))}; {_text(gain(s, total))}</span>"
-        f"<br>{_text(s.cause.help)}</li>"
+        f"<li><b>{_link(s.cause.label)}</b> <span class=soft>{_text(weight(s.cause))}; {_text(gain(s, total))}</span>"
+        f"<br>{_help(s.cause.help)}</li>"
         for s in todo
     )
     return f'<h2>Next: what lets the most scripts run</h2><ol class="next">{items}</ol>'
@@ -94,9 +110,8 @@ def _causes(heading: str, grouped: Sequence[Cause], total: int, *, noted: bool =
         return ""
     rows = "".join(_cause(c, total, noted=noted) for c in grouped)
     widths = "".join(f'<col style="width:{w}%">' for w in (24, 7, 9, 10, 50))
-    head = (
-        f"<th>what</th><th>scripts</th><th>{'' if noted else 'by it alone'}</th><th></th><th>what to do, and where</th>"
-    )
+    names = ("what", "scripts", "" if noted else "by it alone", "of all", "what to do, and where")
+    head = "".join(f"<th>{name}</th>" for name in names)
     return f"<h2>{_text(heading)}</h2><table><colgroup>{widths}</colgroup><tr>{head}</tr>{rows}</table>"
 
 
@@ -109,8 +124,8 @@ def _cause(c: Cause, total: int, *, noted: bool) -> str:
     more = _more(examples[1:])
     name = f"<b>{_text(c.label)}</b><br><span class=soft>{c.code}</span>"
     return (
-        f"<tr><td>{name}</td><td>{number}</td><td>{'' if noted else alone}</td>"
-        f'<td><div class="share">{bar}</div></td><td>{_text(c.help)}{flink}{_example(examples[0])}{more}</td></tr>'
+        f'<tr id="{_anchor(c.label)}"><td>{name}</td><td>{number}</td><td>{"" if noted else alone}</td>'
+        f'<td><div class="share">{bar}</div></td><td>{_help(c.help)}{flink}{_example(examples[0])}{more}</td></tr>'
     )
 
 
@@ -142,7 +157,7 @@ def _script(a: Assessment) -> str:
         slow = (f"no real-time mode: {why}" for why in a.realtime)
         lines = [*a.latency, *kept_by(a), *slow, *dict.fromkeys(d.message for d in a.findings)]
     before = f"<div class=soft>with -i {_text(' -i '.join(a.before))}</div>" if a.before else ""
-    texts = "<br>".join(_text(line) for line in lines)
+    texts = "<br>".join((_link if a.verdict == REFUSED else _text)(line) for line in lines)
     tag = f'<span class="tag {_CLASS[a.verdict]}">{a.verdict}</span>'
     name = f"<code>{_text(a.path)}</code>{before}"
     return f"<tr><td>{name}</td><td>{tag}</td><td>{len(a.jobs)}</td><td>{texts}</td></tr>"

@@ -71,8 +71,10 @@ def _section(heading: str, grouped: Sequence[Cause], *, noted: bool = False) -> 
     yield from ("", heading)
     for c in grouped:
         yield f"  {c.label}  {count(len(c.scripts), 'script') if noted else weight(c)}  ({c.code})"
+        said = ""
         for d in list(c.examples.values())[:SHOWN]:
-            yield f"      {place(d)}{d.message}"
+            yield f"      {d.span}: the same" if d.span and d.message == said else f"      {place(d)}{d.message}"
+            said = d.message
         if len(c.scripts) > SHOWN:
             yield f"      and {len(c.scripts) - SHOWN} more"
         if c.flink:

@@ -87,7 +87,7 @@ def _refused(build: Builder, tree: exp.Expression) -> Relation:
 def _table(build: Builder, tree: exp.Table) -> Relation:
     context = build.context
     parts = tuple(p.name for p in tree.parts)
-    hints = tables.option_hints(tree)
+    hints = tables.option_hints(tree, context)
     cte = build.ctes.get(parts[0]) if len(parts) == 1 else None
     found = context.catalog.find(parts) if cte is None else None
     if hints is not None and (cte is not None or isinstance(found, View)):

@@ -57,7 +57,7 @@ class _Target:
         return None if value is None else str(getattr(value, "name", value)).upper()
 
     def options(self) -> ResolvedOptions:
-        hints = tables.option_hints(self.statement.this)
+        hints = tables.option_hints(self.statement.this, self.build.context)
         check = self.build.context.check_options
         return check(self.table, "sink", hints, self.span, overwrite=self.overwrite, conflict=self.conflict)
 

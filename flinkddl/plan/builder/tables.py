@@ -96,13 +96,15 @@ def resolve_table(table: Table, context: Context) -> ResolvedTable:
     return ResolvedTable(table, tuple(fields), tuple(computed), watermark, cut)
 
 
-def option_hints(node: exp.Expression) -> dict[str, OptionText] | None:
+def option_hints(node: exp.Expression, context: Context) -> dict[str, OptionText] | None:
     """Return the OPTIONS hint of a table reference, or None."""
     hints = node.args.get("hints")
     found: dict[str, OptionText] = {}
     for hint in hints if isinstance(hints, list) else [hints]:
         if isinstance(hint, tree_nodes.OptionsHint):
-            found |= {o.this.name: OptionText(o.expression.name) for o in hint.expressions}
+            for option in hint.expressions:
+                places = context.span(option.this), context.span(option.expression)
+                found[option.this.name] = OptionText(option.expression.name, *places)
     return found or None
 
 

@@ -240,11 +240,13 @@ def lateral_function(build: Builder, tree: tree_nodes.TableFunction, place: Plac
     if place.on is not None and not (isinstance(place.on, exp.Boolean) and place.on.this):
         raise build.error("FD516", "LATERAL TABLE may only be joined ON TRUE", place.on, "filter in WHERE")
     scope = build.scope(left, "LATERAL")
-    args = expressions.named_arguments(tree.expressions, scope.value)
+    from flinkddl.plan.expressions.java import named_arguments, table_call  # here: few scripts have one
+
+    args = named_arguments(tree.expressions, scope.value)
     if found.language == "PYTHON":  # one that returns an array, whose elements are the rows
         rows = expressions.user_call(name, found, [value for _, value in args], build.span(tree))
     else:
-        rows = expressions.table_call(name, found, args, build.span(tree))
+        rows = table_call(name, found, args, build.span(tree))
     if rows.type.root is not T.Root.ARRAY:
         help = "declare it as ARRAY<ROW<...>>, a list of tuples in Python"
         raise build.error("FD517", f"table function '{name}' returns {rows.type.summary}, no rows", tree, help)

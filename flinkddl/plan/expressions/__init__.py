@@ -7,7 +7,6 @@ like build typed calls by hand.
 from flinkddl.plan.expressions.aggregates import is_aggregate, resolve_aggregate
 from flinkddl.plan.expressions.build import call, cast, explicit_cast, is_known, unknown, user_call
 from flinkddl.plan.expressions.forms import form_of
-from flinkddl.plan.expressions.java import named_arguments, table_call
 from flinkddl.plan.expressions.resolve import resolve_expression
 
 __all__ = [
@@ -17,10 +16,8 @@ __all__ = [
     "form_of",
     "is_aggregate",
     "is_known",
-    "named_arguments",
     "resolve_aggregate",
     "resolve_expression",
-    "table_call",
     "unknown",
     "user_call",
 ]

@@ -12,7 +12,6 @@ from flinkddl.dialect import nodes
 from flinkddl.functions.catalogue import AGGREGATES, lookup
 from flinkddl.plan.expressions.build import fitted
 from flinkddl.plan.expressions.forms import form_of
-from flinkddl.plan.expressions.java import java_aggregate, java_use, named_arguments
 from flinkddl.plan.expressions.resolve import no_aggregate, resolve_expression
 from flinkddl.plan.rex import Call, Literal, uncast
 from flinkddl.plan.scope import AggregateUse
@@ -20,7 +19,9 @@ from flinkddl.plan.scope import AggregateUse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from flinkddl.catalog.model import Function
     from flinkddl.diagnostics import Span
+    from flinkddl.functions.java.load import JavaFunction
     from flinkddl.plan.rex import Rex
     from flinkddl.plan.scope import Scope
 
@@ -39,7 +40,7 @@ def is_aggregate(node: exp.Expression, scope: Scope | None = None) -> bool:
         return False
     if form.name.upper() in AGGREGATES:
         return True
-    return scope is not None and java_aggregate(form.name, scope, scope.span(node)) is not None
+    return scope is not None and _of_user(form.name, scope, scope.span(node)) is not None
 
 
 def resolve_aggregate(node: exp.Expression, scope: Scope, grouped: bool = True) -> AggregateUse:
@@ -51,9 +52,11 @@ def resolve_aggregate(node: exp.Expression, scope: Scope, grouped: bool = True) 
     form, span = form_of(node), scope.span(node)
     function = AGGREGATES.get(form.name.upper()) if form is not None else None
     if form is None or function is None:
-        java = java_aggregate(form.name, scope, span) if form is not None else None
+        java = _of_user(form.name, scope, span) if form is not None else None
         if form is None or java is None:
             raise no_aggregate(node, scope)
+        from flinkddl.plan.expressions.java import java_use, named_arguments
+
         distinct, plain = _plain_args(form.args)
         use = java_use(form.name, java, named_arguments(plain, lambda a: resolve_expression(a, scope)), span)
         return replace(use, distinct=distinct, filter=condition)
@@ -67,6 +70,15 @@ def resolve_aggregate(node: exp.Expression, scope: Scope, grouped: bool = True) 
     if function.empty_is_null and (not grouped or condition is not None):
         result = result.with_nullable(True)
     return AggregateUse(function.name, typed, result, distinct, condition, ignore_nulls, tuple(options.items()), span)
+
+
+def _of_user(name: str, scope: Scope, span: Span | None) -> tuple[Function, JavaFunction] | None:
+    """Return the user's aggregate function in Java, or None. What reads jars is imported for those who have one."""
+    if scope.function(name) is None:
+        return None
+    from flinkddl.plan.expressions.java import java_aggregate
+
+    return java_aggregate(name, scope, span)
 
 
 def _clauses(node: exp.Expression, scope: Scope) -> tuple[exp.Expression, Rex | None, bool | None]:

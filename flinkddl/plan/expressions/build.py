@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from flinkddl import sqltypes as T
-from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.diagnostics import About, FlinkDdlError
+from flinkddl.diagnostics.kinds import MISSPELLED
 from flinkddl.diagnostics.report import suggest
 from flinkddl.functions.aggregate import Aggregate
 from flinkddl.functions.catalogue import AGGREGATES, FUNCTIONS, lookup
@@ -104,7 +105,8 @@ def unknown(name: str, span: Span | None) -> FlinkDdlError:
     own = near is None or name.upper().startswith(f"{near}_") or name.upper().endswith(f"_{near}")
     given = f"give a Python function for it with '--udf {name}=module:function', or " if name.isidentifier() else ""
     help = f"{given}declare it with CREATE FUNCTION" if own else f"did you mean '{near}'?"
-    return FlinkDdlError.of("FD400", f"unknown function '{name}'", span, help)
+    about = About(name, "" if own else MISSPELLED)
+    return FlinkDdlError.of("FD400", f"unknown function '{name}'", span, help, about=about)
 
 
 def explicit_cast(value: Rex, target: DataType, try_: bool = False, span: Span | None = None) -> Rex:

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl import sqltypes as T
-from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.diagnostics import NOTHING, About, FlinkDdlError
+from flinkddl.diagnostics.kinds import OF_USER
 from flinkddl.dialect.nodes import NamedArgument
 from flinkddl.functions.java import typed
 from flinkddl.functions.java.call import Fitted, fit, signature_text
@@ -62,11 +63,11 @@ def loaded(name: str, function: Function, span: Span | None) -> JavaFunction:
 
 
 def _error(refused: Refused, name: str, span: Span | None) -> FlinkDdlError:
-    help, message = refused.help, str(refused)
+    help, message, about = refused.help, str(refused), NOTHING
     if refused.code in ("FD402", "FD520"):
         help = f"{help}; or give a Python function in its place: '--udf {name}=module:function'"
-        message = f"'{name}' is a Java function, and {message}"
-    return FlinkDdlError.of(refused.code, message, span, help)
+        message, about = f"'{name}' is a Java function, and {message}", About(name, OF_USER)
+    return FlinkDdlError.of(refused.code, message, span, help, about=about)
 
 
 Arguments = Sequence[tuple[str | None, "Rex"]]

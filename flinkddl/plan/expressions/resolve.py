@@ -19,7 +19,6 @@ from flinkddl.functions.catalogue import AGGREGATES, lookup
 from flinkddl.plan.expressions import literals
 from flinkddl.plan.expressions.build import call, explicit_cast, is_known, quoted, unknown, user_call
 from flinkddl.plan.expressions.forms import form_of
-from flinkddl.plan.expressions.java import java_call, named_arguments
 from flinkddl.plan.rex import Call, Literal, Rex, field_access, uncast
 
 if TYPE_CHECKING:
@@ -110,6 +109,8 @@ def _by_form(node: exp.Expression, scope: Scope) -> Rex:
         left, right = _all(form.args, scope)
         return _operator(node, scope, left, right)
     if user is not None and user.language != "PYTHON":
+        from flinkddl.plan.expressions.java import java_call, named_arguments  # here: few scripts have one
+
         return java_call(form.name, user, named_arguments(form.args, lambda a: resolve_expression(a, scope)), span)
     args = _all(form.args, scope)
     if user is not None:
