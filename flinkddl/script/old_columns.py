@@ -16,7 +16,7 @@ from flinkddl.dialect.cursor import PLAIN_NAME
 from flinkddl.dialect.tokens import lex
 from flinkddl.dialect.words import RESERVED
 from flinkddl.script.edits import Place
-from flinkddl.script.old_schemas import SCHEMAS, legacy_type
+from flinkddl.script.old_schemas import Records, legacy_type, never_null, other_schemas
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -85,11 +85,21 @@ class OldColumns:
             for number, said in sorted(of_table.items()):
                 self._column(number, said)
         self._zoned()
-        for check in SCHEMAS:
-            check(self, rest)
+        records = self._records()
+        self.lost |= other_schemas(records, rest)
+        for column in never_null(records, rest):
+            self.edits.insert(self.place(column.args["kind"]).end, " NOT NULL")
         for key in rest:
             if key.startswith("schema."):
                 self.lost[key] = "declare it among the columns of the table"
+
+    def _records(self) -> Records:
+        """Return what is read of records: no time that Flink gives."""
+        said = self.renewed.of_columns
+        given = {int(m[1]) for k, v in said.items() if (m := _KEY.fullmatch(k)) and (m[2], v) in _GIVEN}
+        read = [c for n, c in enumerate(self.elements) if isinstance(c, nodes.Column) and n not in given]
+        named = tuple((self.renamed.get(c.this.name, c.this.name), c) for c in read)
+        return Records(named, ordered=self.renewed.format != "json")
 
     def lose(self, number: int, said: dict[str, str], why: str) -> None:
         """Leave what is said of a column where it is."""

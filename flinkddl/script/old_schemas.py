@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from flinkddl.dialect import nodes
-    from flinkddl.script.old_columns import OldColumns
 
 _FIELD = re.compile(r"format\.fields\.(\d+)\.(name|type|data-type)")
 _TYPES: Mapping[str, str] = {
@@ -45,37 +45,54 @@ def legacy_type(text: str) -> str:
     return re.sub(r"\b([A-Z_]+)\b(?!\s*\()", lambda m: _TYPES.get(m[1], m[1]), text)
 
 
-def _names(columns: OldColumns) -> list[str]:
-    """The names of the physical columns in the records."""
-    return [columns.renamed.get(c.this.name, c.this.name) for c in columns.physical if _is_read(columns, c)]
+@dataclass(frozen=True)
+class Records:
+    """What is read of records: columns by their names there, in order; ``ordered``: a field is found by its place."""
+
+    columns: tuple[tuple[str, nodes.Column], ...]
+    ordered: bool
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns in the records."""
+        return [name for name, _ in self.columns]
 
 
-def _is_read(columns: OldColumns, column: nodes.Column) -> bool:
-    """Whether a column is read from records, and is not a time that Flink gives."""
-    at = columns.elements.index(column)
-    said = columns.renewed.of_columns
-    given = said.get(f"schema.{at}.rowtime.timestamps.type") == "from-source"
-    return not (given or said.get(f"schema.{at}.proctime") == "true")
+def other_schemas(records: Records, rest: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of ``rest`` that say another schema than the columns do, and what to do instead."""
+    return _fields(records, rest) | _row(records, rest) | _json(records, rest) | _avro(records, rest)
 
 
-def _fields(columns: OldColumns, rest: Mapping[str, str]) -> None:
+def never_null(records: Records, rest: Mapping[str, str]) -> list[nodes.Column]:
+    """Return the columns that have no null in the Avro schema: today's has one, unless they are NOT NULL."""
+    if "format.avro-schema" not in rest or _avro(records, rest):
+        return []
+    fields = _avro_fields(rest["format.avro-schema"])
+    columns = zip(fields, (c for _, c in records.columns), strict=True)
+    return [
+        c for f, c in columns if not isinstance(f["type"], list) and c.args["kind"].args.get("nullable") is not False
+    ]
+
+
+def _fields(records: Records, rest: Mapping[str, str]) -> dict[str, str]:
     """``format.fields.N``: the fields of a line, which have to be the columns in their order."""
     found = {key: m for key in rest if (m := _FIELD.fullmatch(key))}
     named = sorted((int(m[1]), rest[key]) for key, m in found.items() if m[2] == "name")
-    if [name for _, name in named] != _names(columns):
-        columns.lost |= dict.fromkeys(found, f"{_DERIVED}: declare them in the order of the file's fields")
+    if [name for _, name in named] == records.names:
+        return {}
+    return dict.fromkeys(found, f"{_DERIVED}: declare them in the order of the file's fields")
 
 
-def _row(columns: OldColumns, rest: Mapping[str, str]) -> None:
+def _row(records: Records, rest: Mapping[str, str]) -> dict[str, str]:
     """``format.schema``: a ROW with the fields of a record."""
     text = rest.get("format.schema")
     if text is None:
-        return
+        return {}
     fields = re.match(r"(?is)\s*ROW\s*[<(](.*)[>)]\s*$", text)
     names = _outer_names(fields[1]) if fields else []
-    ordered = columns.renewed.format != "json"
-    if names != _names(columns) if ordered else not set(_names(columns)) <= set(names):
-        columns.lost["format.schema"] = f"{_DERIVED}: declare its fields as columns"
+    if names == records.names if records.ordered else set(records.names) <= set(names):
+        return {}
+    return {"format.schema": f"{_DERIVED}: declare its fields as columns"}
 
 
 def _outer_names(text: str) -> list[str]:
@@ -90,37 +107,37 @@ def _outer_names(text: str) -> list[str]:
     return [part.split()[0].strip("`") for part in parts if part.strip()]
 
 
-def _json(columns: OldColumns, rest: Mapping[str, str]) -> None:
+def _json(records: Records, rest: Mapping[str, str]) -> dict[str, str]:
     """``format.json-schema``: its properties have to have every column."""
     text = rest.get("format.json-schema")
     if text is None:
-        return
+        return {}
     schema = _parsed(text)
     properties = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(properties, dict) or not set(_names(columns)) <= set(properties):
-        columns.lost["format.json-schema"] = f"{_DERIVED}: declare its properties as columns"
+    if isinstance(properties, dict) and set(records.names) <= set(properties):
+        return {}
+    return {"format.json-schema": f"{_DERIVED}: declare its properties as columns"}
 
 
-def _avro(columns: OldColumns, rest: Mapping[str, str]) -> None:
+def _avro(records: Records, rest: Mapping[str, str]) -> dict[str, str]:
     """``format.avro-schema``: its bytes depend on the order, type and nullability of every field.
 
-    Today's schema has the columns in their order, ``["null", type]`` where a column may be NULL. A field without null
-    makes its column NOT NULL.
+    Today's schema has the columns in their order, ``["null", type]`` where a column may be NULL.
     """
     text = rest.get("format.avro-schema")
     if text is None:
-        return
+        return {}
+    fields = _avro_fields(text)
+    same = [f.get("name") for f in fields] == records.names
+    if same and all(_fits(f.get("type"), c) for f, (_, c) in zip(fields, records.columns, strict=True)):
+        return {}
+    why = f"{_DERIVED}, NULL first: declare its fields in their order, NOT NULL where there is no null"
+    return {"format.avro-schema": why}
+
+
+def _avro_fields(text: str) -> list[Any]:
     schema = _parsed(text)
-    fields = schema.get("fields", []) if isinstance(schema, dict) else []
-    physical = [c for c in columns.physical if _is_read(columns, c)]
-    same = [f.get("name") for f in fields] == _names(columns)
-    if not same or not all(_fits(f.get("type"), c) for f, c in zip(fields, physical, strict=True)):
-        why = f"{_DERIVED}, NULL first: declare its fields in their order, NOT NULL where there is no null"
-        columns.lost["format.avro-schema"] = why
-        return
-    for found, column in zip(fields, physical, strict=True):
-        if not isinstance(found["type"], list) and column.args["kind"].args.get("nullable") is not False:
-            columns.edits.insert(columns.place(column.args["kind"]).end, " NOT NULL")
+    return schema.get("fields", []) if isinstance(schema, dict) else []
 
 
 def _fits(kind: Any, column: nodes.Column) -> bool:
@@ -137,7 +154,3 @@ def _parsed(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return None
-
-
-SCHEMAS: tuple[Callable[[OldColumns, Mapping[str, str]], None], ...] = (_fields, _row, _json, _avro)
-"""Each takes the options about columns that are not of the table itself, and notes those that say something else."""
