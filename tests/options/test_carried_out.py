@@ -399,6 +399,7 @@ SETTINGS: dict[str, tuple[tuple[str, str], str, str]] = {
 
 # What no plan holds, and the test that shows it.
 SHOWN_BY = {
+    "pipeline.global-job-parameters": "tests/functions/test_java.py::test_job_parameters_go_with_the_call",
     "execution.checkpointing.dir": "tests/e2e/test_checkpoints.py::test_another_file_system_knows_the_plan",
     "execution.checkpointing.savepoint-dir": "tests/e2e/test_savepoints.py::test_gone_on_from_elsewhere",
     "execution.state-recovery.path": "tests/e2e/test_savepoints.py::test_gone_on_from_elsewhere",
