@@ -1,7 +1,7 @@
 """In which form each query of a job keeps its state: ``flinkddl.execution.state``, and the choice for 'auto'.
 
 By key a change costs what it touches, and what is there twice runs once; as aggregates, rows of a batch are put
-together before they are exchanged. So the choice hangs on whether rows can change and whether anything is shared.
+together before they are exchanged, and each change costs its group. So what has totals of inserts alone is aggregates.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.merged import merged
-from flinkddl.plan.nodes import Scan
+from flinkddl.plan.nodes import Aggregate, Deduplicate, Join, Rank, Scan
 from flinkddl.plan.nodes.base import Stateless
 from flinkddl.plan.physical import physical_plan, physical_sink
 from flinkddl.plan.sharing import meeting
@@ -51,7 +51,7 @@ def chosen(found: PhysicalSink, begun: bool | None = None) -> PhysicalSink:
 
 
 def _not_by_key(found: PhysicalSink) -> str:
-    return "real-time mode" if found.how.realtime else "no row changes, and nothing is shared"
+    return "real-time mode" if found.how.realtime else "no row changes, nothing is shared, no group grows"
 
 
 def _by_key(found: PhysicalSink) -> Iterator[str]:
@@ -66,6 +66,18 @@ def _by_key(found: PhysicalSink) -> Iterator[str]:
         yield f"rows change below {changing}"
     elif found.plan.materialize and not found.plan.input.append:
         yield "rows change below the sink"
+    if not changing and found.how.mode == "update" and (grows := next(filter(None, map(_grows, tree.walk())), "")):
+        yield grows
+
+
+def _grows(here: Physical) -> str:
+    """Return what a node keeps of which a group has many although only inserts come in; "" for nothing."""
+    match here.node:
+        case Rank() | Deduplicate() | Join(kind="left" | "right" | "full" | "semi" | "anti"):
+            return f"{here.node.name} keeps rows"
+        case Aggregate() if any(call.distinct for call in here.node.aggs):
+            return "Aggregate keeps DISTINCT values"
+    return ""
 
 
 def _changing(here: Physical) -> str:

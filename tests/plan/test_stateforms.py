@@ -29,13 +29,28 @@ CREATE TABLE ask (auction BIGINT, seller BIGINT) WITH ({KAFKA} = 'ask');
 CREATE TABLE item (id BIGINT, v BIGINT, PRIMARY KEY (id) NOT ENFORCED) WITH ({UPSERT} = 'item');
 CREATE TABLE s (a BIGINT, b BIGINT, PRIMARY KEY (a) NOT ENFORCED) WITH ({UPSERT} = 's');
 CREATE TABLE t (a BIGINT, b BIGINT) WITH ('connector' = 'print');
-CREATE VIEW counts AS SELECT auction, COUNT(DISTINCT bidder) AS num FROM bid GROUP BY auction;
+CREATE VIEW counts AS SELECT auction, AVG(bidder) AS num FROM bid GROUP BY auction;
 """
-NOTHING = "no row changes, and nothing is shared"
+NOTHING = "no row changes, nothing is shared, no group grows"
 CASES: dict[str, tuple[str, bool, str]] = {
     "a count of inserts": ("SELECT * FROM counts", False, NOTHING),
     "a join of inserts": ("SELECT b.auction, a.seller FROM bid b JOIN ask a ON a.auction = b.auction", False, NOTHING),
     "nothing is kept": ("SELECT auction, price FROM bid WHERE price > 3", False, NOTHING),
+    "DISTINCT values": (
+        "SELECT auction, COUNT(DISTINCT bidder) AS n FROM bid GROUP BY auction", True,
+        "Aggregate keeps DISTINCT values",
+    ),
+    "a last row": (
+        "SELECT auction, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY PROCTIME() DESC) AS r "
+        "FROM bid) WHERE r = 1", True, "Deduplicate keeps rows",
+    ),
+    "a best row": (
+        "SELECT auction, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price) AS r FROM bid) "
+        "WHERE r < 4", True, "Rank keeps rows",
+    ),
+    "an outer join": (
+        "SELECT b.auction, a.seller FROM bid b LEFT JOIN ask a ON a.auction = b.auction", True, "Join keeps rows",
+    ),
     "a count of counts": (
         "SELECT num, COUNT(*) AS n FROM counts GROUP BY num", True, "rows change below Aggregate",
     ),
