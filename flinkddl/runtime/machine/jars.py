@@ -116,7 +116,7 @@ def spark_jars_here(folder: str | None = None) -> list[Path]:
 
 
 def _version(text: str) -> str:
-    """Return a version, ``@spark`` as that of PySpark: asked for then alone, as a Spark distribution does not tell it."""
+    """Return a version, ``@spark`` as that of PySpark, asked for then alone: a Spark distribution does not tell it."""
     return text.replace("@spark", installed_version("pyspark")) if "@spark" in text else text
 
 
