@@ -6,6 +6,7 @@ Both ways, all queries in one job, each with the rows that stay in the end.
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import tempfile
 from collections import Counter
@@ -22,9 +23,12 @@ NOT_IN_BATCH = ("j_later", "c_asked", "over five minutes", "over distinct")
 
 def asked(folder: Path, mode: str) -> list[tuple[str, str]]:
     """Return what is asked, each under its name."""
-    (folder / "events.json").write_text("\n".join(LINES) + "\n", encoding="utf-8")
-    options = f"'connector' = 'filesystem', 'path' = '{folder}', 'format' = 'json'"
-    first = [f"ADD JAR '{udf_jar(jar)}'" for jar in JARS]
+    events = folder / "events"
+    events.mkdir(exist_ok=True)
+    (events / "events.json").write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    options = f"'connector' = 'filesystem', 'path' = '{events}', 'format' = 'json'"
+    jars = [shutil.copyfile(udf_jar(jar), folder / f"{jar}.jar") for jar in JARS]  # Flink wants names that differ
+    first = [f"ADD JAR '{jar}'" for jar in jars]
     first += [f"CREATE FUNCTION {name} AS '{cls}'" for name, cls in ALL.items()]
     first += [s.format(options=options) for s in DECLARED]
     names = [name for name in QUERIES if mode == "streaming" or name not in NOT_IN_BATCH]

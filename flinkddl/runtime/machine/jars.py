@@ -70,7 +70,7 @@ def _artifact(entry: dict[str, object]) -> Artifact:
     group, _, name = str(entry["artifact"]).partition(":")
     versions = entry["versions"]
     assert isinstance(versions, list)
-    pins = (Pin(v["version"].replace("@spark", installed_version("pyspark")), v.get("sha256")) for v in versions)
+    pins = (Pin(_version(v["version"]), v.get("sha256")) for v in versions)
     return Artifact(group, name, tuple(pins))
 
 
@@ -113,6 +113,11 @@ def spark_jars_here(folder: str | None = None) -> list[Path]:
     except FlinkDdlError:  # no cache, no jars
         return []
     return [path for a in locked_artifacts("spark") if (path := _cached(a, store))]
+
+
+def _version(text: str) -> str:
+    """Return a version, ``@spark`` as that of PySpark, asked for then alone: a Spark distribution does not tell it."""
+    return text.replace("@spark", installed_version("pyspark")) if "@spark" in text else text
 
 
 def pyspark_home() -> Path:
