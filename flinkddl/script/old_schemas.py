@@ -58,24 +58,24 @@ def _is_read(columns: OldColumns, column: nodes.Column) -> bool:
     return not (given or said.get(f"schema.{at}.proctime") == "true")
 
 
-def _fields(columns: OldColumns, rest: Mapping[str, str]) -> None:
+def _fields(columns: OldColumns, rest: Mapping[str, str]) -> dict[str, str]:
     """``format.fields.N``: the fields of a line, which have to be the columns in their order."""
     found = {key: m for key in rest if (m := _FIELD.fullmatch(key))}
     named = sorted((int(m[1]), rest[key]) for key, m in found.items() if m[2] == "name")
-    if [name for _, name in named] != _names(columns):
-        columns.lost |= dict.fromkeys(found, f"{_DERIVED}: declare them in the order of the file's fields")
+    same = [name for _, name in named] == _names(columns)
+    return {} if same else dict.fromkeys(found, f"{_DERIVED}: declare them in the order of the file's fields")
 
 
-def _row(columns: OldColumns, rest: Mapping[str, str]) -> None:
+def _row(columns: OldColumns, rest: Mapping[str, str]) -> dict[str, str]:
     """``format.schema``: a ROW with the fields of a record."""
     text = rest.get("format.schema")
     if text is None:
-        return
+        return {}
     fields = re.match(r"(?is)\s*ROW\s*[<(](.*)[>)]\s*$", text)
     names = _outer_names(fields[1]) if fields else []
     ordered = columns.renewed.format != "json"
-    if names != _names(columns) if ordered else not set(_names(columns)) <= set(names):
-        columns.lost["format.schema"] = f"{_DERIVED}: declare its fields as columns"
+    same = names == _names(columns) if ordered else set(_names(columns)) <= set(names)
+    return {} if same else {"format.schema": f"{_DERIVED}: declare its fields as columns"}
 
 
 def _outer_names(text: str) -> list[str]:
@@ -90,18 +90,18 @@ def _outer_names(text: str) -> list[str]:
     return [part.split()[0].strip("`") for part in parts if part.strip()]
 
 
-def _json(columns: OldColumns, rest: Mapping[str, str]) -> None:
+def _json(columns: OldColumns, rest: Mapping[str, str]) -> dict[str, str]:
     """``format.json-schema``: its properties have to have every column."""
     text = rest.get("format.json-schema")
     if text is None:
-        return
+        return {}
     schema = _parsed(text)
     properties = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(properties, dict) or not set(_names(columns)) <= set(properties):
-        columns.lost["format.json-schema"] = f"{_DERIVED}: declare its properties as columns"
+    same = isinstance(properties, dict) and set(_names(columns)) <= set(properties)
+    return {} if same else {"format.json-schema": f"{_DERIVED}: declare its properties as columns"}
 
 
-def _avro(columns: OldColumns, rest: Mapping[str, str]) -> None:
+def _avro(columns: OldColumns, rest: Mapping[str, str]) -> dict[str, str]:
     """``format.avro-schema``: its bytes depend on the order, type and nullability of every field.
 
     Today's schema has the columns in their order, ``["null", type]`` where a column may be NULL. A field without null
@@ -109,18 +109,18 @@ def _avro(columns: OldColumns, rest: Mapping[str, str]) -> None:
     """
     text = rest.get("format.avro-schema")
     if text is None:
-        return
+        return {}
     schema = _parsed(text)
     fields = schema.get("fields", []) if isinstance(schema, dict) else []
     physical = [c for c in columns.physical if _is_read(columns, c)]
     same = [f.get("name") for f in fields] == _names(columns)
     if not same or not all(_fits(f.get("type"), c) for f, c in zip(fields, physical, strict=True)):
         why = f"{_DERIVED}, NULL first: declare its fields in their order, NOT NULL where there is no null"
-        columns.lost["format.avro-schema"] = why
-        return
+        return {"format.avro-schema": why}
     for found, column in zip(fields, physical, strict=True):
         if not isinstance(found["type"], list) and column.args["kind"].args.get("nullable") is not False:
             columns.edits.insert(columns.place(column.args["kind"]).end, " NOT NULL")
+    return {}
 
 
 def _fits(kind: Any, column: nodes.Column) -> bool:
@@ -139,5 +139,5 @@ def _parsed(text: str) -> Any:
         return None
 
 
-SCHEMAS: tuple[Callable[[OldColumns, Mapping[str, str]], None], ...] = (_fields, _row, _json, _avro)
-"""Each takes the options about columns that are not of the table itself, and notes those that say something else."""
+SCHEMAS: tuple[Callable[[OldColumns, Mapping[str, str]], dict[str, str]], ...] = (_fields, _row, _json, _avro)
+"""Each takes the options about columns that are not of the table itself, and returns those that say something else."""
