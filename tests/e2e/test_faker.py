@@ -348,7 +348,7 @@ def test_what_flink_faker_makes_itself(catalog: Catalog) -> None:
     assert found == wanted
 
 
-CODES = {"FD211", "FD212", "FD218", "FD238", "FD478"}
+CODES = {"FD109", "FD211", "FD212", "FD218", "FD238", "FD478"}
 
 
 def read(catalog: Catalog, name: str, line: dict[str, Any]) -> list[Any]:
