@@ -139,7 +139,9 @@ TYPES: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 """A value of 'connector.type', and its name today by how 'connector.version' begins; others have kept theirs."""
 
-VERSIONED: Mapping[str, str] = {"kafka-0.10": "kafka", "kafka-0.11": "kafka", "universal": "kafka"}
+VERSIONED: Mapping[str, str] = dict.fromkeys(
+    ("kafka-0.8", "kafka-0.9", "kafka-0.10", "kafka-0.11", "universal"), "kafka"
+)
 """Values of 'connector' in Flink 1.11 that later versions do not know."""
 
 DESCRIPTIONS = ("property-version", "derive-schema")

@@ -117,12 +117,11 @@ def _table(table: nodes.CreateTable, old: _Old, edits: Edits, bag: Bag) -> bool:
     renewed = renew(old.options, holds_timestamps(columns_of(table), old.options), old.read)
     if renewed is None:
         return False
-    columns = OldColumns(table, renewed, edits)
-    columns.run()
+    columns = OldColumns(table, renewed, edits).run()
     pairs = {**renewed.pairs, **{key: ((key, old.options[key]),) for key in columns.lost}}
     clauses.rewrite(list(written.values()), pairs, edits)
     if columns.added and elements:
-        found = [columns.place(e) for e in elements]
+        found = [clauses.place_of(e) for e in elements]
         edits.renew(found, [True] * len(found), {len(found) - 1: columns.added})
     clauses.tell({**renewed.lost, **columns.lost}, {**renewed.differs, **columns.differs}, places, bag)
     return is_old(old.options)

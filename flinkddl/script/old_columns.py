@@ -40,12 +40,18 @@ _TIMES = (
 )
 
 
+@dataclass(frozen=True)
+class ColumnsToday:
+    """What became of columns: ``added`` goes behind the last element, ``lost`` and ``differs`` as in ``Renewed``."""
+
+    added: tuple[str, ...]
+    lost: Mapping[str, str]
+    differs: Mapping[str, str]
+
+
 @dataclass
 class OldColumns:
-    """A table whose WITH clause says something of its columns, and what has become of that.
-
-    ``added``: elements to be put behind the last one; ``lost`` and ``differs`` as in ``Renewed``.
-    """
+    """A table whose WITH clause says something of its columns, while it is rewritten."""
 
     table: nodes.CreateTable
     renewed: Renewed
@@ -70,8 +76,8 @@ class OldColumns:
         """What formats read and write."""
         return [e for e in self.elements if isinstance(e, nodes.Column)]
 
-    def run(self) -> None:
-        """Change the columns of the table."""
+    def run(self) -> ColumnsToday:
+        """Change the columns of the table, and return what is left to do and to tell."""
         of_table: dict[int, dict[str, str]] = {}
         rest: dict[str, str] = {}
         for key, value in self.renewed.of_columns.items():
@@ -92,6 +98,7 @@ class OldColumns:
         for key in rest:
             if key.startswith("schema."):
                 self.lost[key] = "declare it among the columns of the table"
+        return ColumnsToday(tuple(self.added), self.lost, self.differs)
 
     def _records(self) -> Records:
         """Return what is read of records: no time that Flink gives."""

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 EIGHT = "tests/cases/eight_mistakes.sql"
 # What a check must not load: the JVM's side, and what costs a noticeable part of a third of a second.
-HEAVY = ("pyspark", "py4j", "kafka", "fastavro", "jgo", "rich", "flinkddl.runtime")
+HEAVY = ("pyspark", "py4j", "kafka", "fastavro", "jgo", "rich", "flinkddl.runtime", "flinkddl.functions.java")
 
 # line, column -> code, the text under the carets, what the help says
 MISTAKES = {

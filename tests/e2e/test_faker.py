@@ -14,6 +14,7 @@ import pytest
 
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
+from tests.oracle.record_faker import kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -317,6 +318,51 @@ def test_a_row_is_the_same_whoever_asks(catalog: Catalog) -> None:
     assert not {a for a, _ in one} & {a for a, _ in two} or {a for a, _ in one} != {a for a, _ in two}
     both = catalog.execute("SELECT x.ts = y.ts FROM alpha AS x JOIN alpha AS y ON x.a = y.a AND x.b = y.b").collect()
     assert both == [(True,)] * 50
+
+
+# what Flink-faker gives for these, and we do not
+OURS: dict[str, Any] = {
+    "c DATE: 'fields.c.expression' = '1969-12-31 12:00:00'": "1969-12-31",  # it rounds towards 1970: the next day
+    "c DATE: 'fields.c.expression' = '1950-06-01 06:00:00'": "1950-06-01",
+}
+REFUSED = ("c STRING: 'fields.c.expression' = 'ü #{'",)  # FD478: it is never closed
+FLINK_FAKER = {f"{line['columns']}: {line['options']}": line for line in kept()}
+
+
+def declared(name: str, line: dict[str, Any]) -> str:
+    given = f"'connector' = 'faker', 'number-of-rows' = '2', {line['options']}"
+    return f"{BATCH}CREATE TEMPORARY TABLE {name} ({line['columns']}) WITH ({given})"
+
+
+def test_what_flink_faker_makes_itself(catalog: Catalog) -> None:
+    """Its own rows of the same texts, asked of it in Flink 2.3."""
+    taken = {k: line for k, line in FLINK_FAKER.items() if line["error"] is None and k not in REFUSED}
+    assert len(taken) > 45
+    for i, line in enumerate(taken.values()):
+        catalog.execute_all(declared(f"ff{i}", line))
+    query = " UNION ALL ".join(f"SELECT {i}, {line['select']} FROM ff{i}" for i, line in enumerate(taken.values()))
+    rows = catalog.execute(query).collect()
+    found = {key: [value for n, value in rows if n == i] for i, key in enumerate(taken)}
+    wanted = {k: [OURS.get(k, row[1]) for row in line["rows"]] for k, line in taken.items()}
+    assert found == wanted
+
+
+CODES = {"FD109", "FD211", "FD212", "FD218", "FD238", "FD478"}  # of check
+
+
+def read(catalog: Catalog, name: str, line: dict[str, Any]) -> list[Any]:
+    catalog.execute_all(declared(name, line))
+    return catalog.execute(f"SELECT {line['select']} FROM {name}").collect()
+
+
+def test_what_flink_faker_refuses_itself(catalog: Catalog) -> None:
+    refused = [line for key, line in FLINK_FAKER.items() if line["error"] is not None or key in REFUSED]
+    assert len(refused) > 20
+    for i, line in enumerate(refused):
+        with pytest.raises(FlinkDdlError) as raised:
+            read(catalog, f"fr{i}", line)
+        codes = {d.code for d in raised.value.diagnostics}
+        assert codes <= CODES or (codes == {"FD830"} and "FD478" in str(raised.value)), line  # as the kernel says it
 
 
 FAILING = [

@@ -28,11 +28,13 @@ CHANGES = (
     '{"before":{"a":"x","b":1},"after":{"a":"x","b":5},"op":"u"}',
     '{"before":null,"after":{"a":"y","b":2},"op":"c"}',
 )
+LONG = "ü€" * 100_000
 # format, its options, lines, rows of SELECT a, SUM(b) GROUP BY a
 READ: list[tuple[str, str, tuple[str, ...], list[tuple[Any, ...]]]] = [
     ("csv", ", 'csv.ignore-parse-errors' = 'true'", ("x,1", "y,2", "x", "x,3"), [("x", 4), ("y", 2)]),
     ("json", "", ('{"a":"x","b":1}', '{"b":2,"a":"ü"}'), [("x", 1), ("ü", 2)]),
     ("debezium-json", "", CHANGES, [("x", 5), ("y", 2)]),
+    ("json", "", ('{"a":"x","b":1}\r', f'{{"a":"{LONG}","b":2}}', '{"a":"x","b":4}'), [("x", 5), (LONG, 2)]),
 ]
 
 
@@ -59,7 +61,9 @@ def serving(lines: tuple[str, ...]) -> Iterator[int]:
             client.close()
 
 
-@pytest.mark.parametrize(("format", "options", "lines", "wanted"), READ, ids=[c[0] for c in READ])
+@pytest.mark.parametrize(
+    ("format", "options", "lines", "wanted"), READ, ids=[f"{c[0]}-{i}" for i, c in enumerate(READ)]
+)
 def test_lines_become_rows(spark: SparkSession, format: str, options: str, lines: Any, wanted: Any) -> None:
     catalog = Catalog(spark, views=False)
     net: dict[tuple[Any, ...], int] = {}
@@ -77,6 +81,29 @@ def test_lines_become_rows(spark: SparkSession, format: str, options: str, lines
             time.sleep(0.2)
         job.stop()
     assert rows == wanted
+
+
+def test_a_server_that_ends_within_a_line(spark: SparkSession) -> None:
+    """Its last line is what there is of it, a byte that is no UTF-8 becomes U+FFFD; the job waits and goes on."""
+    catalog, seen = Catalog(spark, views=False), []
+
+    def serve(server: socket.socket) -> None:
+        for _ in range(2):  # Spark asks once whether anybody is there
+            client, _ = server.accept()
+            client.sendall(b"x\n\xff\ncut o")
+            client.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        Thread(target=serve, args=(server,), daemon=True).start()
+        catalog.execute(f"""CREATE TABLE s (a STRING) WITH ('connector' = 'socket', 'hostname' = '127.0.0.1',
+          'port' = '{server.getsockname()[1]}', 'format' = 'raw')""")
+        job = catalog.execute("SELECT a FROM s").changes(lambda rows: seen.extend(c.row for c in rows.changes))
+        end = time.monotonic() + 120
+        while len(seen) < 3 and time.monotonic() < end:
+            time.sleep(0.2)
+        running = job.status == "running"
+        job.stop()
+    assert (seen, running) == ([("x",), ("\ufffd",), ("cut o",)], True)
 
 
 def test_a_line_that_does_not_fit_ends_the_job(spark: SparkSession) -> None:
