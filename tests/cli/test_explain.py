@@ -231,4 +231,5 @@ def test_operators_by_key_are_shown_with_their_nodes() -> None:
     text = dot([found])
     assert "by key in 'stage', which rows of 1 others" in text
     assert "by key in 'inner_join'" in text
-    assert "by key" not in dot([flow(f"INSERT INTO totals {query};")])
+    whole = f"SET 'flinkddl.execution.state' = 'aggregate';\nINSERT INTO totals {query};"
+    assert "by key" not in dot([flow(whole)])

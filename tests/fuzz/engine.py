@@ -25,6 +25,7 @@ from flinkddl.plan.changelog import infer
 from flinkddl.spark import job as J
 from flinkddl.spark.context import DELETED, SEQUENCE, VERSION, WEIGHT, Kind, Lowering, Rel
 from flinkddl.spark.expressions import to_spark
+from flinkddl.spark.stateful import AGGREGATE, DEDUPLICATE, KEYED, operator_of
 from flinkddl.spark.stream import lower_for
 from flinkddl.spark.stream.base import HANDLERS
 from flinkddl.sqltypes import quote
@@ -230,8 +231,9 @@ class Group:
         frames: dict[str, Any] = {}
         for step in (*ctx.steps, united):
             frames[step.name] = frame(child, step, frames)
-        if any(isinstance(step, J.DropDuplicates) for step in ctx.steps):
-            return frames[united.name]  # in one task with an aggregate it takes that one's state store for its own
+        kinds = {operator_of(step) for step in ctx.steps}
+        if DEDUPLICATE in kinds or {KEYED, AGGREGATE} <= kinds:
+            return frames[united.name]  # in one task with an aggregate they take that one's state store for their own
         return frames[united.name].coalesce(1)  # one task a batch at the end: each reads the plan of all cases
 
     def _part(self, number: int, case: Case, ctx: Lowering) -> str:
