@@ -16,7 +16,7 @@ COM = {
     f"c_{name.lower()}": f"com.acme.{file}${name}"
     for file, names in (
         ("Aggregates", ("WeightedAvg", "CountDistinct", "Collect", "Total", "MaxOf", "Everything", "Count")),
-        ("Scalars", ("Greet", "CountChar", "Plus", "Asked")),
+        ("Scalars", ("Greet", "CountChar", "Plus")),
     )
     for name in names
 }
@@ -128,7 +128,7 @@ def _called() -> dict[str, str]:
     taken = [e["call"] for e in scalars if "rows" in e and not e["call"].startswith(tuple(_AGGREGATES | _COMING))]
     taken += ["j_own(d)", "c_greet(s)", "c_plus(n, i)", "c_plus(b, b)"]
     taken += ["count_char(s, 'b')", "c_countchar(s, 'c')"]
-    found = {name: f"SELECT CAST(i AS STRING) AS g, {name}(n) AS v FROM calls" for name in ("j_later", "c_asked")}
+    found = {"j_later": "SELECT CAST(i AS STRING) AS g, j_later(n) AS v FROM calls"}
     found |= {"scalars": f"SELECT CAST(i AS STRING) AS g, {_listed(taken)} AS v FROM calls"}
     for e in (e for e in tables if "rows" in e):
         names = [f"c{n}" for n in range(len(e["columns"]) - 1)]

@@ -75,6 +75,7 @@ def sent(broker: Broker, topic: str, lines: list[str]) -> None:
 
 
 @pytest.mark.kafka
+@pytest.mark.slow
 def test_in_a_stream(spark: SparkSession, broker: Broker, new_topic: Callable[..., str]) -> None:
     """In three batches, so that rows that a batch takes back were accumulated by one before."""
     topic = new_topic("events")
