@@ -47,7 +47,7 @@ def test_java_stays_small() -> None:
     # 370 more: values of faker tables.
     # 2,300 more: Java functions of the user (package udf), their values, accumulators and class loaders.
     # 230 more: several nodes, and rows that pass, in one operator.
-    assert lines < 13300, f"{lines} lines of Java"
+    assert lines < 13400, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])
