@@ -47,6 +47,7 @@ def test_java_stays_small() -> None:
     # 370 more: values of faker tables.
     # 2,300 more: Java functions of the user (package udf), their values, accumulators and class loaders.
     # 230 more: several nodes, and rows that pass, in one operator.
+    # 110 more: Java aggregates over frames, parameters of the job, the record that a failing function was given.
     assert lines < 13400, f"{lines} lines of Java"
 
 
