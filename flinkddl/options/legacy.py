@@ -16,6 +16,7 @@ from flinkddl.options.legacy_names import (
     FILES_CSV,
     FORMATS,
     NO_CONNECTOR,
+    STILL_READ,
     TYPES,
     VALUES,
     VERSIONED,
@@ -95,7 +96,7 @@ def still_read(options: Mapping[str, str]) -> Renewed | None:
     Source: CsvBatchTableSourceFactory, a running Flink 2.3.
     """
     kinds = (options.get("connector.type"), options.get("format.type"))
-    return renew(options) if kinds == ("filesystem", "csv") and _AS_EVER.issuperset(options) else None
+    return renew(options) if kinds == STILL_READ and _AS_EVER.issuperset(options) else None
 
 
 class _Renewal:

@@ -139,6 +139,9 @@ TYPES: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 """A value of 'connector.type', and its name today by how 'connector.version' begins; others have kept theirs."""
 
+STILL_READ = ("filesystem", "csv")
+"""'connector.type' and 'format.type' of the older tables that Flink 2.3 itself reads."""
+
 VERSIONED: Mapping[str, str] = dict.fromkeys(
     ("kafka-0.8", "kafka-0.9", "kafka-0.10", "kafka-0.11", "universal"), "kafka"
 )
