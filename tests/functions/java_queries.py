@@ -16,7 +16,7 @@ COM = {
     f"c_{name.lower()}": f"com.acme.{file}${name}"
     for file, names in (
         ("Aggregates", ("WeightedAvg", "CountDistinct", "Collect", "Total", "MaxOf", "Everything", "Count")),
-        ("Scalars", ("Greet", "CountChar", "Plus")),
+        ("Scalars", ("Greet", "CountChar", "Plus", "Asked")),
     )
     for name in names
 }
@@ -129,6 +129,7 @@ def _called() -> dict[str, str]:
     taken += ["j_own(d)", "c_greet(s)", "c_plus(n, i)", "c_plus(b, b)"]
     taken += ["count_char(s, 'b')", "c_countchar(s, 'c')"]
     found = {"j_later": "SELECT CAST(i AS STRING) AS g, j_later(n) AS v FROM calls"}
+    found["c_asked"] = "SELECT CAST(i AS STRING) AS g, c_asked(n) AS v FROM calls"
     found |= {"scalars": f"SELECT CAST(i AS STRING) AS g, {_listed(taken)} AS v FROM calls"}
     for e in (e for e in tables if "rows" in e):
         names = [f"c{n}" for n in range(len(e["columns"]) - 1)]

@@ -420,7 +420,7 @@ FAILING: list[tuple[str, str, list[str], str]] = [
     (
         "future",
         ASKED,
-        ["CAST(NULL AS INT)"],
+        ["-1"],
         "java.lang.IllegalStateException: no id",
     ),
     (

@@ -17,7 +17,7 @@ from tests.functions.java_queries import ALL, DECLARED, JARS, LINES, QUERIES, RE
 from tests.oracle.record_java import ORACLE
 from tests.support.java_udf import udf_jar
 
-NOT_IN_BATCH = ("j_later", "over five minutes", "over distinct")
+NOT_IN_BATCH = ("c_asked", "j_later", "over five minutes", "over distinct")
 """Flink's batch mode has no async functions and no DISTINCT in OVER, and fails to compile a frame of time."""
 
 

@@ -152,7 +152,7 @@ public final class Aggregates {
         @Override public Nested createAccumulator() { return new Nested(); }
 
         @Override public String getValue(Nested acc) {
-            return acc.values + " " + acc.inner.sum + " " + java.util.Arrays.toString(acc.histogram) + " " + acc.last;
+            return new java.util.TreeMap<>(acc.values) + " " + acc.inner.sum + " " + java.util.Arrays.toString(acc.histogram) + " " + acc.last;
         }
 
         public void accumulate(Nested acc, String key, Integer v) {

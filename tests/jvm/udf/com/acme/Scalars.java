@@ -251,7 +251,7 @@ public final class Scalars {
 
     public static class Asked extends org.apache.flink.table.functions.AsyncScalarFunction {
         public void eval(java.util.concurrent.CompletableFuture<String> future, Integer id) {
-            if (id == null) {
+            if (id < 0) {
                 future.completeExceptionally(new IllegalStateException("no id"));
                 return;
             }

@@ -26,6 +26,9 @@ final class ScalarKernel implements Kernel {
     }
 
     @Override public Object call(InternalRow row) {
+        if (async && row.anyNull()) { // Flink does not call an async function then, nor one with several arguments
+            return null;
+        }
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
         thread.setContextClassLoader(opened.job);
