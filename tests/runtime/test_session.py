@@ -34,7 +34,7 @@ def test_every_setting_exists_and_is_set_in_a_job_session(spark: SparkSession) -
 
 
 def test_what_stays_of_a_checkpoint_is_the_callers_to_say(spark: SparkSession) -> None:
-    key, other = KEPT_SETTINGS
+    key, other, _folder_of_jars = KEPT_SETTINGS
     user = spark.newSession()
     user.conf.set(key, "7")
     job = job_session(user, {})
