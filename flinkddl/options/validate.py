@@ -155,7 +155,13 @@ def _required(run: _Run, space: Space) -> None:
         listed = ", ".join(f"'{m}'" for m in sorted(missing))
         word = "options are" if len(missing) > 1 else "option is"
         help = "add " + " and ".join(f"'{m}' = '...'" for m in sorted(missing))
-        run.bag.error("FD210", f"required {word} missing: {listed}", run.where, help)
+        # what begins with properties. is an option whatever follows: of those nobody else says that one is misspelt
+        clients = [key for key in run.options if key.startswith("properties.")]
+        near = next(((key, m) for m in missing if (key := suggest(m, clients)) is not None), None)
+        where = run.where
+        if near is not None:
+            where, help = run.options[near[0]].key_span or where, f"'{near[0]}': did you mean '{near[1]}'?"
+        run.bag.error("FD210", f"required {word} missing: {listed}", where, help)
 
 
 def _rules(run: _Run, space: Space, typed: dict[str, Any]) -> None:

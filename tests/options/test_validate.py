@@ -3,8 +3,9 @@
 
 import pytest
 
-from flinkddl.diagnostics import Bag
+from flinkddl.diagnostics import Bag, SourceText
 from flinkddl.options import OptionText, validate
+from flinkddl.script.compile import compile_script
 
 BASE = {
     "kafka": {
@@ -248,3 +249,13 @@ def test_warned(role, change, code):
     resolved, findings = run("kafka", change, role)
     assert [(d.code, d.severity) for d in findings] == [(code, "note" if code == "FD225" else "warning")]
     assert resolved is not None
+
+
+def test_a_misspelt_client_property_is_pointed_at() -> None:
+    script = (
+        "CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 'x', 'format' = 'json',\n"
+        "  'properties.bootstrap.server' = 'b:1', 'scan.startup.mode' = 'earliest-offset'); SELECT * FROM t"
+    )
+    (found,) = compile_script(SourceText("t.sql", script)).diagnostics
+    assert (found.code, str(found.span)) == ("FD210", "t.sql:2:3")
+    assert found.help == "'properties.bootstrap.server': did you mean 'properties.bootstrap.servers'?"
