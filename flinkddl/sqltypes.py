@@ -131,6 +131,8 @@ APPROXIMATE = frozenset({Root.FLOAT, Root.DOUBLE})
 NUMERIC = EXACT | APPROXIMATE
 TIMESTAMPS = frozenset({Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
 DATETIME = TIMESTAMPS | {Root.DATE, Root.TIME}
+PLAIN = CHARACTER | NUMERIC | {Root.BOOLEAN, Root.DATE, Root.TIME, Root.TIMESTAMP}
+"""What a text of a file or the name of a folder can be."""
 INTERVAL = frozenset({Root.INTERVAL_YEAR_MONTH, Root.INTERVAL_DAY_TIME})
 COLLECTION = frozenset({Root.ARRAY, Root.MULTISET, Root.MAP})
 

@@ -7,14 +7,13 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from flinkddl import sqltypes as T
 from flinkddl.connectors import common, refused
 from flinkddl.connectors.base import Connector, Metadata, PayloadField, Projection, Use
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.options import OptionText, ResolvedOptions, installed, registry, validate
 from flinkddl.options.hints import legacy
 from flinkddl.options.legacy import is_old, still_read
-from flinkddl.sqltypes import Root
+from flinkddl.sqltypes import PLAIN, Root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,13 +94,10 @@ def _still_read(table: Table) -> Table | None:
     """Return a table that Flink reads in its older options with those of today, at the places of the old ones."""
     kinds = {c.type.root for c in table.physical if c.type is not None}
     renewed = still_read({key: text.value for key, text in table.options.items()})
-    if renewed is None or not kinds <= _OF_OLD_CSV or any(c.kind == "metadata" for c in table.columns):
+    if renewed is None or not kinds <= PLAIN or any(c.kind == "metadata" for c in table.columns):
         return None
     pairs = [(key, table.options[old], value) for old, new in renewed.pairs.items() for key, value in new]
     return replace(table, options={key: replace(text, value=value) for key, text, value in pairs})
-
-
-_OF_OLD_CSV = T.CHARACTER | T.NUMERIC | {Root.BOOLEAN, Root.DATE, Root.TIME, Root.TIMESTAMP}
 
 
 def _holds_timestamp(t: DataType) -> bool:

@@ -45,9 +45,9 @@ def chosen(found: PhysicalSink, begun: bool | None = None) -> PhysicalSink:
     keyed = bool(reasons) if begun is None else begun
     because = BEGUN if keyed != bool(reasons) else "; ".join(reasons) or _not_by_key(found)
     how = replace(found.how, because=because)
-    if not keyed:
-        how = replace(how, keyed=False, shares=False, merges=False)
-    return physical_sink(found.sink, found.plan, how)
+    if keyed:
+        return replace(found, how=how)
+    return physical_sink(found.sink, found.plan, replace(how, keyed=False, shares=False, merges=False))
 
 
 def _not_by_key(found: PhysicalSink) -> str:

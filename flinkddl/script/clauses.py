@@ -27,6 +27,12 @@ def place_of(node: exp.Expression) -> Place:
     return Place(*found)
 
 
+def span_at(node: exp.Expression, source: SourceText) -> Span:
+    """Return that place as one that can be told."""
+    place = place_of(node)
+    return Span(source, place.start, place.end)
+
+
 def values_of(options: Sequence[nodes.Option] | None, text: str) -> dict[str, str]:
     """Return options by key, their values with the variables in them as they are written."""
     return {o.this.name: _raw(o.expression, text) for o in options or []}
@@ -34,8 +40,7 @@ def values_of(options: Sequence[nodes.Option] | None, text: str) -> dict[str, st
 
 def places_of(options: Sequence[nodes.Option] | None, source: SourceText) -> dict[str, Span]:
     """Return where the keys of options stand."""
-    places = {o.this.name: place_of(o.this) for o in options or []}
-    return {key: Span(source, place.start, place.end) for key, place in places.items()}
+    return {o.this.name: span_at(o.this, source) for o in options or []}
 
 
 def rewrite(options: Sequence[nodes.Option], pairs: Mapping[str, tuple[Pair, ...]], edits: Edits) -> None:

@@ -23,7 +23,7 @@ from flinkddl.options.legacy import is_old, renew
 from flinkddl.script import clauses
 from flinkddl.script.edits import Edits
 from flinkddl.script.new_keys import missing_keys
-from flinkddl.script.old_changes import Changes, Tables
+from flinkddl.script.old_changes import Changes, Name, Tables
 from flinkddl.script.old_columns import OldColumns, columns_of, holds_timestamps
 from flinkddl.sqltypes import quote
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from flinkddl.dialect.script import Script
 
-Name = tuple[str, ...]
 _HARMLESS = ("FD106", "FD672")
 
 

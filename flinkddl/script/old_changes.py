@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from flinkddl.catalog.context import parts
-from flinkddl.diagnostics import Span
 from flinkddl.dialect import nodes
 from flinkddl.options.legacy_changes import renew_change, told
 from flinkddl.script import clauses
@@ -70,10 +69,8 @@ class Changes:
     def _reset(self, keys: list[exp.Expression]) -> None:
         for key in keys:
             if key.name.startswith(_OLD):
-                place = clauses.place_of(key)
                 message = f"nothing does the same as RESET of '{key.name}' today"
-                span = Span(self.edits.source, place.start, place.end)
-                self.bag.error("FD673", message, span, "name the option of today")
+                self.bag.error("FD673", message, clauses.span_at(key, self.edits.source), "name the option of today")
 
     def hints(self, tree: exp.Expression) -> None:
         """Change the OPTIONS hints of a statement."""

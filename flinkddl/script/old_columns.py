@@ -15,12 +15,14 @@ from flinkddl.dialect import nodes
 from flinkddl.dialect.cursor import PLAIN_NAME
 from flinkddl.dialect.tokens import lex
 from flinkddl.dialect.words import RESERVED
-from flinkddl.script.edits import Place
+from flinkddl.script.clauses import place_of
 from flinkddl.script.old_schemas import Records, legacy_type, never_null, other_schemas
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from sqlglot import exp
 
     from flinkddl.options.legacy import Renewed
     from flinkddl.script.edits import Edits
@@ -94,7 +96,7 @@ class OldColumns:
         records = self._records()
         self.lost |= other_schemas(records, rest)
         for column in never_null(records, rest):
-            self.edits.insert(self.place(column.args["kind"]).end, " NOT NULL")
+            self.edits.insert(place_of(column.args["kind"]).end, " NOT NULL")
         for key in rest:
             if key.startswith("schema."):
                 self.lost[key] = "declare it among the columns of the table"
@@ -154,11 +156,11 @@ class OldColumns:
         if after is None:
             return
         self.changed.append(element)
-        start = self.place(element).start
+        start = place_of(element).start
         glue = "," + self.edits.newline + self.edits.indent(start)
         for line in before:
             self.edits.insert(start, line + glue)
-        self.edits.replace(self.place(element.args["kind"]), after)
+        self.edits.replace(place_of(element.args["kind"]), after)
 
     def _meaning(self, number: int, said: dict[str, str], name: str, kind: str) -> tuple[list[str], str | None]:
         """Return what a column is today: elements before it, and what stands behind its name; None where nothing is."""
@@ -229,7 +231,7 @@ class OldColumns:
         """
         for column in self.physical:
             if column not in self.changed:
-                self.edits.replace(self.place(column.args["kind"]), self._kind(self.text(column.args["kind"])))
+                self.edits.replace(place_of(column.args["kind"]), self._kind(self.text(column.args["kind"])))
         times = any(t.args["name"] == "TIME" for c in self.physical for t in c.args["kind"].find_all(nodes.Type))
         told = [_ZONED] * self.zoned + [_TIMES] * (times and self.renewed.format == "json")
         if told:
@@ -243,15 +245,9 @@ class OldColumns:
 
     # ---- places --------------------------------------------------------------------------------------------------
 
-    def place(self, node: object) -> Place:
-        """Return where a node of the table stands."""
-        found = nodes.span_of(node)  # type: ignore[arg-type]
-        assert found is not None
-        return Place(*found)
-
-    def text(self, node: object) -> str:
+    def text(self, node: exp.Expression) -> str:
         """Return a node as it is written."""
-        return self.edits.text_of(self.place(node))
+        return self.edits.text_of(place_of(node))
 
 
 def columns_of(table: nodes.CreateTable) -> list[nodes.Node]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.deep import deep
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from flinkddl.plan.identity import Identity
     from flinkddl.plan.nodes.base import Mode
-    from flinkddl.plan.physical import Physical, PhysicalSink
+    from flinkddl.plan.physical import Physical
     from flinkddl.show.stages import Stage
     from flinkddl.spark.job import SparkJob, Step
 
@@ -58,16 +59,20 @@ class Operator:
 
 @dataclass(frozen=True)
 class Flow:
-    """A whole job. ``stages`` are its operators that keep state by key."""
+    """A whole job, ``of`` which it is the dataflow."""
 
     job: str
     streaming: bool
     trigger: tuple[str, str]
     operators: tuple[Operator, ...]
-    steps: tuple[Step, ...] = ()
-    writes: tuple[Mapping[str, Any], ...] = field(default=())
-    stages: tuple[Stage, ...] = ()
-    plan: tuple[PhysicalSink, ...] = ()
+    steps: tuple[Step, ...]
+    writes: tuple[Mapping[str, Any], ...]
+    of: SparkJob = field(compare=False, repr=False)
+
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """The operators that keep state by key: pictures show them, a start does not ask."""
+        return stages_of(self.of)
 
     def stages_with(self, node: str) -> list[Stage]:
         """Return the operators that keep state of a node by key."""
@@ -77,7 +82,7 @@ class Flow:
     def title(self) -> str:
         """One line about the job."""
         how = f"streaming, trigger {self.trigger[0]} {self.trigger[1]}" if self.streaming else "batch"
-        chosen = dict.fromkeys(p.chosen for p in self.plan if p.chosen)
+        chosen = dict.fromkeys(p.chosen for p in self.of.plan if p.chosen)
         return "; ".join([f"{self.job}: {how}", *chosen])
 
 
@@ -88,7 +93,7 @@ def flow_of(job: SparkJob) -> Flow:
     walk = _Walk(job.streaming, ttl_ms, identities(job.plan), reused(job.plan), numbers(job.plan))
     for planned in job.plan:
         walk.add(planned.root, planned.modes, planned.state)
-    because = {w.name: p.how.because for w, p in zip(job.writes, job.plan, strict=False)}  # a job may have no plan
+    because = {w.name: p.how.because for w, p in job.planned}
     writes = tuple(
         {
             "name": w.name,
@@ -101,7 +106,7 @@ def flow_of(job: SparkJob) -> Flow:
         }
         for w in job.writes
     )
-    return Flow(job.name, job.streaming, job.trigger, tuple(walk.found), job.steps, writes, stages_of(job), job.plan)
+    return Flow(job.name, job.streaming, job.trigger, tuple(walk.found), job.steps, writes, job)
 
 
 _DEFAULT = "default_catalog.default_database."

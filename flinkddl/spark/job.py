@@ -421,9 +421,14 @@ class SparkJob:
         return next((s.table for s in self.steps if isinstance(s, Read) and s.once), "")
 
     @property
+    def planned(self) -> list[tuple[Write, PhysicalSink]]:
+        """Each query with its physical plan; none of a job whose plan is not known."""
+        return list(zip(self.writes, self.plan, strict=False))
+
+    @property
     def forms(self) -> dict[str, bool]:
         """Whether each query keeps the state of its updating operators by key, by the name of its write."""
-        return {w.name: p.how.keyed for w, p in zip(self.writes, self.plan, strict=False) if p.how.streaming}
+        return {w.name: p.how.keyed for w, p in self.planned if p.how.streaming}
 
     @cached_property
     def fingerprint(self) -> tuple[tuple[str, str], ...]:

@@ -60,7 +60,7 @@ class Meaning:
 
 def meanings(job: SparkJob) -> list[dict[str, Any]]:
     """Return what each query means, as plain data; nothing for a job whose plan is not known."""
-    return [asdict(_meaning(job, p, w)) for p, w in zip(job.plan, job.writes, strict=False)] if job.streaming else []
+    return [asdict(_meaning(job, p, w)) for w, p in job.planned] if job.streaming else []
 
 
 @deep

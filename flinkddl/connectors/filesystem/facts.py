@@ -8,7 +8,6 @@ from flinkddl import sqltypes as T
 from flinkddl.connectors import common
 from flinkddl.connectors.base import Connector, Metadata, Projection, by_key, field_of, of_format
 from flinkddl.options.legacy import is_old
-from flinkddl.sqltypes import Root
 
 if TYPE_CHECKING:
     from flinkddl.catalog.model import Table
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 LINES = frozenset({"csv", "json", "raw", "debezium-json", "canal-json", "maxwell-json", "ogg-json"})
 """The formats of which a line of a file is a message."""
-_FOLDER_TYPES = T.CHARACTER | T.NUMERIC | {Root.BOOLEAN, Root.DATE, Root.TIME, Root.TIMESTAMP}
 
 
 METADATA = by_key(
@@ -51,7 +49,7 @@ def _check_sink(connector: Connector, table: Table, resolved: ResolvedOptions, b
 
 def _folders(table: Table, bag: Bag) -> None:
     for column in table.physical:
-        if column.name in table.partition_keys and column.type is not None and column.type.root not in _FOLDER_TYPES:
+        if column.name in table.partition_keys and column.type is not None and column.type.root not in T.PLAIN:
             message = f"partition column '{column.name}' of type {column.type.summary} cannot be the name of a folder"
             bag.error("FD238", message, column.span, "partition by a text, a number, a date or a TIMESTAMP")
 

@@ -20,6 +20,11 @@ FOLDER = "spark.flinkddl.jars.folder"
 _CLASSES: Mapping[str, str] = {"datafaker": "net.datafaker.Faker"}
 
 
+def jars_folder(spark: SparkSession) -> str | None:
+    """Return the folder from which a session's further jars come, None where it has none."""
+    return spark.conf.get(FOLDER, None) or None
+
+
 def extra_jars(roles: Iterable[str], folder: str | None = None) -> list[Path]:
     """Return the jars of these roles, downloading what is missing. Raises FD802 or FD803."""
     return [path for role in roles for path in resolve_jars(cast("Role", role), folder)]
@@ -30,7 +35,7 @@ def add_extras(spark: SparkSession, roles: Iterable[str]) -> None:
     missing = [role for role in roles if not has_class(spark, _CLASSES[role])]
     if not missing:
         return
-    paths = extra_jars(missing, spark.conf.get(FOLDER, None) or None)
+    paths = extra_jars(missing, jars_folder(spark))
     if is_connect(spark):
         add_jars(spark, paths)
         return

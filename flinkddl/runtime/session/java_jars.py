@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.runtime.machine.cache import cache_dir, locked
 from flinkddl.runtime.machine.jars import locked_artifacts, resolve_jars
-from flinkddl.runtime.session.extras import FOLDER
+from flinkddl.runtime.session.extras import jars_folder
 from flinkddl.spark.java_functions import shipped_name
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def ship_java(spark: SparkSession, jars: Iterable[str], folder: str | None = Non
     if not wanted:
         return
     pinned = (artifact.file(artifact.pins[0]) for artifact in locked_artifacts("flink"))
-    found = resolve_jars("flink", folder or spark.conf.get(FOLDER, None) or None)
+    found = resolve_jars("flink", folder or jars_folder(spark))
     wanted |= dict(zip(pinned, found, strict=True))
     spark.conf.set(JOB, uuid.uuid4().hex)
     spark.addArtifacts(*(str(_named(name, path)) for name, path in wanted.items()), file=True)

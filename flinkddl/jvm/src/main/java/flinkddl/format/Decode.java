@@ -21,6 +21,7 @@ public final class Decode implements ScalarFunction<ArrayData> {
     private transient Spec spec;
     private transient Codec codec;
     private transient ArrayList<InternalRow> rows;
+    private transient LastRecord last;
 
     Decode(StructType inputs) {
         if (inputs.length() != 6) {
@@ -50,7 +51,7 @@ public final class Decode implements ScalarFunction<ArrayData> {
             open(text);
         }
         rows.clear();
-        LastRecord.is(topic, partition, offset);
+        last.is(topic, partition, offset);
         try {
             codec.decode(bytes, rows);
         } catch (Exception | StackOverflowError e) {
@@ -68,5 +69,6 @@ public final class Decode implements ScalarFunction<ArrayData> {
             rows = new ArrayList<>();
         }
         specText = text;
+        last = LastRecord.ofTask();
     }
 }

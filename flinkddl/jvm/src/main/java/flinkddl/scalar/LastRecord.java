@@ -14,14 +14,20 @@ public final class LastRecord {
 
     private LastRecord() { }
 
-    public static void is(UTF8String topic, int partition, long offset) {
+    /** That of the task at hand, asked for once a task: it is told of every record. */
+    public static LastRecord ofTask() {
         LastRecord last = LAST.get();
         last.task = TaskContext.get();
-        if (topic == null || !topic.equals(last.topic)) {
-            last.topic = topic == null ? null : topic.clone(); // what it lies in is Spark's, for the next record
+        last.topic = null;
+        return last;
+    }
+
+    public void is(UTF8String topic, int partition, long offset) {
+        if (topic == null || !topic.equals(this.topic)) {
+            this.topic = topic == null ? null : topic.clone(); // what it lies in is Spark's, for the next record
         }
-        last.partition = partition;
-        last.offset = offset;
+        this.partition = partition;
+        this.offset = offset;
     }
 
     /** Which it was, for a message; "" where this task decoded none. */
