@@ -143,7 +143,7 @@ def check(name: str, differences: Iterable[tuple[str, str]], wanted: Iterable[di
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("name", ["intervals", "clocks", "json"])
+@pytest.mark.parametrize("name", [nightly("intervals"), "clocks", "json"])
 def test_expressions_are_flinks(quick: SparkSession, name: str) -> None:
     check(name, beside.scalars(name, quick), beside.cases(name))
 

@@ -17,8 +17,7 @@ pytestmark = pytest.mark.kafka
 
 
 OURS = (
-    "ddl_makes_temp_views", "updates_are_changes", "users_own_is_left", "a_batch_dataframe_joins", "a_select_is",
-    "with_tombstones", "a_printed_program",
+    "ddl_makes_temp_views", "updates_are_changes", "users_own_is_left", "a_select_is", "a_printed_program",
 )  # fmt: skip
 """One of each kind; the nightly run takes all."""
 

@@ -14,8 +14,7 @@ from tests.support.nightly import nightly
 
 pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
 BRIDGE = (
-    "ddl_makes_temp_views", "a_batch_view_reads_anew", "use_moves_names", "do_not_depend", "has_no_type",
-    "is_written_by_name", "with_tombstones", "stop_takes_ours",
+    "ddl_makes_temp_views", "a_batch_view_reads_anew", "do_not_depend", "with_tombstones", "stop_takes_ours",
 )  # fmt: skip
 """One of each kind; the nightly run takes all."""
 

@@ -43,6 +43,9 @@ SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.sql.streaming.stateStore.stateSchemaCheck": "false",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
 }
 
 

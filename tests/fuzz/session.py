@@ -16,9 +16,6 @@ CHEAP = {
     # Hadoop's local file system forks a process for the mode of each file it makes; its raw one does not
     RAW: "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS,
-    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
-    "spark.sql.streaming.stateStore.stateSchemaCheck": "false",
-    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
 }
 
 

@@ -1,4 +1,4 @@
-"""25 random queries in every run; ``python -m tests.fuzz`` runs any number, in the nightly target 3,000."""
+"""12 random queries in every run; ``python -m tests.fuzz`` runs any number, in the nightly target 3,000."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from tests.fuzz import compare
 from tests.fuzz.engine import Case, Group, Planner
 from tests.fuzz.queries import Generator
-from tests.fuzz.trial import Summary, draw
+from tests.fuzz.trial import Summary, draw, run_group
 from tests.fuzz.world import World
 
 if TYPE_CHECKING:
@@ -23,8 +23,17 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.spark
+@pytest.mark.timeout(1200)
+def test_random_cases(spark: SparkSession) -> None:
+    done = run_group(7_000_000, 12, "rocksdb", spark=spark)
+    assert (done.cases, done.divergences) == (12, [])
+    assert done.restarts == 2 <= done.batches
+
+
+@pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_random_cases(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     command = [sys.executable, "-m", "tests.fuzz", "--cases", "25", "--seed", "7"]
     output: list[str] = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

@@ -61,11 +61,15 @@ class Drawn:
     case: Case
 
 
-def run_group(seed: int, size: int, store: str, state: str = "aggregate") -> Summary:
-    """Draw ``size`` queries over one world and run them together. Never raises for what a query does."""
+def run_group(seed: int, size: int, store: str, state: str = "aggregate", spark: Any = None) -> Summary:
+    """Draw ``size`` queries over one world and run them together. Never raises for what a query does.
+
+    ``spark``: a session to use; without one this process gets its own.
+    """
     folder = Path(tempfile.mkdtemp(prefix="fuzz-world"))
     try:
-        return _run(fuzz_session(state != "aggregate"), World(seed, folder), seed, size, (store, state))
+        session = fuzz_session(state != "aggregate") if spark is None else spark
+        return _run(session, World(seed, folder), seed, size, (store, state))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,7 +1,8 @@
 """``python -m tests.soak.hour --minutes 60``: a job with state under load for an hour, looked at each minute.
 
 Each tenth minute the load rests for a moment, and ``flinkddl verify`` holds both sinks against topics into which the
-producer has written what it computed itself. A line a minute says rows, batches, memory, state and checkpoint.
+producer has written what it computed itself. A line a minute says rows, batches, memory, state and checkpoint. Each
+user has a profile and a view before the first minute: from then on the keys are all there, and what still grows leaks.
 """
 
 from __future__ import annotations
@@ -56,6 +57,14 @@ class World:
         self.totals: dict[int, list[int]] = {}
         self.pages: dict[int, Counter[int]] = {}
         self.written = 0
+
+    def begin(self) -> None:
+        """Write a profile and a view of each user."""
+        for user in range(USERS):
+            self._profile(user)
+            self._view(user)
+        self.producer.flush()
+        self.written += 2 * USERS
 
     def second(self, rate: int) -> None:
         """Write a second's records, evenly, one of ten a profile (of which a tenth is deleted)."""
@@ -152,7 +161,9 @@ def verified(servers: str, table: str) -> str:
 
 def minutes(servers: str, looked: Looked, count: int, rate: int) -> None:
     """Print a line a minute."""
-    world, begin = World(servers), time.monotonic()
+    world = World(servers)
+    world.begin()
+    begin = time.monotonic()
     for minute in range(1, count + 1):
         while time.monotonic() < begin + minute * 60:
             world.second(rate)
@@ -171,6 +182,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=int, default=60)
     parser.add_argument("--rate", type=int, default=1000, help="records a second")
     parser.add_argument("--port", type=int, default=9311, help="where the job serves its figures")
+    parser.add_argument("--java", default="", help="options of the job's JVM, to look into it")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the job ends with this
     with (
@@ -185,6 +197,7 @@ def main() -> None:
         job.write_text(JOB.format(servers=servers, upsert=UPSERT), encoding="utf-8")
         command = [sys.executable, "-m", "flinkddl", "run", str(job), "--checkpoint", str(checkpoint)]
         command += ["--metrics-port", str(args.port), "--master", "local[2]", "--conf", "spark.driver.memory=1g"]
+        command += ["--conf", f"spark.driver.extraJavaOptions={args.java}"] if args.java else []
         with (Path(folder) / "log").open("wb") as log:
             run = subprocess.Popen(command, stdout=log, stderr=log)
         try:

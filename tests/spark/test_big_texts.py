@@ -53,7 +53,7 @@ def test_too_deep(shape: str) -> None:
 def test_growth(shape: str) -> None:
     """Twice the script is about twice the work: Python's calls are counted, no other load changes them."""
     count, text = SHAPES[shape]
-    small, large = (_calls(text(n)) for n in (count // 20, count // 10))
+    small, large = (_calls(text(n)) for n in (count // 40, count // 20))
     assert large < GROWTH.get(shape, 2.8) * small
 
 
