@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from flinkddl.catalog.model import Table
     from flinkddl.runtime.kafka.admin import KafkaAdmin
     from flinkddl.runtime.kafka.payloads import Payloads
+    from flinkddl.runtime.kafka.rows import Line
 
 PAUSE_SECONDS = 0.3
 TOMBSTONE = "<tombstone>"
@@ -186,7 +187,7 @@ def _with_lines(parser: argparse.ArgumentParser) -> None:
 
 
 def _produce(args: argparse.Namespace, place: _Place) -> int:
-    from flinkddl.runtime.kafka.rows import Producer
+    from flinkddl.runtime.kafka.rows import Line, Producer
 
     record = _records(args, place)
     headers = [(name, value.encode()) for name, value in args.header]
@@ -194,15 +195,18 @@ def _produce(args: argparse.Namespace, place: _Place) -> int:
         admin.topics()
     if sys.stdin.isatty():
         print("a line is a record; Ctrl-D ends", file=sys.stderr)
-    with Producer(place.properties) as producer:
-        for line in sys.stdin:
-            if text := line.rstrip("\r\n"):
-                producer.send(place.topic, *record(text), headers)
-    print(f"wrote {count(producer.written, 'record')} to '{place.topic}'", file=sys.stderr)
+    producer = Producer(place.properties)
+    try:
+        with producer:
+            for number, line in enumerate(sys.stdin, 1):
+                if text := line.rstrip("\r\n"):
+                    producer.send(place.topic, *record(Line(text, number)), headers)
+    finally:  # what stands before a wrong line is written
+        print(f"wrote {count(producer.written, 'record')} to '{place.topic}'", file=sys.stderr)
     return OK
 
 
-def _records(args: argparse.Namespace, place: _Place) -> Callable[[str], tuple[bytes | None, bytes | None]]:
+def _records(args: argparse.Namespace, place: _Place) -> Callable[[Line], tuple[bytes | None, bytes | None]]:
     """Return how a line becomes key and value."""
     if place.table is not None:
         from flinkddl.runtime.kafka.rows import row_writer
@@ -211,11 +215,10 @@ def _records(args: argparse.Namespace, place: _Place) -> Callable[[str], tuple[b
         return lambda line: writer.record(line, delete=args.delete)
     separator = args.key.encode().decode("unicode_escape") if args.key else None
 
-    def split(line: str) -> tuple[bytes | None, bytes | None]:
-        key, parted, value = line.partition(separator) if separator else ("", "", line)
+    def split(line: Line) -> tuple[bytes | None, bytes | None]:
+        key, parted, value = line.text.partition(separator) if separator else ("", "", line.text)
         if separator and not parted:
-            help = f"write KEY{args.key}VALUE"
-            raise FlinkDdlError.of("FD868", f"{line!r} has no key: '{args.key}' is not in it", help=help)
+            raise line.wrong(f"the line has no key: '{args.key}' is not in it", f"write KEY{args.key}VALUE")
         return key.encode() if parted else None, None if value == args.null else value.encode()
 
     return split
