@@ -81,6 +81,11 @@ def test_an_event_with_nothing_in_it_is_short() -> None:
     assert progress_line(read_progress("w", "t", event)) == "[12:00:04] batch 0 · 0 rows/s in"
 
 
+def test_a_line_has_the_time_of_the_batchs_end() -> None:
+    event = EVENT | {"timestamp": "2026-11-21T23:59:58.600Z", "durationMs": {"triggerExecution": 41_400}}
+    assert progress_line(read_progress("w", "t", event)).startswith("[00:00:40] batch 17 in 41.40 s · ")
+
+
 @pytest.mark.parametrize(("rate", "said"), [(0.175, "0.17"), (7.0, "7"), (9.96, "10"), (12.3, "12"), (0.0, "0")])
 def test_a_rate_below_one_is_not_none(rate: float, said: str) -> None:
     progress = replace(read_progress("w", "t", EVENT), rate=rate)
