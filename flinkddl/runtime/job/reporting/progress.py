@@ -52,10 +52,11 @@ class NodeState:
 class Progress:
     """One finished micro-batch of one write.
 
-    ``time`` is when it began (ISO text, UTC); ``rate`` is input rows a second while the batch ran; ``lag`` records not yet read per topic; ``rows_out`` is -1
-    where the sink does not say; ``upserts`` / ``tombstones`` count Kafka records; ``watermark`` is ISO text or None;
-    ``ends`` are the offsets read so far (next to read) per topic and partition; ``waiting`` what its query does;
-    ``phases`` how many milliseconds each part of the batch took, by Spark's name; ``scans`` the rows of each scan.
+    ``time`` is when it began (ISO text, UTC); ``rate`` is input rows a second while the batch ran; ``lag`` records not
+    yet read per topic; ``rows_out`` is -1 where the sink does not say; ``upserts`` / ``tombstones`` count Kafka
+    records; ``watermark`` is ISO text or None; ``ends`` are the offsets read so far (next to read) per
+    topic and partition; ``waiting`` what its query does; ``phases`` how many milliseconds each part of the batch took,
+    by Spark's name; ``scans`` the rows of each scan.
     """
 
     write: str
