@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from datetime import UTC, datetime
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from flinkddl.runtime.kafka.rows import Line
 
 PAUSE_SECONDS = 0.3
+SERVERS = "KAFKA_SERVERS"
+"""The variable by which the scripts of ``init`` and of samples/ name their brokers."""
 TOMBSTONE = "<tombstone>"
 
 
@@ -40,8 +43,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action = actions.add_parser(name, help=help, description=help)
         where = action.add_argument_group("where")
         where.add_argument(
-            "--bootstrap", "--bootstrap-server", metavar="HOST:PORT", help="default: the development broker"
-        )
+            "--bootstrap", "--bootstrap-server", metavar="HOST:PORT",
+            help=f"default: the variable {SERVERS} (-D or the environment), then the development broker",
+        )  # fmt: skip
         where.add_argument("--ddl", metavar="FILE", help="a script whose table says servers and login")
         where.add_argument("--table", metavar="T", help="that table; its topic and formats are taken")
         add_variables_argument(action)
@@ -77,7 +81,8 @@ class _Place:
         name = getattr(args, "topic", None)
         if args.ddl:
             return _Place._of_table(args, name)
-        properties = {"bootstrap.servers": args.bootstrap or _development_broker()}
+        named = args.bootstrap or dict(args.variables).get(SERVERS) or os.environ.get(SERVERS)
+        properties = {"bootstrap.servers": named or _development_broker()}
         return _Place(properties, name, None, Payloads(raw_reader, raw_reader))
 
     @staticmethod
@@ -105,7 +110,7 @@ def _development_broker() -> str:
     from flinkddl.runtime.broker import daemon
 
     if (state := daemon.status()) is None:
-        help = "start one: `flinkddl broker start`, or say --bootstrap HOST:PORT"
+        help = f"start one: `flinkddl broker start`, or say --bootstrap HOST:PORT, or set {SERVERS}"
         raise FlinkDdlError.of("FD805", "no development broker runs", help=help)
     return state.bootstrap
 
