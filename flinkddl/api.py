@@ -167,9 +167,8 @@ class Catalog:
                 every = self.state.settings.sql_client_verbose
                 return Result(action, _JOB_COLUMNS, [_job_row(j) for j in self.jobs if every or not j.is_over_query])
             case nodes.Describe():
-                job = self._job(action)
-                failure = ("last failure", job.last_failure) if job.last_failure else ()
-                return Result(action, (*_JOB_COLUMNS, *failure[:1]), [(*_job_row(job), *failure[1:])])
+                columns = _described(self._job(action))
+                return Result(action, tuple(columns), [tuple(columns.values())])
             case nodes.StopJob():
                 return self._stop_job(action)
             case _:
@@ -422,6 +421,18 @@ _JOB_COLUMNS = ("job id", "job name", "status", "start time")
 def _job_row(job: Job) -> tuple[str, ...]:
     started = job.started.replace(tzinfo=None).isoformat(timespec="milliseconds")
     return (job.id, job.name, job.status.upper(), started)
+
+
+def _described(job: Job) -> dict[str, str]:
+    """Return what DESCRIBE JOB says: what Flink does, then what is known of lag and failures."""
+    found = dict(zip(_JOB_COLUMNS, _job_row(job), strict=True))
+    if job.lag:  # nobody knows what a topic holds whose cluster does not answer
+        found["records behind"] = ", ".join(
+            f"{t} {'?' if job.waiting else f'{n:,}'}" for t, n in sorted(job.lag.items())
+        )
+    if job.last_failure:
+        found["last failure"] = job.last_failure
+    return found
 
 
 def _starts(compiled: Compiled) -> Iterable[Start]:

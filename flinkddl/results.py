@@ -62,7 +62,7 @@ class Job:
 
     @property
     def lag(self) -> dict[str, int]:
-        """Records not yet read, per topic, as of the last finished batch."""
+        """Records not yet read, per topic, as of the last finished batch; the slowest sink counts."""
         return self._running.lag
 
     @property

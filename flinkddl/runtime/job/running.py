@@ -13,6 +13,7 @@ from flinkddl.runtime.job.run_options import RunOptions
 from flinkddl.runtime.job.supervising.held import Held
 from flinkddl.runtime.job.supervising.preparing import prepare
 from flinkddl.runtime.job.supervising.supervisor import POLL_SECONDS, Asked, Supervisor
+from flinkddl.runtime.job.topics.flow import lag_by_topic
 from flinkddl.runtime.job.writers import run_write
 from flinkddl.runtime.kafka.admin import KafkaAdmin, Offsets
 from flinkddl.runtime.kafka.offsets import client_properties, topics_of
@@ -78,8 +79,8 @@ class RunningJob:
 
     @property
     def lag(self) -> dict[str, int]:
-        """Records not yet read per topic, as of the last batch."""
-        return {topic: n for p in self._queries.latest.values() for topic, n in p.lag.items()}
+        """Records not yet read per topic, as of the last batch, of a real-time job of the last look at its topics."""
+        return lag_by_topic(self.job, self._queries.latest.values(), self.flows)
 
     @property
     def flows(self) -> tuple[Flow, ...]:
