@@ -114,6 +114,12 @@ class Job:
             )
         return "\n\n".join(out) or "no batch has finished yet"
 
+    def open_windows(self) -> list[str]:
+        """Return a line for each sink that windows have kept rows from until now, with the watermark."""
+        from flinkddl.runtime.job.reporting.figures import open_windows
+
+        return open_windows(self._running.job, self.progress)
+
     @property
     def flows(self) -> tuple[Flow, ...]:
         """What goes through each sink of a real-time job while its batch runs: rates, lag, latency."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from flinkddl.diagnostics import SourceText
-from flinkddl.runtime.job.reporting.figures import figure_lines, figures, plan_nodes
+from flinkddl.runtime.job.reporting.figures import figure_lines, figures, open_windows, plan_nodes
 from flinkddl.runtime.job.reporting.progress import read_progress
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.show.dataflow import flow_of
@@ -138,3 +140,45 @@ def test_a_source_for_each_partition_is_of_one_scan() -> None:
     assert [s.place.name for s in found.stateful] == ["WindowAggregate"]
     told_lines = told(run, 0, event([("stateStoreSave", 4)], [1, 2, 4]))
     assert told_lines[-1].endswith("n1 Scan(default_catalog.default_database.t, watermark=ts)   [7 rows out]")
+
+
+WINDOWS = TIMED.partition("INSERT")[0]
+ONCE = (
+    "SELECT k, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) "
+    "GROUP BY k, window_start, window_end"
+)
+SESSIONS = ONCE.replace("TUMBLE(TABLE t,", "SESSION(TABLE t PARTITION BY k,")
+MARK = "2026-11-21T12:00:05.000Z"
+CLOSES = "later records close windows, and so does the end of tables with 'scan.bounded.mode' = 'latest-offset'"
+# query, rows of each operator, watermark, what is told
+OPEN: dict[str, tuple[str, list[int], str, list[str]]] = {
+    "three windows of keys": (
+        ONCE,
+        [3],
+        MARK,
+        [f"b: 3 rows wait in windows that are not over; the watermark is at 2026-11-21 12:00:05 UTC: {CLOSES}"],
+    ),
+    "one, and no watermark": (
+        ONCE,
+        [1],
+        "1970-01-01T00:00:00.000Z",
+        [
+            "b: 1 row waits in a window that is not over; "
+            f"there is no watermark yet, which a partition without records may hold back: {CLOSES}"
+        ],
+    ),
+    "all are closed": (ONCE, [0], MARK, []),
+    "windows that come out early keep rows too": (f"SELECT k, SUM(n) FROM ({ONCE}) GROUP BY k", [2, 3], MARK, []),
+    "rows of no window": ("SELECT k, COUNT(*) FROM t GROUP BY k", [3], MARK, []),
+    "other operators than foreseen": (ONCE, [3, 3], MARK, []),
+    "sessions are kept twice": (SESSIONS, [3, 3], MARK, []),
+}
+
+
+@pytest.mark.parametrize(("query", "rows", "mark", "lines"), OPEN.values(), ids=OPEN)
+def test_what_waits_in_open_windows_is_told(query: str, rows: list[int], mark: str, lines: list[str]) -> None:
+    job = compiled(f"{WINDOWS} INSERT INTO b {query};")
+    (write,) = job.writes
+    data = event([("stateStoreSave", n) for n in rows], [7]) | {"eventTime": {"watermark": mark}}
+    p = read_progress(write.name, write.table, data, foreseen=foreseen(job)[write.name])
+    assert open_windows(job, [p]) == lines

@@ -22,6 +22,8 @@ from flinkddl.runtime.session.errors import java_gone
 from flinkddl.runtime.storage.savepoints import create, savepoint_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import SparkSession
 
     from flinkddl.runtime.job.reporting.progress import Progress
@@ -127,20 +129,25 @@ class RunningJob:
     def await_input(self, timeout: float | None = None) -> bool:
         """Wait until every write has taken what its topics hold at this moment; return whether that came in time.
 
-        ``timeout`` in seconds. Raises JobFailed when the job fails meanwhile, FD811 when a cluster is not reached.
+        The batch that closes windows which those records have passed is waited for too. ``timeout`` in seconds. Raises
+        JobFailed when the job fails meanwhile, FD811 when a cluster is not reached.
         """
         wanted: Offsets = {}
         for step in self._sources.kafka_reads:
             with KafkaAdmin(client_properties(step.options)) as admin:
                 wanted |= admin.end_offsets(topics_of(step.options, admin))
         end = None if timeout is None else time.monotonic() + timeout
-        while not self._queries.have_read(wanted):
+        read: Mapping[str, int] = {}
+        while True:
+            if not read and self._queries.have_read(wanted):
+                read = self._queries.batches()
+            if read and self._queries.settled(read):
+                return True
             if end is not None and time.monotonic() > end:
-                return False
+                return bool(read)
             self._join(POLL_SECONDS)
             if self._ended.is_set():
                 return self.await_termination() and self._queries.have_read(wanted)
-        return True
 
     def stop(self, *, drain: bool = False, whole: bool = False, timeout: float | None = None) -> None:
         """End the job after the running batch and wait for it. ``drain`` closes all windows first, as Flink does.
