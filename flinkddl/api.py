@@ -228,7 +228,7 @@ class Catalog:
         self.preflight(action, run.get("checkpoint"))
         self.reach(action)
         check_session(self.spark, self.state.settings)
-        with naming_tables(action.job, self._cluster_place):
+        with naming_tables([action.job], self._cluster_place):
             running = RunningJob(self.spark, action.job, self._run_options(action, run)).start()
         job = Job(running, str(len(self.jobs) + 1), is_query=action.is_query)
         self.jobs.append(job)

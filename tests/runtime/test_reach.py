@@ -33,7 +33,7 @@ TOLD = {
 
 @pytest.mark.parametrize(("code", "message"), TOLD)
 def test_the_tables_that_need_a_cluster_are_named(code: str, message: str) -> None:
-    with pytest.raises(FlinkDdlError) as raised, naming_tables(JOB, {f"{DEFAULT}.p": PLACE}.get):
+    with pytest.raises(FlinkDdlError) as raised, naming_tables([JOB, JOB], {f"{DEFAULT}.p": PLACE}.get):
         raise FlinkDdlError.of(code, message)
     (found,) = raised.value.diagnostics
     assert found.message == TOLD[code, message]
@@ -42,6 +42,6 @@ def test_the_tables_that_need_a_cluster_are_named(code: str, message: str) -> No
 
 def test_what_has_a_place_keeps_it() -> None:
     other = Span(SourceText("x", "x"), 0, 1)
-    with pytest.raises(FlinkDdlError) as raised, naming_tables(JOB, lambda table: PLACE):
+    with pytest.raises(FlinkDdlError) as raised, naming_tables([JOB], lambda table: PLACE):
         raise FlinkDdlError.of("FD811", "nobody at 'here:1'", other)
     assert str(raised.value) == "x:1:1: error FD811: nobody at 'here:1'"

@@ -17,7 +17,7 @@ from flinkddl.runtime.kafka.offsets import client_properties
 from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from flinkddl.diagnostics import Diagnostic, Span
     from flinkddl.spark.job import Write
@@ -42,25 +42,26 @@ def reach(job: J.SparkJob, place: Callable[[str], Span | None]) -> None:
 
     Asked in milliseconds, before Spark takes its seconds to start. ``place`` says where a table names its cluster.
     """
-    with naming_tables(job, place):
+    with naming_tables([job], place):
         for properties in dict.fromkeys(frozenset(properties.items()) for *_, properties in _uses(job)):
             KafkaAdmin(dict(properties)).close()
 
 
 @contextmanager
-def naming_tables(job: J.SparkJob, place: Callable[[str], Span | None]) -> Iterator[None]:
+def naming_tables(jobs: Sequence[J.SparkJob], place: Callable[[str], Span | None]) -> Iterator[None]:
     """Within the body, FD811 and FD814 say which tables and topics need the cluster. ``place`` as for reach."""
     try:
         yield
     except FlinkDdlError as error:
-        told = [_naming(d, job, place) for d in error.diagnostics]
+        told = [_naming(d, jobs, place) for d in error.diagnostics]
         if told == list(error.diagnostics):
             raise
         raise FlinkDdlError(told) from error
 
 
-def _naming(d: Diagnostic, job: J.SparkJob, place: Callable[[str], Span | None]) -> Diagnostic:
-    uses = {(t, what): None for t, what, given in _uses(job) if f"'{given.get('bootstrap.servers')}'" in d.message}
+def _naming(d: Diagnostic, jobs: Sequence[J.SparkJob], place: Callable[[str], Span | None]) -> Diagnostic:
+    every = (use for job in jobs for use in _uses(job))
+    uses = {(t, what): None for t, what, given in every if f"'{given.get('bootstrap.servers')}'" in d.message}
     if d.code not in ("FD811", "FD814") or d.span is not None or not uses:
         return d
     names = [f"table '{table}' {what}" for table, what in uses]
