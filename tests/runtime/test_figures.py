@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from flinkddl.diagnostics import SourceText
 from flinkddl.runtime.job.reporting.figures import figure_lines, figures, open_windows, plan_nodes
 from flinkddl.runtime.job.reporting.progress import read_progress
+from flinkddl.runtime.job.supervising.queries import Queries
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.show.dataflow import flow_of
 from flinkddl.spark.job import JoinStep
@@ -182,3 +184,26 @@ def test_what_waits_in_open_windows_is_told(query: str, rows: list[int], mark: s
     data = event([("stateStoreSave", n) for n in rows], [7]) | {"eventTime": {"watermark": mark}}
     p = read_progress(write.name, write.table, data, foreseen=foreseen(job)[write.name])
     assert open_windows(job, [p]) == lines
+
+
+BUSY, QUIET = ({"isTriggerActive": active, "isDataAvailable": False, "message": ""} for active in (True, False))
+# job, what its query does, its last batch where batch 3 has read all there was, whether its windows are closed
+SETTLED = {
+    "the next batch runs": (TIMED, BUSY, 3, False),
+    "the next batch is over": (TIMED, BUSY, 4, True),
+    "there is no next batch": (TIMED, QUIET, 3, True),
+    "the query is gone": (TIMED, None, 3, True),
+    "there are no windows": (f"INSERT INTO b {COUNT};", BUSY, 3, True),
+}
+
+
+@pytest.mark.parametrize(("sql", "status", "batch", "settled"), SETTLED.values(), ids=SETTLED)
+def test_windows_close_in_the_batch_after_the_last_rows(
+    sql: str, status: dict[str, Any] | None, batch: int, settled: bool
+) -> None:
+    job = compiled(sql)
+    queries, name = Queries(cast("Any", None), job, None), job.writes[0].name
+    queries.latest[name] = read_progress(name, "b", event([], []) | {"batchId": batch})
+    if status is not None:
+        queries.running[name] = cast("Any", SimpleNamespace(status=status))
+    assert queries.settled({name: 3}) is settled

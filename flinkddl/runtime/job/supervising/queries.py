@@ -95,8 +95,8 @@ class Queries:
         timed = any(isinstance(step, WithWatermark) for step in self._job.steps)
         if not timed or self._job.trigger[0] == "realTime":
             return True
-        now = self.batches()
-        return all(now[name] > n or name not in self.running or _quiet(self.running[name]) for name, n in read.items())
+        now, running = self.batches(), dict(self.running)
+        return all(now[name] > n or name not in running or _quiet(running[name]) for name, n in read.items())
 
     def message(self, write: str) -> str:
         """Return what the query of a write does, in a few words; nothing where none runs."""
