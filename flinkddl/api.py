@@ -16,9 +16,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from flinkddl.catalog.model import Table
 from flinkddl.catalog.settings import STRICT
 from flinkddl.catalog.state import Catalog as CatalogState
-from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText
+from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText, Span
 from flinkddl.diagnostics.render import render_text
 from flinkddl.perform import Front, perform
 from flinkddl.results import Job, Result
@@ -166,9 +167,8 @@ class Catalog:
                 every = self.state.settings.sql_client_verbose
                 return Result(action, _JOB_COLUMNS, [_job_row(j) for j in self.jobs if every or not j.is_over_query])
             case nodes.Describe():
-                job = self._job(action)
-                failure = ("last failure", job.last_failure) if job.last_failure else ()
-                return Result(action, (*_JOB_COLUMNS, *failure[:1]), [(*_job_row(job), *failure[1:])])
+                columns = _described(self._job(action))
+                return Result(action, tuple(columns), [tuple(columns.values())])
             case nodes.StopJob():
                 return self._stop_job(action)
             case _:
@@ -223,11 +223,13 @@ class Catalog:
         """Start a job. ``run`` are fields of RunOptions; the checkpoint folder defaults to what the script has SET."""
         from flinkddl.runtime.job.running import RunningJob
         from flinkddl.runtime.kafka.kerberos_start import check_session
+        from flinkddl.runtime.kafka.sink_needs import naming_tables
 
         self.preflight(action, run.get("checkpoint"))
         self.reach(action)
         check_session(self.spark, self.state.settings)
-        running = RunningJob(self.spark, action.job, self._run_options(action, run)).start()
+        with naming_tables([action.job], self._cluster_place):
+            running = RunningJob(self.spark, action.job, self._run_options(action, run)).start()
         job = Job(running, str(len(self.jobs) + 1), is_query=action.is_query)
         self.jobs.append(job)
         return job
@@ -255,7 +257,15 @@ class Catalog:
         from flinkddl.runtime.kafka.sink_needs import reach
 
         if self._spark is None:
-            reach(action.job)
+            reach(action.job, self._cluster_place)
+
+    def _cluster_place(self, table: str) -> Span | None:
+        """Return where a table names its Kafka cluster, else where it is declared."""
+        found = self.state.find(tuple(table.split(".")))
+        if not isinstance(found, Table):
+            return None
+        servers = found.options.get("properties.bootstrap.servers")
+        return (servers.value_span if servers else None) or found.span
 
     def _run_options(self, action: Start, run: Mapping[str, Any]) -> RunOptions:
         from flinkddl.runtime.job.running import RunOptions
@@ -413,6 +423,18 @@ def _job_row(job: Job) -> tuple[str, ...]:
     return (job.id, job.name, job.status.upper(), started)
 
 
+def _described(job: Job) -> dict[str, str]:
+    """Return what DESCRIBE JOB says: what Flink does, then what is known of lag and failures."""
+    found = dict(zip(_JOB_COLUMNS, _job_row(job), strict=True))
+    if job.lag:  # nobody knows what a topic holds whose cluster does not answer
+        found["records behind"] = ", ".join(
+            f"{t} {'?' if job.waiting else f'{n:,}'}" for t, n in sorted(job.lag.items())
+        )
+    if job.last_failure:
+        found["last failure"] = job.last_failure
+    return found
+
+
 def _starts(compiled: Compiled) -> Iterable[Start]:
     return (a for a in compiled.actions if isinstance(a, Start))
 
@@ -422,6 +444,4 @@ def _names(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def _nowhere(name: str, sql: str) -> Any:
-    from flinkddl.diagnostics import Span
-
     return Span(SourceText(name, sql), 0, 0)

@@ -62,7 +62,7 @@ class Job:
 
     @property
     def lag(self) -> dict[str, int]:
-        """Records not yet read, per topic, as of the last finished batch."""
+        """Records not yet read, per topic, as of the last finished batch; the slowest sink counts."""
         return self._running.lag
 
     @property
@@ -113,6 +113,12 @@ class Job:
                 "\n".join((f"== {p.table or p.write}, batch {p.batch} ==", *figure_lines(list(map(asdict, found)))))
             )
         return "\n\n".join(out) or "no batch has finished yet"
+
+    def open_windows(self) -> list[str]:
+        """Return a line for each sink that windows have kept rows from until now, with the watermark."""
+        from flinkddl.runtime.job.reporting.figures import open_windows
+
+        return open_windows(self._running.job, self.progress)
 
     @property
     def flows(self) -> tuple[Flow, ...]:

@@ -54,11 +54,10 @@ def kafka_sources(job: J.SparkJob) -> list[tuple[str, str, str]]:
     out = []
     for step in job.steps:
         if isinstance(step, J.Read) and step.of_topics:
-            topics = step.options.get("subscribe") or step.options.get("subscribePattern") or step.options.get("assign")
             start = step.start.get("mode", "earliest-offset").removesuffix("-offset")
             if start == "group-offsets" and "reset" in step.start:
                 start += f", at first {step.start['reset']}"  # where the group has committed nothing
-            out.append((short(step.table or step.name), str(topics), start))
+            out.append((short(step.table or step.name), step.topics, start))
     return list(dict.fromkeys(out))
 
 

@@ -8,6 +8,8 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from flinkddl.runtime.job.topics.flow import lag_by_topic
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -187,16 +189,5 @@ class JobMeter:
         return {} if self._running is None else self._running.failures
 
     def lag(self) -> dict[str, int]:
-        """Return records not yet read, per topic; the slowest write counts.
-
-        Of a real-time job Spark's report is minutes old: what is behind, where that is known of a single topic.
-        """
-        out: dict[str, int] = {}
-        if self.job.trigger[0] == "realTime":
-            flows = self.flows().values()
-            found = [(f.topics[0], f.behind) for f in flows if f.behind is not None and len(f.topics) == 1]
-            return {topic: max(n for t, n in found if t == topic) for topic, _ in found}
-        for total in self.totals().values():
-            for topic, n in total.last.lag.items():
-                out[topic] = max(n, out.get(topic, 0))
-        return out
+        """Return records not yet read, per topic; the slowest write counts."""
+        return lag_by_topic(self.job, (total.last for total in self.totals().values()), self.flows().values())

@@ -156,6 +156,8 @@ class Running(Front):
         open_jobs = list(jobs)
         while open_jobs:
             open_jobs = [job for job in open_jobs if not job.await_termination(WAIT_SECONDS)]
+        for line in (line for job in jobs if self.until_read for line in job.open_windows()):
+            self.shown.notice(line)
 
     def _query(self, action: Start) -> Job | None:
         """Print a SELECT's result while it comes, as Flink's client does in tableau mode."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from datetime import UTC, datetime
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
     from flinkddl.catalog.model import Table
     from flinkddl.runtime.kafka.admin import KafkaAdmin
     from flinkddl.runtime.kafka.payloads import Payloads
+    from flinkddl.runtime.kafka.rows import Line
 
 PAUSE_SECONDS = 0.3
+SERVERS = "KAFKA_SERVERS"
+"""The variable by which the scripts of ``init`` and of samples/ name their brokers."""
 TOMBSTONE = "<tombstone>"
 
 
@@ -39,8 +43,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action = actions.add_parser(name, help=help, description=help)
         where = action.add_argument_group("where")
         where.add_argument(
-            "--bootstrap", "--bootstrap-server", metavar="HOST:PORT", help="default: the development broker"
-        )
+            "--bootstrap", "--bootstrap-server", metavar="HOST:PORT",
+            help=f"default: the variable {SERVERS} (-D or the environment), then the development broker",
+        )  # fmt: skip
         where.add_argument("--ddl", metavar="FILE", help="a script whose table says servers and login")
         where.add_argument("--table", metavar="T", help="that table; its topic and formats are taken")
         add_variables_argument(action)
@@ -76,7 +81,8 @@ class _Place:
         name = getattr(args, "topic", None)
         if args.ddl:
             return _Place._of_table(args, name)
-        properties = {"bootstrap.servers": args.bootstrap or _development_broker()}
+        named = args.bootstrap or dict(args.variables).get(SERVERS) or os.environ.get(SERVERS)
+        properties = {"bootstrap.servers": named or _development_broker()}
         return _Place(properties, name, None, Payloads(raw_reader, raw_reader))
 
     @staticmethod
@@ -104,7 +110,7 @@ def _development_broker() -> str:
     from flinkddl.runtime.broker import daemon
 
     if (state := daemon.status()) is None:
-        help = "start one: `flinkddl broker start`, or say --bootstrap HOST:PORT"
+        help = f"start one: `flinkddl broker start`, or say --bootstrap HOST:PORT, or set {SERVERS}"
         raise FlinkDdlError.of("FD805", "no development broker runs", help=help)
     return state.bootstrap
 
@@ -186,7 +192,7 @@ def _with_lines(parser: argparse.ArgumentParser) -> None:
 
 
 def _produce(args: argparse.Namespace, place: _Place) -> int:
-    from flinkddl.runtime.kafka.rows import Producer
+    from flinkddl.runtime.kafka.rows import Line, Producer
 
     record = _records(args, place)
     headers = [(name, value.encode()) for name, value in args.header]
@@ -194,15 +200,18 @@ def _produce(args: argparse.Namespace, place: _Place) -> int:
         admin.topics()
     if sys.stdin.isatty():
         print("a line is a record; Ctrl-D ends", file=sys.stderr)
-    with Producer(place.properties) as producer:
-        for line in sys.stdin:
-            if text := line.rstrip("\r\n"):
-                producer.send(place.topic, *record(text), headers)
-    print(f"wrote {count(producer.written, 'record')} to '{place.topic}'", file=sys.stderr)
+    producer = Producer(place.properties)
+    try:
+        with producer:
+            for number, line in enumerate(sys.stdin, 1):
+                if text := line.rstrip("\r\n"):
+                    producer.send(place.topic, *record(Line(text, number)), headers)
+    finally:  # what stands before a wrong line is written
+        print(f"wrote {count(producer.written, 'record')} to '{place.topic}'", file=sys.stderr)
     return OK
 
 
-def _records(args: argparse.Namespace, place: _Place) -> Callable[[str], tuple[bytes | None, bytes | None]]:
+def _records(args: argparse.Namespace, place: _Place) -> Callable[[Line], tuple[bytes | None, bytes | None]]:
     """Return how a line becomes key and value."""
     if place.table is not None:
         from flinkddl.runtime.kafka.rows import row_writer
@@ -211,11 +220,10 @@ def _records(args: argparse.Namespace, place: _Place) -> Callable[[str], tuple[b
         return lambda line: writer.record(line, delete=args.delete)
     separator = args.key.encode().decode("unicode_escape") if args.key else None
 
-    def split(line: str) -> tuple[bytes | None, bytes | None]:
-        key, parted, value = line.partition(separator) if separator else ("", "", line)
+    def split(line: Line) -> tuple[bytes | None, bytes | None]:
+        key, parted, value = line.text.partition(separator) if separator else ("", "", line.text)
         if separator and not parted:
-            help = f"write KEY{args.key}VALUE"
-            raise FlinkDdlError.of("FD868", f"{line!r} has no key: '{args.key}' is not in it", help=help)
+            raise line.wrong(f"the line has no key: '{args.key}' is not in it", f"write KEY{args.key}VALUE")
         return key.encode() if parted else None, None if value == args.null else value.encode()
 
     return split

@@ -45,6 +45,7 @@ class Cursor:
         self.prev = tokens[0]
         self.depth = 0
         self.loose_alias: Token | None = None
+        self.list_end = -1
         self.notes: list[Diagnostic] = []
         self.taken: list[Diagnostic] = []
 
@@ -142,16 +143,43 @@ class Cursor:
         if self.tok.kind == t.DOUBLE_QUOTED:
             self.fail_double_quoted()
         expected = what or _list_of([k if k.isalpha() or "_" in k else f"'{k}'" for k in keys])
-        help = None
+        help = self._comma_missing()
         loose = self.loose_alias
-        if loose is not None and self.prev is loose and (meant := near(loose.text, [*keys, *_CLAUSES])):
+        meant = near(loose.text, [*keys, *_CLAUSES]) if help is None and loose and self.prev is loose else None
+        if loose is not None and meant is not None:
             self.fail("FD102", f"'{loose.text}' is not expected here", loose, f"did you mean '{meant}'?")
-        if self.tok.kind == t.WORD and (meant := near(self.tok.text, [k for k in keys if k[0].isalpha()])):
+        words = [k for k in keys if k[0].isalpha()]
+        if help is None and self.tok.kind == t.WORD and (meant := near(self.tok.text, words)):
             help = f"did you mean '{meant}'?"
         another = self.tok.kind in (t.STRING, t.NUMBER) or (self.is_name() and self.peek().kind == t.WORD)
         if help is None and "," in keys and another:
-            help = "is the comma before it missing?"
+            help = _COMMA
         self.fail(code, f"expected {expected}, found {self.found()}", help=help)
+
+    def _comma_missing(self) -> str | None:
+        """Return the help where a SELECT list or VALUES (``list_end``) goes on without a comma, else None."""
+        if self.index != self.list_end:
+            return None
+        if self.prev.key == ")" and self.at("("):
+            return _COMMA
+        if not self._from_follows():
+            return None
+        loose = self.loose_alias
+        if loose is not None and self.prev is loose and self.tok.key in _GOES_ON:
+            return f"is the comma before '{loose.text}' missing?"
+        begins = self.is_name() or self.tok.kind in (t.STRING, t.NUMBER) or self.tok.key in _BEGINS
+        return _COMMA if begins else None
+
+    def _from_follows(self) -> bool:
+        """Whether the FROM of the SELECT that is being read lies ahead."""
+        depth = 0
+        for token in self.tokens[self.index :]:
+            depth += {"(": 1, ")": -1}.get(token.key, 0)
+            if depth == 0 and token.key in ("FROM", "SELECT", ";"):
+                return token.key == "FROM"
+            if depth < 0:
+                break
+        return False
 
     def fail_double_quoted(self) -> NoReturn:
         """Fail at a double-quoted text: no quoting in Flink SQL."""
@@ -286,6 +314,13 @@ class Cursor:
         return self.mark(Option(this=key, expression=self.string("an option value")), start)
 
 
+_COMMA = "is the comma before it missing?"
+_GOES_ON = frozenset({"(", "[", ".", "+", "-", "*", "/", "%", "||", "=", "<>", "<", ">", "<=", ">="})
+"""What goes on with a name that was taken for an alias."""
+_BEGINS = frozenset(
+    {"CASE", "CAST", "TRY_CAST", "COALESCE", "NOT", "INTERVAL", "NULL", "TRUE", "FALSE", "ARRAY", "ROW"}
+)
+"""Reserved words that begin an expression, as far as they are met in a SELECT list."""
 _CLAUSES = (
     *("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "FETCH", "WINDOW", "QUALIFY", "UNION"),
     *("INTERSECT", "EXCEPT", "JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "ON", "USING", "AS", "WITH", "FOR"),

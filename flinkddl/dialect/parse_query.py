@@ -173,7 +173,9 @@ class QueryParser(FromParser):
     def values(self) -> exp.Values:
         """``values``."""
         start = self.need("VALUES").start
-        return self.mark(exp.Values(expressions=self.several(self._row_value)), start)
+        rows = self.several(self._row_value)
+        self.list_end = self.index
+        return self.mark(exp.Values(expressions=rows), start)
 
     def _row_value(self) -> exp.Tuple:
         """``row_value``: ``(a, b)``, ``ROW(a, b)`` or a single value."""
@@ -222,6 +224,7 @@ class QueryParser(FromParser):
             if self.at("FROM"):
                 self.fail("FD102", "a comma before FROM is one too many", self.prev, "remove it")
             items.append(self.select_item())
+        self.list_end = self.index
         return items
 
     def select_item(self) -> exp.Expression:

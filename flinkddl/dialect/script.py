@@ -42,6 +42,8 @@ class Script:
     diagnostics: tuple[Diagnostic, ...]
     unread: tuple[tuple[str, ...], ...] = ()
     """The names of tables, views and functions whose own statements could not be read."""
+    whole: bool = True
+    """Whether every statement could be read."""
 
     @property
     def ok(self) -> bool:
@@ -79,6 +81,7 @@ def parse_tokens(source: SourceText, lexed: Lexed) -> Script:
         bag.error(fault.code, fault.message, place, fault.help, about=About(fault.name))
     statements: list[ParsedStatement] = []
     unread: list[tuple[str, ...]] = []
+    whole = True
     parser = StatementParser(source, lexed.tokens)
     while True:
         while parser.take(";"):
@@ -88,13 +91,15 @@ def parse_tokens(source: SourceText, lexed: Lexed) -> Script:
         first = parser.index
         if not _one(parser, bag, statements):
             unread += _declared(parser, first)
+            whole = False
         elif hive.is_hive(statements[-1].tree):
             skipped = hive.skip(parser, statements.pop().span, bag)
             unread += (name for index in skipped for name in _declared(parser, index))
+            whole = False
     bag.extend(parser.notes)
     if "{{" in source.text:
         _note_templates(source, lexed, bag)
-    return Script(tuple(statements), tuple(_without_echoes(bag, lexed)), tuple(unread))
+    return Script(tuple(statements), tuple(_without_echoes(bag, lexed)), tuple(unread), whole)
 
 
 def _note_templates(source: SourceText, lexed: Lexed, bag: Bag) -> None:

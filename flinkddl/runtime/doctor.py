@@ -16,7 +16,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.secrets import mask_urls, scrub, secrets_in
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import client_properties, topics_of
-from flinkddl.runtime.kafka.sink_needs import check_version, sink_checks
+from flinkddl.runtime.kafka.sink_needs import check_version, naming_tables, sink_checks
 from flinkddl.runtime.storage.checkpoint import Checkpoint
 from flinkddl.runtime.storage.file_systems import try_folder
 from flinkddl.spark import job as J
@@ -181,7 +181,7 @@ def _clusters(jobs: Sequence[J.SparkJob]) -> list[dict[str, str]]:
 def _kafka(properties: dict[str, str], jobs: Sequence[J.SparkJob]) -> Iterator[Finding]:
     servers = properties["bootstrap.servers"]
     try:
-        with KafkaAdmin(properties) as admin:
+        with naming_tables(jobs, lambda _: None), KafkaAdmin(properties) as admin:
             version = check_version(admin)
             yield Finding("kafka", "ok", f"{servers} answers, Kafka {version}, {len(admin.topics())} topics")
             seen: set[str] = set()

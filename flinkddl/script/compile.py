@@ -91,6 +91,7 @@ class Compiled:
     """The script's actions, the catalog after it, and everything there is to say about it.
 
     ``states`` are the catalogs after each action: an action is carried out with the settings that hold at its place.
+    ``whole`` is whether every statement could be read.
     """
 
     catalog: Catalog
@@ -98,6 +99,7 @@ class Compiled:
     states: list[Catalog] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     statements: int = 0
+    whole: bool = True
 
     @property
     def has_errors(self) -> bool:
@@ -127,6 +129,7 @@ def compile_script(
         script = parse_script(text, variables)
         out.diagnostics += script.diagnostics
         lost.add(script.unread)
+        out.whole &= script.whole
         for statement in script.statements:
             _fold(out, statement, lost)
         out.statements = len(script.statements)

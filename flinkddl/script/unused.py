@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 
 def unused(compiled: Compiled) -> Iterator[Diagnostic]:
-    """Yield warnings for tables that could neither be read nor written, and that nothing was said of yet."""
+    """Yield warnings for tables that could neither be read nor written, and that nothing was said of yet.
+
+    None for a script with a statement that could not be read: it may be the one that uses them.
+    """
+    if not compiled.whole:
+        return
     known = {(d.code, d.message, d.span) for d in compiled.diagnostics}
     absent = {(code, message) for code, message, _ in known}  # what a table lacks is told at its use
     for table in _tables(compiled.catalog):

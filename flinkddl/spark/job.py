@@ -108,6 +108,13 @@ class Read(Step):
         return self.format == KAFKA
 
     @property
+    def topics(self) -> str:
+        """What it reads, as it is written: names, a pattern, or partitions."""
+        return next(
+            (self.options[key] for key in ("subscribe", "subscribePattern", "assign") if key in self.options), ""
+        )
+
+    @property
     def opened(self) -> str:
         """The format by which Spark opens it: ours where its own Kafka source does not tell a leader epoch."""
         return KAFKA_SOURCE if self.of_topics and LEADER_EPOCH in self.options else self.format

@@ -65,7 +65,11 @@ def test_without_a_script_it_looks_at_the_machine(capsys: pytest.CaptureFixture[
 def test_a_cluster_that_does_not_answer(capsys: pytest.CaptureFixture[str], tmp_path: Path, closed_port: int) -> None:
     assert main(["doctor", "--no-spark", script(tmp_path, f"127.0.0.1:{closed_port}")]) == 3
     printed = capsys.readouterr().out
-    assert re.search(r"^fail  kafka +FD811: .*\n +-> check 'properties\.bootstrap\.servers'", printed, re.M)
+    assert re.search(
+        r"^fail  kafka +FD811: .*: table '\S+' reads topic '\w+'.*\n +-> check 'properties\.bootstrap\.servers'",
+        printed,
+        re.M,
+    )
     assert re.search(r"^warn  checkpoint +none is set", printed, re.M)
     assert re.search(r"^\d failed, \d to look at$", printed, re.M)
 

@@ -39,6 +39,7 @@ FILES = {
     "bytes.sql": "\xff",
 }
 NO_JAVA = {"JAVA_HOME": "/nonexistent", "PATH": "/nonexistent"}
+AWAY = "FD811: no Kafka cluster answers at '127.0.0.1:1': table 'default_catalog.default_database.t' reads topic 't'\n"
 NO_CACHE = {"FLINKDDL_CACHE": "file/cache"}
 
 # command, exit code, what is said, what the environment has
@@ -104,7 +105,7 @@ CASES: list[tuple[str, int, str, dict[str, str]]] = [
     ("run gone.sql", 3, "FD801", {}),
     ("run good.sql", 3, "FD801: no java", NO_JAVA),
     ("run good.sql", 3, "FD827", NO_CACHE),
-    ("run kafka.sql", 3, "FD811", NO_JAVA),
+    ("run kafka.sql", 3, f"kafka.sql:2:102: error {AWAY}", NO_JAVA),
     ("run good.sql --jars file", 3, "FD802", {}),
     # where the checkpoint is to lie is looked at before Java is looked for
     ("run good.sql --checkpoint file", 3, "FD822", NO_JAVA),
@@ -117,6 +118,7 @@ CASES: list[tuple[str, int, str, dict[str, str]]] = [
     ("shell -f gone.sql", 3, "FD801", {}),
     ("shell -f good.sql", 3, "FD801: no java", NO_JAVA),
     ("shell -f good.sql", 3, "FD827", NO_CACHE),
+    ("shell -f kafka.sql", 3, f"kafka.sql:2:102: error {AWAY}", NO_JAVA),
     ("shell -f good.sql --checkpoint file", 3, "FD822", NO_JAVA),
     ("verify", 2, "usage", {}),
     ("verify a b --bootstrap 127.0.0.1:1", 3, "FD811", {}),
@@ -142,6 +144,11 @@ CASES: list[tuple[str, int, str, dict[str, str]]] = [
     ("topic list --table t", 2, "go together", {}),
     ("topic list --bootstrap 127.0.0.1:1", 3, "FD811", {}),
     ("topic list --ddl bad.sql --table t", 1, "FD452", {}),
+    ("topic list --help", 0, "the variable KAFKA_SERVERS", {}),
+    ("topic list", 3, "FD811: 'env:x' is", {"KAFKA_SERVERS": "env:x"}),
+    ("topic list -D KAFKA_SERVERS=d:x", 3, "FD811: 'd:x' is", {"KAFKA_SERVERS": "env:x"}),
+    ("topic list --bootstrap b:x -D KAFKA_SERVERS=d:x", 3, "FD811: 'b:x' is", {"KAFKA_SERVERS": "env:x"}),
+    ("topic list", 3, "or set KAFKA_SERVERS", {"KAFKA_SERVERS": "", "FLINKDDL_CACHE": "fresh"}),
     ("broker", 2, "usage", {}),
     ("broker start --port many", 2, "no port", {}),
     ("broker status", 3, "FD827", NO_CACHE),

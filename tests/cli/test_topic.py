@@ -80,7 +80,10 @@ def test_keys_tombstones_headers(topic: Any, new_name: str) -> None:
     assert topic("consume", new_name, "--output", "values", "--limit", "2")[1] == "v1\nv2\n"
     code, _, err = topic("produce", new_name, "--key", ":", lines="none\n")
     assert code == 3
-    assert "FD868" in err
+    assert "<stdin>:1:1: error FD868" in err
+    _, _, err = topic("produce", new_name, "--key", ":", lines="a:1\n\nb:2\nnone\n")
+    assert "<stdin>:4:1: error FD868" in err
+    assert f"wrote 2 records to '{new_name}'\n" in err
 
 
 def test_from_the_end_and_a_time(topic: Any, new_name: str) -> None:

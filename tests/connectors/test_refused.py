@@ -91,6 +91,10 @@ HOW_OFTEN = {
         "CREATE TABLE t (a STRING, PRIMARY KEY (a) NOT ENFORCED) WITH ('connector' = 'redis', 'host' = 'h', 'command' = 'set');\nINSERT INTO t VALUES ('a');",
         ["FD212 error"],
     ),
+    "what cannot be read may use it": (
+        "CREATE TABLE t (a INT) WITH ('connector' = 'kafka');\nSELECT a b c FROM t;\nCREATE TABLE u (a INT) WITH ('connector' = 'hive');",
+        ["FD102 error"],
+    ),
     "a table LIKE it, not used": (
         "CREATE TABLE t (a INT) WITH ('connector' = 'hive');\nCREATE TABLE u LIKE t;\nSELECT a FROM t;",
         ["FD203 error"],

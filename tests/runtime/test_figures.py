@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
 
 from flinkddl.diagnostics import SourceText
-from flinkddl.runtime.job.reporting.figures import figure_lines, figures, plan_nodes
+from flinkddl.runtime.job.reporting.figures import figure_lines, figures, open_windows, plan_nodes
 from flinkddl.runtime.job.reporting.progress import read_progress
+from flinkddl.runtime.job.supervising.queries import Queries
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.show.dataflow import flow_of
 from flinkddl.spark.job import JoinStep
@@ -138,3 +142,68 @@ def test_a_source_for_each_partition_is_of_one_scan() -> None:
     assert [s.place.name for s in found.stateful] == ["WindowAggregate"]
     told_lines = told(run, 0, event([("stateStoreSave", 4)], [1, 2, 4]))
     assert told_lines[-1].endswith("n1 Scan(default_catalog.default_database.t, watermark=ts)   [7 rows out]")
+
+
+WINDOWS = TIMED.partition("INSERT")[0]
+ONCE = (
+    "SELECT k, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) "
+    "GROUP BY k, window_start, window_end"
+)
+SESSIONS = ONCE.replace("TUMBLE(TABLE t,", "SESSION(TABLE t PARTITION BY k,")
+MARK = "2026-11-21T12:00:05.000Z"
+CLOSES = "later records close windows, and so does the end of tables with 'scan.bounded.mode' = 'latest-offset'"
+# query, rows of each operator, watermark, what is told
+OPEN: dict[str, tuple[str, list[int], str, list[str]]] = {
+    "three windows of keys": (
+        ONCE,
+        [3],
+        MARK,
+        [f"b: 3 rows wait in windows that are not over; the watermark is at 2026-11-21 12:00:05 UTC: {CLOSES}"],
+    ),
+    "one, and no watermark": (
+        ONCE,
+        [1],
+        "1970-01-01T00:00:00.000Z",
+        [
+            "b: 1 row waits in a window that is not over; "
+            f"there is no watermark yet, which a partition without records may hold back: {CLOSES}"
+        ],
+    ),
+    "all are closed": (ONCE, [0], MARK, []),
+    "windows that come out early keep rows too": (f"SELECT k, SUM(n) FROM ({ONCE}) GROUP BY k", [2, 3], MARK, []),
+    "rows of no window": ("SELECT k, COUNT(*) FROM t GROUP BY k", [3], MARK, []),
+    "other operators than foreseen": (ONCE, [3, 3], MARK, []),
+    "sessions are kept twice": (SESSIONS, [3, 3], MARK, []),
+}
+
+
+@pytest.mark.parametrize(("query", "rows", "mark", "lines"), OPEN.values(), ids=OPEN)
+def test_what_waits_in_open_windows_is_told(query: str, rows: list[int], mark: str, lines: list[str]) -> None:
+    job = compiled(f"{WINDOWS} INSERT INTO b {query};")
+    (write,) = job.writes
+    data = event([("stateStoreSave", n) for n in rows], [7]) | {"eventTime": {"watermark": mark}}
+    p = read_progress(write.name, write.table, data, foreseen=foreseen(job)[write.name])
+    assert open_windows(job, [p]) == lines
+
+
+BUSY, QUIET = ({"isTriggerActive": active, "isDataAvailable": False, "message": ""} for active in (True, False))
+# job, what its query does, its last batch where batch 3 has read all there was, whether its windows are closed
+SETTLED = {
+    "the next batch runs": (TIMED, BUSY, 3, False),
+    "the next batch is over": (TIMED, BUSY, 4, True),
+    "there is no next batch": (TIMED, QUIET, 3, True),
+    "the query is gone": (TIMED, None, 3, True),
+    "there are no windows": (f"INSERT INTO b {COUNT};", BUSY, 3, True),
+}
+
+
+@pytest.mark.parametrize(("sql", "status", "batch", "settled"), SETTLED.values(), ids=SETTLED)
+def test_windows_close_in_the_batch_after_the_last_rows(
+    sql: str, status: dict[str, Any] | None, batch: int, settled: bool
+) -> None:
+    job = compiled(sql)
+    queries, name = Queries(cast("Any", None), job, None), job.writes[0].name
+    queries.latest[name] = read_progress(name, "b", event([], []) | {"batchId": batch})
+    if status is not None:
+        queries.running[name] = cast("Any", SimpleNamespace(status=status))
+    assert queries.settled({name: 3}) is settled

@@ -174,8 +174,8 @@ def test_a_record_that_does_not_fit_is_told_in_the_words_of_its_format() -> None
     text = f"{SPARK_FAILURE}Caused by: java.lang.IllegalArgumentException: FD750: {where}\n\tat flinkddl.format.Formats"
     failed = job_failed(job, write, RuntimeError(text))
     (diagnostic,) = failed.diagnostics
-    assert diagnostic.message == f"the query into 'copy' failed: {where}"
-    assert diagnostic.help == f"flinkddl error FD750 says more; the whole error is in '{failed.log}'"
+    assert diagnostic.message == f"the query into 'copy' failed (FD750): {where}"
+    assert diagnostic.help == f"`flinkddl error FD750` is about this cause; the whole error is in '{failed.log}'"
     assert failed.log.read_text().endswith(f"{text}\n")
 
 

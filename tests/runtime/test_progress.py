@@ -7,17 +7,20 @@ import shutil
 import subprocess
 import time
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from flinkddl.api import Catalog
 from flinkddl.cli.live import JsonDisplay, Panel, display, headline
 from flinkddl.cli.meter import JobMeter
 from flinkddl.cli.metrics import health, metrics_text, serve
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
+from flinkddl.results import Job
 from flinkddl.runtime.job.reporting.progress import OperatorState, Progress, in_words, progress_line, read_progress
-from flinkddl.runtime.job.topics.flow import Flow
+from flinkddl.runtime.job.topics.flow import Flow, lag_by_topic
 from flinkddl.spark import job as J
 from flinkddl.spark.reported import Expected, Foreseen, NodePlace
 
@@ -79,6 +82,11 @@ def test_the_line_says_what_a_person_wants_to_know() -> None:
 def test_an_event_with_nothing_in_it_is_short() -> None:
     event = {"batchId": 0, "timestamp": "2026-11-21T12:00:04.123Z", "sources": [], "sink": {"numOutputRows": -1}}
     assert progress_line(read_progress("w", "t", event)) == "[12:00:04] batch 0 · 0 rows/s in"
+
+
+def test_a_line_has_the_time_of_the_batchs_end() -> None:
+    event = EVENT | {"timestamp": "2026-11-21T23:59:58.600Z", "durationMs": {"triggerExecution": 41_400}}
+    assert progress_line(read_progress("w", "t", event)).startswith("[00:00:40] batch 17 in 41.40 s · ")
 
 
 @pytest.mark.parametrize(("rate", "said"), [(0.175, "0.17"), (7.0, "7"), (9.96, "10"), (12.3, "12"), (0.0, "0")])
@@ -250,6 +258,35 @@ class Watched:
         self.flows: tuple[Flow, ...] = ()
         self.waiting, self.restarts, self.last_failure = "", 0, ""
         self.failures: dict[tuple[str, str], int] = {}
+
+
+def test_the_slowest_write_says_how_far_a_topic_is_behind() -> None:
+    latest = [replace(batch(), lag={"a": 3, "b": 0}), replace(batch(), lag={"a": 1, "c": 2})]
+    flows = [Flow("w", "t", ("a",), behind=7), Flow("v", "t", ("a",), behind=5), Flow("u", "t", ("a", "b"), behind=9)]
+    assert lag_by_topic(JOB, latest, flows) == {"a": 3, "b": 0, "c": 2}
+    assert lag_by_topic(replace(JOB, trigger=("realTime", "300000 milliseconds")), latest, flows) == {"a": 7}
+
+
+DESCRIBED: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "nothing is known": ({}, {}),
+    "lag": ({"lag": {"orders": 0, "clicks": 1200}}, {"records behind": "clicks 1,200, orders 0"}),
+    "a cluster is away": ({"lag": {"orders": 2}, "waiting": "waiting for Kafka"}, {"records behind": "orders ?"}),
+    "a failure": (
+        {"lag": {"orders": 2}, "last_failure": "it broke"},
+        {"records behind": "orders 2", "last failure": "it broke"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("known", "said"), DESCRIBED.values(), ids=DESCRIBED)
+def test_describe_job_says_what_is_known(known: dict[str, Any], said: dict[str, str]) -> None:
+    catalog = Catalog()
+    running = SimpleNamespace(job=JOB, status="running", **{"lag": {}, "waiting": "", "last_failure": "", **known})
+    catalog.jobs.append(Job(cast("Any", running), "1"))
+    found = catalog.execute("DESCRIBE JOB '1'")
+    (row,) = found.rows
+    assert dict(zip(found.columns[4:], row[4:], strict=True)) == said
+    assert (found.columns[:4], row[:3]) == (("job id", "job name", "status", "start time"), ("1", "j", "RUNNING"))
 
 
 def drawn(meter: JobMeter, width: int = 110) -> list[str]:

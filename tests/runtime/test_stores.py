@@ -190,10 +190,13 @@ def test_a_job_starts_at_its_group_and_knows_its_lag(
 ) -> None:
     table, _ = script(topic, client(secured, material, trust, key), "group-offsets").split("\n", 1)
     sink = "CREATE TABLE s (a INT) WITH ('connector' = 'blackhole');\n"
-    job = Catalog(spark).start(start_of(f"{table}\n{sink}INSERT INTO s SELECT a FROM t;\n"), notice=lambda _: None)
+    catalog = Catalog(spark)
+    job = catalog.start(start_of(f"{table}\n{sink}INSERT INTO s SELECT a FROM t;\n"), notice=lambda _: None)
     try:
         assert job.await_input(120)
         assert job.lag == {topic: 0}
+        described = catalog.execute(f"DESCRIBE JOB '{job.id}'")
+        assert dict(zip(described.columns, *described.rows, strict=True))["records behind"] == f"{topic} 0"
     finally:
         job.stop()
 

@@ -134,6 +134,7 @@ class Engine(Front):
         """Start a job as soon as Spark is there, saying meanwhile what is waited for; after Ctrl-C there is no job."""
         options = {**self.run, "notice": self.out.info, "warning": self._warn, **run}
         with self.out.waiting(self._waiting_for):
+            self.catalog.reach(action)
             self.spark.wait()
             return unbroken(lambda: self.catalog.start(action, **options), undo=lambda job: job.stop())
 

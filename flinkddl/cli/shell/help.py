@@ -15,7 +15,7 @@ CREATE TABLE, VIEW ...   declare what queries read and write
 SELECT ...               run a query and show its result as it changes
 INSERT INTO ...          start a job in the background; also EXECUTE STATEMENT SET BEGIN ... END
 SHOW JOBS                the jobs of this session; finished SELECTs too with 'sql-client.verbose'
-DESCRIBE JOB 'id'        one of them, and why it failed
+DESCRIBE JOB 'id'        one of them, how many records it is behind, and why it failed
 STOP JOB 'id'            end it after its running batch; WITH DRAIN closes every window first
 
 'sql-client.execution.result-mode' says how a SELECT is shown:

@@ -300,6 +300,10 @@ class Node(Facts):
         """Return what it keeps between batches, in words; empty for nothing."""
         raise NotImplementedError(f"{self.name}.state")
 
+    def withholds(self, form: Form) -> bool:
+        """Whether each row of its state is one that it gives out later, when the watermark has passed its window."""
+        return False
+
     # ---- how Spark carries it
 
     def requires(self, asked: Traits) -> tuple[Traits, ...]:

@@ -141,6 +141,10 @@ class WindowAggregate(Unary):
         sequence = asked.sequence or any(map(needs_order, self.aggs)) or (late and self.sessions)
         return (replace(asked, sequence=sequence, latest=False, watermark=late, versions=False),)
 
+    def withholds(self, form: Form) -> bool:
+        """Return that windows come out once; of sessions whose rows can be late the state is kept twice."""
+        return form.kind == "append" and not self.window.proctime and not (self.sessions and self.input.late)
+
     @property
     def sessions(self) -> bool:
         """Whether it makes sessions, which are made in order of arrival where rows can be late."""

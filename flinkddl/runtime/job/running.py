@@ -13,6 +13,7 @@ from flinkddl.runtime.job.run_options import RunOptions
 from flinkddl.runtime.job.supervising.held import Held
 from flinkddl.runtime.job.supervising.preparing import prepare
 from flinkddl.runtime.job.supervising.supervisor import POLL_SECONDS, Asked, Supervisor
+from flinkddl.runtime.job.topics.flow import lag_by_topic
 from flinkddl.runtime.job.writers import run_write
 from flinkddl.runtime.kafka.admin import KafkaAdmin, Offsets
 from flinkddl.runtime.kafka.offsets import client_properties, topics_of
@@ -21,6 +22,8 @@ from flinkddl.runtime.session.errors import java_gone
 from flinkddl.runtime.storage.savepoints import create, savepoint_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import SparkSession
 
     from flinkddl.runtime.job.reporting.progress import Progress
@@ -78,8 +81,8 @@ class RunningJob:
 
     @property
     def lag(self) -> dict[str, int]:
-        """Records not yet read per topic, as of the last batch."""
-        return {topic: n for p in self._queries.latest.values() for topic, n in p.lag.items()}
+        """Records not yet read per topic, as of the last batch, of a real-time job of the last look at its topics."""
+        return lag_by_topic(self.job, self._queries.latest.values(), self.flows)
 
     @property
     def flows(self) -> tuple[Flow, ...]:
@@ -126,20 +129,25 @@ class RunningJob:
     def await_input(self, timeout: float | None = None) -> bool:
         """Wait until every write has taken what its topics hold at this moment; return whether that came in time.
 
-        ``timeout`` in seconds. Raises JobFailed when the job fails meanwhile, FD811 when a cluster is not reached.
+        The batch that closes windows which those records have passed is waited for too. ``timeout`` in seconds. Raises
+        JobFailed when the job fails meanwhile, FD811 when a cluster is not reached.
         """
         wanted: Offsets = {}
         for step in self._sources.kafka_reads:
             with KafkaAdmin(client_properties(step.options)) as admin:
                 wanted |= admin.end_offsets(topics_of(step.options, admin))
         end = None if timeout is None else time.monotonic() + timeout
-        while not self._queries.have_read(wanted):
+        read: Mapping[str, int] = {}
+        while True:
+            if not read and self._queries.have_read(wanted):
+                read = self._queries.batches()
+            if read and self._queries.settled(read):
+                return True
             if end is not None and time.monotonic() > end:
-                return False
+                return bool(read)
             self._join(POLL_SECONDS)
             if self._ended.is_set():
                 return self.await_termination() and self._queries.have_read(wanted)
-        return True
 
     def stop(self, *, drain: bool = False, whole: bool = False, timeout: float | None = None) -> None:
         """End the job after the running batch and wait for it. ``drain`` closes all windows first, as Flink does.

@@ -10,14 +10,15 @@ import contextlib
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from datetime import time as Time
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.diagnostics import FlinkDdlError, did_you_mean
+from flinkddl.diagnostics import FlinkDdlError, SourceText, Span, did_you_mean
 from flinkddl.runtime.kafka.admin import describe
 from flinkddl.runtime.kafka.config import python_client_config
 from flinkddl.runtime.kafka.payloads import avro_schema, table_sides
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 Encode = Callable[[Mapping[str, Any]], bytes]
 Fields = Sequence[tuple[str, DataType]]
 FLUSH_SECONDS = 30.0
+_SHOWN = 100
 AS_THEY_ARE = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
 
 
@@ -75,15 +77,50 @@ class Producer:
 
 
 @dataclass(frozen=True)
+class Line:
+    """A line of what is typed or piped in, without its end; ``number`` counts from 1."""
+
+    text: str
+    number: int = 1
+
+    def wrong(self, message: str, help: str | None = None, part: tuple[int, int] | None = None) -> FlinkDdlError:
+        """Return FD868 at the line, or at a part of it (from, to: characters)."""
+        begin = self.number - 1  # empty lines before it, so that its place is told as all places are
+        start, end = part or (0, len(self.text))
+        span = Span(SourceText("<stdin>", "\n" * begin + self.text), begin + start, begin + end)
+        return FlinkDdlError.of("FD868", message, span, help)
+
+    def wrong_column(self, name: str, message: str, help: str | None = None) -> FlinkDdlError:
+        """Return FD868 at the name of a column in a line that is a JSON object."""
+        found = re.search(rf"({re.escape(json.dumps(name, ensure_ascii=False))})\s*:", self.text)
+        return self.wrong(message, help, found.span(1) if found else None)
+
+
+class Unfit(ValueError):
+    """A value that its field's type, or its format, does not take; ``field`` is the name in the message."""
+
+    def __init__(self, field: str, what: object, value: Any) -> None:
+        shown = json.dumps(value, ensure_ascii=False, default=_number)
+        super().__init__(f"does not fit {what}: {shown if len(shown) <= _SHOWN else f'{shown[:_SHOWN]}...'}")
+        self.field = field
+
+
+@dataclass(frozen=True)
 class Side:
     """The key or the value of a record: the columns it is made of (in the table, in the message), and its encoder."""
 
     columns: tuple[tuple[str, str], ...]
     encode: Encode
 
-    def of(self, row: Mapping[str, Any]) -> bytes:
-        """Return the bytes of a row."""
-        return self.encode({name: row.get(column) for column, name in self.columns})
+    def of(self, row: Mapping[str, Any], line: Line) -> bytes:
+        """Return the bytes of a row. Raises FD868 at a column of its line whose value does not fit."""
+        try:
+            return self.encode({name: row.get(column) for column, name in self.columns})
+        except Unfit as error:
+            column = next(column for column, name in self.columns if name == error.field)
+            raise line.wrong_column(column, f"the value of column '{column}' {error}") from error
+        except csv.Error as error:
+            raise line.wrong(f"the row cannot be written as CSV without quotes: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -94,29 +131,26 @@ class RowWriter:
     key: Side | None
     value: Side | None
 
-    def record(self, line: str, *, delete: bool = False) -> tuple[bytes | None, bytes | None]:
+    def record(self, line: Line, *, delete: bool = False) -> tuple[bytes | None, bytes | None]:
         """Return key and value of one line; ``delete`` makes a tombstone of it. Raises FD868 for no row."""
         if self.value is None and not delete:
-            return None, line.encode()
+            return None, line.text.encode()
         row = self._row(line)
-        try:
-            key = self.key.of(row) if self.key is not None else None
-            return key, None if delete or self.value is None else self.value.of(row)
-        except (ValueError, TypeError, ArithmeticError) as error:
-            raise FlinkDdlError.of("FD868", f"{line!r} does not fit the table: {error}") from error
+        key = self.key.of(row, line) if self.key is not None else None
+        return key, None if delete or self.value is None else self.value.of(row, line)
 
-    def _row(self, line: str) -> Mapping[str, Any]:
+    def _row(self, line: Line) -> Mapping[str, Any]:
         try:
-            row = json.loads(line, parse_float=Decimal)
-        except ValueError as error:
+            row = json.loads(line.text, parse_float=Decimal)
+        except json.JSONDecodeError as error:
             help = 'a line is a JSON object with the table\'s columns, such as {"id": 1}'
-            raise FlinkDdlError.of("FD868", f"{line!r} is no row: {error}", help=help) from error
+            raise line.wrong(f"the line is no row: {error.msg}", help, (error.pos, error.pos + 1)) from error
         if not isinstance(row, dict):
-            raise FlinkDdlError.of("FD868", f"{line!r} is no JSON object", help='write {"column": value}')
+            raise line.wrong("the line is no JSON object", 'write {"column": value}')
         for name in row:
             if name not in self.columns:
                 help = did_you_mean(name, self.columns) or f"columns: {', '.join(self.columns)}"
-                raise FlinkDdlError.of("FD868", f"the table has no column '{name}'", help=help)
+                raise line.wrong_column(name, f"the table has no column '{name}'", help)
         return row
 
 
@@ -143,7 +177,7 @@ def _encoder(table: Table, role: str, format: FormatOptions, fields: Fields) -> 
         case "raw":
             return lambda row: str(next(iter(row.values()))).encode()
         case "avro":
-            return _avro(avro_schema(fields, legacy=format["timestamp_mapping.legacy"] is not False), fields)
+            return _avro(fields, legacy=format["timestamp_mapping.legacy"] is not False)
         case _:
             message = f"rows of '{table.path}' cannot be typed: the {role} format is '{format.name}'"
             help = f"write them by SQL: INSERT INTO {table.path.name} VALUES (...)"
@@ -169,29 +203,31 @@ def _csv(fields: Fields, format: FormatOptions) -> Encode:
 
     def encode(row: Mapping[str, Any]) -> bytes:
         out = io.StringIO()
-        try:
-            csv.writer(out, **shape).writerow([null if row[n] is None else _text(row[n]) for n, _ in fields])
-        except csv.Error as error:
-            raise ValueError(f"no CSV without quotes: {error}") from error
+        csv.writer(out, **shape).writerow([null if row[n] is None else _text(n, row[n]) for n, _ in fields])
         return out.getvalue().encode()
 
     return encode
 
 
-def _text(value: Any) -> str:
+def _text(name: str, value: Any) -> str:
     if isinstance(value, dict | list):
-        raise ValueError(f"{value!r} has no form in CSV that can be typed")
+        raise Unfit(name, "a field of CSV", value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _avro(schema: Any, fields: Fields) -> Encode:
+def _avro(fields: Fields, *, legacy: bool) -> Encode:
     import fastavro
 
-    parsed, types = fastavro.parse_schema(schema), dict(fields)
+    # A record's bytes are those of its fields: written one by one, a value that does not fit has a name.
+    columns = [(name, t, fastavro.parse_schema(avro_schema([(name, t)], legacy=legacy))) for name, t in fields]
 
     def encode(row: Mapping[str, Any]) -> bytes:
         out = io.BytesIO()
-        fastavro.schemaless_writer(out, parsed, {name: _typed(v, types[name]) for name, v in row.items()}, strict=True)
+        for name, t, schema in columns:
+            try:
+                fastavro.schemaless_writer(out, schema, {name: _typed(row[name], t)}, strict=True)
+            except (ValueError, TypeError, ArithmeticError) as error:
+                raise Unfit(name, t, row[name]) from error
         return out.getvalue()
 
     return encode
@@ -202,7 +238,16 @@ def _time(text: str) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
+def _whole(value: Any) -> Any:
+    if not isinstance(value, Decimal):
+        return value
+    if value != value.to_integral_value():
+        raise ValueError(value)
+    return int(value)
+
+
 _SCALARS: Mapping[Root, Callable[[Any], Any]] = {
+    **dict.fromkeys((Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT), _whole),
     Root.DECIMAL: lambda v: Decimal(str(v)),
     Root.FLOAT: float,
     Root.DOUBLE: float,
@@ -215,19 +260,23 @@ _SCALARS: Mapping[Root, Callable[[Any], Any]] = {
 }
 
 
+_NESTED = {Root.ARRAY: list, Root.MAP: dict, Root.ROW: dict}
+
+
 def _typed(value: Any, t: DataType) -> Any:
-    """Return a JSON value as what fastavro takes for a type."""
+    """Return a JSON value as what fastavro takes for a type. Raises ValueError, TypeError or ArithmeticError."""
     if value is None:
         return None
+    if (kind := _NESTED.get(t.root)) is not None and not isinstance(value, kind):
+        raise ValueError(value)
     match t.root:
         case Root.ARRAY:
             return [_typed(v, t.element) for v in value]
         case Root.MAP:
             return {k: _typed(v, t.value) for k, v in value.items()}
         case Root.ROW:
+            if unknown := value.keys() - {f.name for f in t.fields}:
+                raise ValueError(unknown)
             return {f.name: _typed(value.get(f.name), f.type) for f in t.fields}
         case _:
-            try:
-                return _SCALARS.get(t.root, lambda v: v)(value)
-            except InvalidOperation as error:
-                raise ValueError(f"{value!r} is no {t}") from error
+            return _SCALARS.get(t.root, lambda v: v)(value)

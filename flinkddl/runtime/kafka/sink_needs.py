@@ -6,6 +6,8 @@ written. Rules: README "How exactly-once works"; Kafka's table of operations and
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -15,8 +17,9 @@ from flinkddl.runtime.kafka.offsets import client_properties
 from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from flinkddl.diagnostics import Diagnostic, Span
     from flinkddl.spark.job import Write
 
 OLDEST = (0, 10)
@@ -31,15 +34,50 @@ Told = tuple[str, str | None]
 """What a check has found, and what to do where it is not all well."""
 
 
-def reach(job: J.SparkJob) -> None:
+_NAMED = 3  # so many tables of a cluster that does not answer
+
+
+def reach(job: J.SparkJob, place: Callable[[str], Span | None]) -> None:
     """Raise FD811 for a cluster that does not answer, FD813, FD814 where it does not let this client in.
 
-    Asked in milliseconds, before Spark takes its seconds to start.
+    Asked in milliseconds, before Spark takes its seconds to start. ``place`` says where a table names its cluster.
     """
-    used = [s.options for s in job.steps if isinstance(s, J.Read) and s.of_topics]
-    used += [w.options for w in job.writes if w.into_topics]
-    for properties in {frozenset(client_properties(options).items()) for options in used}:
-        KafkaAdmin(dict(properties)).close()
+    with naming_tables([job], place):
+        for properties in dict.fromkeys(frozenset(properties.items()) for *_, properties in _uses(job)):
+            KafkaAdmin(dict(properties)).close()
+
+
+@contextmanager
+def naming_tables(jobs: Sequence[J.SparkJob], place: Callable[[str], Span | None]) -> Iterator[None]:
+    """Within the body, FD811 and FD814 say which tables and topics need the cluster. ``place`` as for reach."""
+    try:
+        yield
+    except FlinkDdlError as error:
+        told = [_naming(d, jobs, place) for d in error.diagnostics]
+        if told == list(error.diagnostics):
+            raise
+        raise FlinkDdlError(told) from error
+
+
+def _naming(d: Diagnostic, jobs: Sequence[J.SparkJob], place: Callable[[str], Span | None]) -> Diagnostic:
+    every = (use for job in jobs for use in _uses(job))
+    uses = {(t, what): None for t, what, given in every if f"'{given.get('bootstrap.servers')}'" in d.message}
+    if d.code not in ("FD811", "FD814") or d.span is not None or not uses:
+        return d
+    names = [f"table '{table}' {what}" for table, what in uses]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    span = next((found for table, _ in uses if (found := place(table)) is not None), None)
+    return replace(d, message=f"{d.message}: {', '.join(names[:_NAMED])}{more}", span=span)
+
+
+def _uses(job: J.SparkJob) -> Iterator[tuple[str, str, Mapping[str, str]]]:
+    """Yield table, what it does with which topic, and the client properties of its cluster."""
+    for step in job.steps:
+        if isinstance(step, J.Read) and step.of_topics:
+            yield step.table, f"reads topic '{step.topics}'", client_properties(step.options)
+    for write in job.writes:
+        if write.into_topics:
+            yield write.table, f"writes topic '{write.options.get('topic', '')}'", client_properties(write.options)
 
 
 def check_version(admin: KafkaAdmin) -> str:

@@ -63,8 +63,8 @@ def job_failed(job: SparkJob, write: Write, error: Exception) -> JobFailed:
         help += f"; the whole error is in '{log}'"
         return JobFailed(Diagnostic("FD829", message, help=help), write.name, log, text)
     if ours is not None:
-        message = f"{target}: {brief(ours[2].strip())}"
-        help = f"flinkddl error {ours[1]} says more; the whole error is in '{log}'"
+        message = f"{target} ({ours[1]}): {brief(ours[2].strip())}"
+        help = f"`flinkddl error {ours[1]}` is about this cause; the whole error is in '{log}'"
     else:
         where = records_in_question(text)
         message, help = (

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
 from flinkddl.plan.physical import numbers
+from flinkddl.runtime.job.reporting.progress import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from flinkddl.plan.physical import Physical
-    from flinkddl.runtime.job.reporting.progress import NodeState
+    from flinkddl.runtime.job.reporting.progress import NodeState, Progress
     from flinkddl.spark.job import SparkJob
     from flinkddl.spark.reported import NodePlace
 
@@ -33,6 +34,27 @@ class NodeFigures:
     state_rows: int | None = None
     state_bytes: int | None = None
     again: bool = False
+
+
+@deep
+def open_windows(job: SparkJob, latest: Iterable[Progress]) -> list[str]:
+    """Return a line for each write whose last batch has left rows in windows that are not over, with its watermark."""
+    told = numbers(job.plan)
+    open = {f"n{told[id(at)]}" for sink in job.plan for at in sink.root.walk() if at.node.withholds(at.form)}
+    out = []
+    for last in latest:
+        rows = sum(n.rows for n in last.state_by_node if n.place.node in open)
+        if rows:
+            kept = "1 row waits in a window that is" if rows == 1 else f"{rows:,} rows wait in windows that are"
+            out.append(f"{short(last.table or last.write)}: {kept} not over; {_watermark(last.watermark)}")
+    return out
+
+
+def _watermark(mark: str | None) -> str:
+    closes = "later records close windows, and so does the end of tables with 'scan.bounded.mode' = 'latest-offset'"
+    if mark is None:
+        return f"there is no watermark yet, which a partition without records may hold back: {closes}"
+    return f"the watermark is at {mark[:19].replace('T', ' ')} UTC: {closes}"
 
 
 @deep

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.spark.reported import NOTHING, UNKNOWN
@@ -51,10 +52,11 @@ class NodeState:
 class Progress:
     """One finished micro-batch of one write.
 
-    ``rate`` is input rows a second while the batch ran; ``lag`` records not yet read per topic; ``rows_out`` is -1
-    where the sink does not say; ``upserts`` / ``tombstones`` count Kafka records; ``watermark`` is ISO text or None;
-    ``ends`` are the offsets read so far (next to read) per topic and partition; ``waiting`` what its query does;
-    ``phases`` how many milliseconds each part of the batch took, by Spark's name; ``scans`` the rows of each scan.
+    ``time`` is when it began (ISO text, UTC); ``rate`` is input rows a second while the batch ran; ``lag`` records not
+    yet read per topic; ``rows_out`` is -1 where the sink does not say; ``upserts`` / ``tombstones`` count Kafka
+    records; ``watermark`` is ISO text or None; ``ends`` are the offsets read so far (next to read) per
+    topic and partition; ``waiting`` what its query does; ``phases`` how many milliseconds each part of the batch took,
+    by Spark's name; ``scans`` the rows of each scan.
     """
 
     write: str
@@ -75,6 +77,11 @@ class Progress:
     waiting: str = ""
     phases: Mapping[str, int] = field(default_factory=dict)
     scans: Mapping[NodePlace, int] = field(default_factory=dict)
+
+    @property
+    def ended(self) -> datetime:
+        """When the batch was over (UTC)."""
+        return datetime.fromisoformat(self.time) + timedelta(milliseconds=self.batch_ms)
 
     @property
     def written(self) -> int | None:
@@ -257,10 +264,13 @@ def progress_fields(p: Progress) -> dict[str, Any]:
 
 
 def progress_line(progress: Progress) -> str:
-    """Return the plain line of a batch: ``[12:00:04] batch 17 in 0.41 s · 48,100 rows/s in · 312 upserts ...``."""
+    """Return the plain line of a batch: ``[12:00:04] batch 17 in 0.41 s · 48,100 rows/s in · 312 upserts ...``.
+
+    Its time is the batch's end.
+    """
     took = f" in {progress.batch_ms / 1000:.2f} s" if progress.batch_ms else ""
     rate = f"{progress.rate:,.0f}" if progress.rate >= 10 else f"{progress.rate:.2g}"  # a few rows in long are not none
-    parts = [f"[{progress.time[11:19]}] batch {progress.batch}{took}", f"{rate} rows/s in"]
+    parts = [f"[{progress.ended:%H:%M:%S}] batch {progress.batch}{took}", f"{rate} rows/s in"]
     if progress.upserts or progress.tombstones:
         parts.append(f"{progress.upserts:,} upserts, {progress.tombstones:,} tombstones out")
     elif progress.rows_out >= 0:

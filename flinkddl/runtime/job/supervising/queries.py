@@ -11,6 +11,7 @@ from flinkddl.runtime.job.reporting.failures import job_failed
 from flinkddl.runtime.job.reporting.progress import in_words, read_progress
 from flinkddl.runtime.job.writers import DriverSink, start_query
 from flinkddl.runtime.session.connect import MemoryRows, is_connect
+from flinkddl.spark.job import WithWatermark
 from flinkddl.spark.reported import NOTHING, foreseen
 
 if TYPE_CHECKING:
@@ -81,6 +82,21 @@ class Queries:
     def quiet(self) -> bool:
         """Whether every query has read all there is and waits."""
         return all(map(_quiet, self.running.values()))
+
+    def batches(self) -> dict[str, int]:
+        """Return the number of the last finished batch of each write."""
+        return {name: record.batch for name, record in self.latest.items()}
+
+    def settled(self, read: Mapping[str, int]) -> bool:
+        """Whether what these batches read has closed its windows, which Spark does in the next batch, if there is one.
+
+        A real-time batch is not waited for: it lasts for minutes.
+        """
+        timed = any(isinstance(step, WithWatermark) for step in self._job.steps)
+        if not timed or self._job.trigger[0] == "realTime":
+            return True
+        now, running = self.batches(), dict(self.running)
+        return all(now[name] > n or name not in running or _quiet(running[name]) for name, n in read.items())
 
     def message(self, write: str) -> str:
         """Return what the query of a write does, in a few words; nothing where none runs."""

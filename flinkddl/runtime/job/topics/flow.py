@@ -29,6 +29,7 @@ from flinkddl.spark.realtime import not_one_to_one, reads_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from flinkddl.runtime.job.reporting.progress import Progress
     from flinkddl.runtime.job.topics.sources import Sources
     from flinkddl.runtime.storage.checkpoint import Checkpoint
     from flinkddl.spark.job import SparkJob, Write
@@ -72,6 +73,21 @@ class Flow:
         if self.p50_ms is not None:
             parts.append(f"latency p50 {self.p50_ms:,.0f} ms, p99 {self.p99_ms:,.0f} ms")
         return [*parts, *([f"lag and latency not known: {self.unknown}"] if self.unknown else [])]
+
+
+def lag_by_topic(job: SparkJob, latest: Iterable[Progress], flows: Iterable[Flow]) -> dict[str, int]:
+    """Return records not yet read per topic, by the last batch of each write; the slowest write counts.
+
+    Of a real-time job Spark's report is minutes old: what is behind, where that is known of a single topic.
+    """
+    if job.trigger[0] == "realTime":
+        found = [(f.topics[0], f.behind) for f in flows if f.behind is not None and len(f.topics) == 1]
+    else:
+        found = [item for progress in latest for item in progress.lag.items()]
+    out: dict[str, int] = {}
+    for topic, n in found:
+        out[topic] = max(n, out.get(topic, 0))
+    return out
 
 
 def flow_line(flow: Flow) -> str:

@@ -1,0 +1,47 @@
+"""Clusters that a job needs and that do not answer: the tables that need them, and where those name them."""
+
+from __future__ import annotations
+
+import pytest
+
+from flinkddl.diagnostics import FlinkDdlError, SourceText, Span
+from flinkddl.runtime.kafka.sink_needs import naming_tables
+from flinkddl.script.compile import compile_script
+
+SCRIPT = """
+CREATE TABLE a (id INT) WITH ('connector' = 'kafka', 'topic' = 'one;two', 'format' = 'json',
+  'properties.bootstrap.servers' = 'here:1', 'scan.startup.mode' = 'earliest-offset');
+CREATE TABLE p (id INT) WITH ('connector' = 'kafka', 'topic-pattern' = 'x.*', 'format' = 'json',
+  'properties.bootstrap.servers' = 'here:1', 'scan.startup.mode' = 'earliest-offset');
+CREATE TABLE b (id INT) WITH ('connector' = 'kafka', 'topic' = 'out', 'format' = 'json',
+  'properties.bootstrap.servers' = 'there:1');
+INSERT INTO b SELECT id FROM a UNION ALL SELECT id FROM p UNION ALL SELECT id FROM a;
+"""
+(JOB,) = compile_script(SourceText("job.sql", SCRIPT)).jobs
+PLACE = Span(SourceText("job.sql", "here"), 0, 4)
+DEFAULT = "default_catalog.default_database"
+
+# code, message -> message as it is told
+TOLD = {
+    ("FD811", "nobody at 'here:1'"): f"nobody at 'here:1': table '{DEFAULT}.a' reads topic 'one,two', "
+    f"table '{DEFAULT}.p' reads topic '^(?:x.*)$'",
+    ("FD814", "no entry at 'there:1'"): f"no entry at 'there:1': table '{DEFAULT}.b' writes topic 'out'",
+    ("FD811", "nobody at 'elsewhere:1'"): "nobody at 'elsewhere:1'",
+    ("FD812", "no topic at 'here:1'"): "no topic at 'here:1'",
+}
+
+
+@pytest.mark.parametrize(("code", "message"), TOLD)
+def test_the_tables_that_need_a_cluster_are_named(code: str, message: str) -> None:
+    with pytest.raises(FlinkDdlError) as raised, naming_tables([JOB, JOB], {f"{DEFAULT}.p": PLACE}.get):
+        raise FlinkDdlError.of(code, message)
+    (found,) = raised.value.diagnostics
+    assert found.message == TOLD[code, message]
+    assert found.span == (PLACE if ".p'" in found.message else None)
+
+
+def test_what_has_a_place_keeps_it() -> None:
+    other = Span(SourceText("x", "x"), 0, 1)
+    with pytest.raises(FlinkDdlError) as raised, naming_tables([JOB], lambda table: PLACE):
+        raise FlinkDdlError.of("FD811", "nobody at 'here:1'", other)
+    assert str(raised.value) == "x:1:1: error FD811: nobody at 'here:1'"
