@@ -11,7 +11,14 @@ import pytest
 
 from flinkddl.runtime.machine.cache import log_file
 from flinkddl.runtime.session import sessions
-from flinkddl.runtime.session.sessions import JOB_SETTINGS, KEPT_SETTINGS, SparkOptions, _start_conf, job_session
+from flinkddl.runtime.session.sessions import (
+    JOB_SETTINGS,
+    KEPT_SETTINGS,
+    MALLOC,
+    SparkOptions,
+    _start_conf,
+    job_session,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,10 +70,11 @@ def test_sparks_log_is_a_file(spark: SparkSession) -> None:
     assert log.is_file()
 
 
-def test_java_takes_memory_from_few_arenas(spark: SparkSession) -> None:
-    row = spark.sql("SELECT java_method('java.lang.System', 'getenv', 'MALLOC_ARENA_MAX')").first()
+@pytest.mark.parametrize(("name", "value"), MALLOC.items())
+def test_java_gives_memory_back(spark: SparkSession, name: str, value: str) -> None:
+    row = spark.sql(f"SELECT java_method('java.lang.System', 'getenv', '{name}')").first()
     assert row is not None
-    assert row[0] == os.environ.get("MALLOC_ARENA_MAX", "4")
+    assert row[0] == os.environ.get(name, value)
 
 
 @pytest.mark.parametrize(

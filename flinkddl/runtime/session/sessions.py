@@ -99,6 +99,14 @@ _JARS = "spark.flinkddl.jars"  # of a Connect session: the jars of this machine 
 
 _PY_FILES = "spark.flinkddl.pyFiles"  # ... and the Python modules
 
+MALLOC: Mapping[str, str] = {"MALLOC_ARENA_MAX": "4", "MALLOC_MMAP_THRESHOLD_": "131072"}
+"""Of the environment of the JVM that is started here, unless the user says otherwise: how glibc keeps what RocksDB
+gives back. It does so in up to eight arenas a core (600 MB in 16 of them, 18 minutes into ``tests.soak.hour``); four is
+what Hadoop's scripts give. And it raises by itself the size from which on a piece is given back to the system at once,
+up to 32 MB (``mallopt(3)``, "dynamic mmap threshold"): the megabytes of RocksDB's write buffers then stay in the arenas
+(106 MB of them free and kept after half an hour). Named, it stays where it starts.
+"""
+
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
@@ -357,8 +365,7 @@ def ship_to_server(spark: SparkSession, files: Iterable[str]) -> None:
 def _launch_script(log: Path) -> Iterator[None]:
     """Let the JVM that is launched ignore SIGTERM, as PySpark lets it ignore SIGINT: Python ends it, after its jobs.
 
-    Its memory outside the heap stays level too: glibc keeps what RocksDB gave back in up to eight arenas a core, which
-    grew for an hour (600 MB in 16 of them, 18 minutes into ``tests.soak.hour``). Four is what Hadoop's scripts give.
+    Its memory outside the heap stays level too, by what MALLOC says.
 
     systemd and ``timeout`` send SIGTERM to every process there is, not to Python alone. ``spark-submit`` is a bash
     script, which reads ``BASH_ENV`` first; what a shell ignores is ignored by what it becomes, and by a JVM too. It
@@ -366,7 +373,7 @@ def _launch_script(log: Path) -> Iterator[None]:
     """
     before = os.environ.get("BASH_ENV")
     start = log.with_suffix(".bash")
-    lines = ["trap '' TERM", "export MALLOC_ARENA_MAX=${MALLOC_ARENA_MAX:-4}"]
+    lines = ["trap '' TERM", *(f"export {name}=${{{name}:-{value}}}" for name, value in MALLOC.items())]
     lines += [f"export BASH_ENV={shlex.quote(before)}" if before else "unset BASH_ENV"]
     start.write_text("\n".join([*lines, *([f". {shlex.quote(before)}"] if before else []), ""]), encoding="utf-8")
     os.environ["BASH_ENV"] = str(start)
