@@ -26,7 +26,7 @@ USERS, PAGES, VERIFIED = 20_000, 200, 10  # keys; minutes from one look of verif
 VIEWED, PROFILES, TOTALS, READERS = "views", "users", "totals", "readers"
 JOB = """
 SET 'parallelism.default' = '2';
-SET 'table.exec.mini-batch.enabled' = 'true'; SET 'table.exec.mini-batch.allow-latency' = '2 s';
+SET 'table.exec.mini-batch.enabled' = 'true'; SET 'table.exec.mini-batch.allow-latency' = '5 s';
 SET 'table.exec.mini-batch.size' = '100000';
 CREATE TABLE views (user_id INT, page INT, ms INT) WITH ('connector' = 'kafka', 'topic' = 'views', {servers},
   'format' = 'json', 'scan.startup.mode' = 'earliest-offset');
