@@ -48,7 +48,8 @@ def test_java_stays_small() -> None:
     # 2,300 more: Java functions of the user (package udf), their values, accumulators and class loaders.
     # 230 more: several nodes, and rows that pass, in one operator.
     # 110 more: Java aggregates over frames, parameters of the job, the record that a failing function was given.
-    assert lines < 13400, f"{lines} lines of Java"
+    # 40 more: MIN, MAX, FIRST_VALUE and LAST_VALUE keep one value where no row is taken back.
+    assert lines < 13440, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

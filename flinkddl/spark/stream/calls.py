@@ -177,7 +177,8 @@ def _variance(sample: bool, root: bool) -> Callable[[_Site], Finish]:
 
 
 def _plain(kind: str) -> Callable[[_Site], Finish]:
-    return lambda s: s.get(kind, s.wrapped(s.arg()))
+    """One of the values; where none is taken back, the others are not kept."""
+    return lambda s: s.get(kind if s.retracts else f"only_{kind}", s.wrapped(s.arg()))
 
 
 def _list(s: _Site) -> Finish:

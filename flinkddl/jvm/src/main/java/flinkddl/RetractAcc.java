@@ -226,6 +226,7 @@ public abstract class RetractAcc {
     /** A multiset of values, each wrapped in a struct; the finisher makes the result of it. */
     static final class Values extends RetractAcc {
         final RetractMultiset set;
+        RetractFinish only; // where values only come: it says which one stays
 
         Values(boolean ordered) { set = new RetractMultiset(ordered); }
 
@@ -242,7 +243,12 @@ public abstract class RetractAcc {
 
         @Override public void fold() { set.fold(); }
 
-        @Override public void write(DataOutput out) throws IOException { set.write(out); }
+        @Override public void write(DataOutput out) throws IOException {
+            if (only != null) {
+                only.keep(set);
+            }
+            set.write(out);
+        }
 
         @Override public void read(DataInput in) throws IOException { set.read(in); }
     }

@@ -17,7 +17,8 @@ import org.apache.spark.sql.types.StructType;
  *
  * <p>Kinds: count, sum over plain values (BIGINT, DOUBLE or DECIMAL); dcount, dsum, min, max, first, last, collect,
  * dcollect, array, darray, listagg, dlistagg over a value wrapped in a struct, where a NULL struct is no value (so
- * arrays can hold NULLs); listagg's struct is (text, separator).
+ * arrays can hold NULLs); listagg's struct is (text, separator). only_min, only_max, only_first and only_last keep one
+ * value, as Flink does where no row is taken back.
  */
 public final class RetractAggregate extends Retract<RetractAggregate.Group> {
     private final RetractFinish[] finish;

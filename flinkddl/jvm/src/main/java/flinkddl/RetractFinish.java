@@ -29,21 +29,32 @@ public final class RetractFinish implements Serializable {
 
     private static final String JAVA = "java_";
 
+    private static final String ONLY = "only_";
+
     public final String kind;
+    /** Whether values only come, so that of MIN, MAX, FIRST_VALUE and LAST_VALUE the one that counts is all that is kept. */
+    public final boolean only;
     public final DataType argument;
     private final RetractOrder order;
     private transient Accumulating function;
 
-    /** {@code name} is {@code kind:number}. */
+    /** {@code name} is {@code kind:number}, {@code only_kind:number} where no value is taken back. */
     public RetractFinish(String name, DataType argument) {
-        this.kind = name.substring(0, name.indexOf(':'));
+        this.only = name.startsWith(ONLY);
+        this.kind = name.substring(only ? ONLY.length() : 0, name.indexOf(':'));
         this.argument = argument;
         this.order = kind.equals("min") || kind.equals("max") ? new RetractOrder((StructType) argument) : null;
     }
 
     static boolean ordered(String kind) { return ORDERED.contains(kind); }
 
-    public RetractAcc create() { return isJava() ? new RetractJava(this) : RetractAcc.create(kind, argument); }
+    public RetractAcc create() {
+        RetractAcc acc = isJava() ? new RetractJava(this) : RetractAcc.create(kind, argument);
+        if (only) {
+            ((RetractAcc.Values) acc).only = this;
+        }
+        return acc;
+    }
 
     private boolean isJava() { return kind.startsWith(JAVA); }
 
@@ -94,9 +105,7 @@ public final class RetractFinish implements Serializable {
         return switch (kind) {
             case "dcount" -> set.distinct(old);
             case "dsum" -> distinctSum(set, old);
-            case "min", "max" -> extreme(set, old, kind.equals("min") ? -1 : 1);
-            case "first" -> edge(set, old, false);
-            case "last" -> edge(set, old, true);
+            case "min", "max", "first", "last" -> value(best(set, old));
             case "collect", "dcollect" -> multiset(set, old);
             case "listagg", "dlistagg" -> join(set, old);
             default -> array(set, old);
@@ -106,8 +115,15 @@ public final class RetractFinish implements Serializable {
     private InternalRow view(byte[] bytes) { return Retract.view(bytes, ((StructType) argument).length()); }
 
     private Object value(byte[] bytes) {
-        InternalRow row = view(bytes);
-        return row.isNullAt(0) ? null : row.get(0, value());
+        InternalRow row = bytes == null ? null : view(bytes);
+        return row == null || row.isNullAt(0) ? null : row.get(0, value());
+    }
+
+    /** Forget all but the value that counted before the batch and the one that counts now. */
+    void keep(RetractMultiset set) { set.keep(best(set, true), best(set, false), kind.equals("last")); }
+
+    private byte[] best(RetractMultiset set, boolean old) {
+        return ordered(kind) ? edge(set, old, kind.equals("last")) : extreme(set, old, kind.equals("min") ? -1 : 1);
     }
 
     private Object distinctSum(RetractMultiset set, boolean old) {
@@ -122,18 +138,18 @@ public final class RetractFinish implements Serializable {
         return finish.result(acc, false);
     }
 
-    private Object extreme(RetractMultiset set, boolean old, int sign) {
-        InternalRow best = null;
+    private byte[] extreme(RetractMultiset set, boolean old, int sign) {
+        byte[] best = null;
         for (Map.Entry<RetractMultiset.Key, RetractMultiset.Entry> e : set.entries.entrySet()) {
             if (e.getValue().weight(old) > 0) {
-                InternalRow row = view(e.getKey().bytes);
-                best = best == null || sign * order.compare(row, best) > 0 ? row : best;
+                byte[] row = e.getKey().bytes;
+                best = best == null || sign * order.compare(view(row), view(best)) > 0 ? row : best;
             }
         }
-        return best == null ? null : best.get(0, value());
+        return best;
     }
 
-    private Object edge(RetractMultiset set, boolean old, boolean last) {
+    private byte[] edge(RetractMultiset set, boolean old, boolean last) {
         byte[] best = null;
         long at = 0;
         for (Map.Entry<RetractMultiset.Key, RetractMultiset.Entry> e : set.entries.entrySet()) {
@@ -146,7 +162,7 @@ public final class RetractFinish implements Serializable {
                 }
             }
         }
-        return best == null ? null : value(best);
+        return best;
     }
 
     private Object multiset(RetractMultiset set, boolean old) {

@@ -113,6 +113,24 @@ final class RetractMultiset {
         }
     }
 
+    /** Forget all but one copy of a row that was there and one of a row that is there now, the first or the last. */
+    void keep(byte[] was, byte[] now, boolean last) {
+        entries.keySet().removeIf(k -> k.bytes != was && k.bytes != now);
+        entries.forEach((k, e) -> {
+            e.base = k.bytes == was ? 1 : 0;
+            e.pending = k.bytes == now ? Math.min(1, e.pending) : 0;
+            e.baseSeq = one(e.baseSeq, e.base, last);
+            e.pendingSeq = one(e.pendingSeq, e.pending, last);
+        });
+    }
+
+    private static long[] one(long[] all, long wanted, boolean last) {
+        if (wanted == 0 || all.length < 2) {
+            return wanted == 0 ? NONE : all;
+        }
+        return new long[] {last ? Arrays.stream(all).max().getAsLong() : Arrays.stream(all).min().getAsLong()};
+    }
+
     void clear() { entries.clear(); }
 
     /** Sum of all weights. */

@@ -26,7 +26,7 @@ abstract class Call {
 
     /** The way that fits a call; it may use trees {@code tree} and {@code tree + 1}. */
     static Call of(RetractFinish finish, int tree) {
-        return switch (finish.kind) {
+        return finish.only ? new Plain(finish) : switch (finish.kind) {
             case "dcount", "dsum", "min", "max" -> new Values(finish, tree);
             case "first", "last" -> new Edge(finish, tree);
             default -> new Plain(finish); // a number, or a list of which all comes out with each change
