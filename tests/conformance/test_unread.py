@@ -15,6 +15,7 @@ FORMATS = ("json", "csv", "raw", "avro", "debezium-json", "canal-json", "maxwell
 
 def test_each_format_is_recorded_with_and_without_an_error() -> None:
     recorded = [json.loads(line) for line in cases(GOLDENS / "unread.jsonl")]
+    assert len(recorded) > 80
     for name in FORMATS:
         found = [c for c in recorded if c["id"].startswith(f"unread-{name}-")]
         assert {"error" in c for c in found} == {True, False}
