@@ -430,6 +430,8 @@ def _described(job: Job) -> dict[str, str]:
         found["records behind"] = ", ".join(
             f"{t} {'?' if job.waiting else f'{n:,}'}" for t, n in sorted(job.lag.items())
         )
+    elif job.status == "running" and not job.progress:
+        found["records behind"] = "not known before the first batch has ended"
     if job.last_failure:
         found["last failure"] = job.last_failure
     return found

@@ -315,8 +315,9 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic], output: str = "text") -
 
 
 def exit_code(error: FlinkDdlError) -> int:
-    """Return 3 when every error is of the outside world (FD8xx), otherwise 1."""
-    return OUTSIDE_FAILED if all(d.code.startswith("FD8") for d in error.diagnostics) else WRONG_SQL
+    """Return 3 when every error is of the outside world (FD8xx, but for a wrong line of input), otherwise 1."""
+    outside = all(d.code.startswith("FD8") and d.code != "FD868" for d in error.diagnostics)
+    return OUTSIDE_FAILED if outside else WRONG_SQL
 
 
 def count(n: int, word: str, plural: str = "") -> str:

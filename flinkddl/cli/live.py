@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 from flinkddl.cli.meter import JobMeter
@@ -239,6 +241,30 @@ class Display:
         """Say something for the user."""
         sys.stderr.write(f"flinkddl: {text}\n")
 
+    def end(self) -> None:
+        """Show what is not shown yet: the jobs are over."""
+
+
+@dataclass
+class Patience:
+    """How long the same thing has been waited for: told after ten seconds, then each time that it took twice as long.
+
+    ``began``: seconds of a clock that only goes forward.
+    """
+
+    began: float = 0.0
+    what: str = ""
+    limit: float = LINE_SECONDS
+
+    def over(self, what: str, now: float) -> int:
+        """Return the seconds that it took so far where they are to be told, else 0."""
+        if what != self.what:
+            self.began, self.what, self.limit = now, what, LINE_SECONDS
+        if not what or now - self.began < self.limit:
+            return 0
+        self.limit *= 2
+        return int(now - self.began)
+
 
 class Lines(Display):
     """A line of what batches did, for files and pipes: at once when it is the first of a table or rows came too late,
@@ -249,6 +275,7 @@ class Lines(Display):
         super().__init__(checkpoint)
         self.out = stream or sys.stderr
         self._told: dict[tuple[int, str], float] = {}
+        self._patience = Patience()
         self._open: dict[tuple[int, str], tuple[JobMeter, Progress]] = {}
 
     def on_progress(self, meter: JobMeter) -> Callable[[Progress], None]:
@@ -280,6 +307,25 @@ class Lines(Display):
 
         return show
 
+    def look(self) -> None:
+        """Say what is waited for before a first batch, if that takes long."""
+        what = "; ".join(dict.fromkeys(self._awaited()))
+        if seconds := self._patience.over(what, time.monotonic()):
+            self.waits(what, seconds)
+
+    def _awaited(self) -> Iterator[str]:
+        if not self.meters and self.phase:
+            yield self.phase
+        for meter in self.meters:
+            done, flows = meter.totals(), meter.flows()
+            for write in meter.job.writes if meter.status in ("starting", "running") else ():
+                if write.name not in done and write.name not in flows:
+                    yield f"{short(write.table or write.name)}: {meter.waiting(write.name)}"
+
+    def waits(self, what: str, seconds: int) -> None:
+        """Write a line on what is waited for, and how long so far."""
+        raise NotImplementedError
+
     def flow(self, meter: JobMeter, flow: Flow) -> None:
         """Write a line of a real-time job."""
         raise NotImplementedError
@@ -306,6 +352,10 @@ class PlainDisplay(Lines):
     def batch(self, meter: JobMeter, progress: Progress) -> None:
         """Print a line."""
         self._write(self._name(meter, progress) + progress_line(progress))
+
+    def waits(self, what: str, seconds: int) -> None:
+        """Print a line on what is waited for."""
+        self._write(f"[{time.strftime('%H:%M:%S', time.gmtime())}] {what}, {seconds} s so far")
 
     def flow(self, meter: JobMeter, flow: Flow) -> None:
         """Print a line of a real-time job."""
@@ -343,6 +393,10 @@ class JsonDisplay(Lines):
     def batch(self, meter: JobMeter, progress: Progress) -> None:
         """Log a line."""
         self._write("info", "batch", job=meter.job.name, **progress_fields(progress))
+
+    def waits(self, what: str, seconds: int) -> None:
+        """Log what is waited for."""
+        self._write("info", "waiting", message=what, seconds=seconds)
 
     def flow(self, meter: JobMeter, flow: Flow) -> None:
         """Log a line of a real-time job."""
@@ -384,6 +438,25 @@ class PanelDisplay(Display):
 
 
 @contextmanager
+def looking(lines: Lines) -> Iterator[None]:
+    """Within the body, lines are looked after each second; after it, all is told."""
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(1):
+            lines.look()
+
+    thread = threading.Thread(target=look, name="flinkddl line log", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        lines.end()
+
+
+@contextmanager
 def display(
     *, checkpoint: str | None = None, log_format: str = "text", quiet: bool = False, stream: TextIO | None = None
 ) -> Iterator[Display]:
@@ -393,10 +466,8 @@ def display(
         yield Display(checkpoint)
     elif log_format == "json" or not out.isatty():
         lines = (JsonDisplay if log_format == "json" else PlainDisplay)(checkpoint, out)
-        try:
+        with looking(lines):
             yield lines
-        finally:
-            lines.end()
     else:
         from rich.console import Console
         from rich.live import Live

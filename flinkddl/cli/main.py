@@ -44,7 +44,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line with every subcommand's name and help; modules stay unloaded."""
     parser = argparse.ArgumentParser(
-        prog="flinkddl", description="Flink SQL in, native Spark Structured Streaming out."
+        prog="flinkddl",
+        description="Flink SQL in, native Spark Structured Streaming out.",
+        epilog="where to begin: `flinkddl init my_job` writes a small project that runs, and says how;"
+        " `flinkddl check job.sql` looks at a script of yours; `flinkddl COMMAND --help`",
     )
     parser.add_argument("--version", action="store_true", help="print flinkddl's version and Spark's")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)

@@ -156,6 +156,7 @@ class Running(Front):
         open_jobs = list(jobs)
         while open_jobs:
             open_jobs = [job for job in open_jobs if not job.await_termination(WAIT_SECONDS)]
+        self.shown.end()
         for line in (line for job in jobs if self.until_read for line in job.open_windows()):
             self.shown.notice(line)
 

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,16 @@ def run(args: argparse.Namespace) -> int:
     if bool(args.table) != bool(args.ddl):
         print("--table T and --ddl FILE go together", file=sys.stderr)
         return WRONG_USAGE
-    return ACTIONS[args.action][0](args, _Place.of(args))
+    try:
+        return ACTIONS[args.action][0](args, _Place.of(args))
+    except FlinkDdlError as error:
+        raise error if args.table else _own_words(error) from error
+
+
+def _own_words(error: FlinkDdlError) -> FlinkDdlError:
+    """Return an error about a cluster that no table names, with what is to be looked at here."""
+    help = f"check --bootstrap, or the variable {SERVERS}; `flinkddl broker start` starts a broker on this machine"
+    return FlinkDdlError([replace(d, help=help) if d.code == "FD811" else d for d in error.diagnostics])
 
 
 class _Place:
@@ -206,9 +216,21 @@ def _produce(args: argparse.Namespace, place: _Place) -> int:
             for number, line in enumerate(sys.stdin, 1):
                 if text := line.rstrip("\r\n"):
                     producer.send(place.topic, *record(Line(text, number)), headers)
+    except FlinkDdlError as error:
+        raise _go_on(error) from error
     finally:  # what stands before a wrong line is written
         print(f"wrote {count(producer.written, 'record')} to '{place.topic}'", file=sys.stderr)
     return OK
+
+
+def _go_on(error: FlinkDdlError) -> FlinkDdlError:
+    """Return the error of a wrong line with how the rest is written."""
+    (d,) = error.diagnostics
+    line = d.span.position[0] if d.span is not None else 1
+    if d.code != "FD868" or line == 1:
+        return error
+    so = f"the lines before it are written: mend it and give those from it on, such as `tail -n +{line} FILE | ...`"
+    return FlinkDdlError([replace(d, help=f"{d.help}; {so}" if d.help else so)])
 
 
 def _records(args: argparse.Namespace, place: _Place) -> Callable[[Line], tuple[bytes | None, bytes | None]]:

@@ -44,5 +44,5 @@ def test_windows_that_are_over_come_out_and_the_others_are_told(
     ]
     (line,) = job.open_windows()
     assert line.startswith(
-        "minutes: 2 rows wait in windows that are not over; the watermark is at 2026-01-02 12:01:0"
+        "minutes: 2 groups or rows wait in windows that are not over; the watermark is at 2026-01-02 12:01:0"
     ), line

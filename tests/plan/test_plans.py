@@ -317,6 +317,8 @@ def test_output_names(sql: str, names: list[str], catalog: Catalog) -> None:
     assert [n for n, _ in answer.columns] == names
 
 
+TABLE = "; table: [x: INT, y: STRING, z: BIGINT]"
+
 REFUSED = [
     ("SELECT X FROM a", "FD450", "did you mean 'x'?"),
     ("SELECT r.h FROM a", "FD450", None),
@@ -344,6 +346,17 @@ REFUSED = [
     ("SELECT * FROM b AS q (n)", "FD466", None),
     ("SELECT NULL FROM a", "FD468", None),
     ("INSERT INTO sink SELECT x, y FROM a", "FD480", None),
+    (
+        "INSERT INTO sink SELECT x y, z FROM a",
+        "FD480",
+        f"query: [y: INT, z: BIGINT]{TABLE}; is a comma missing before 'y'?",
+    ),
+    ("INSERT INTO sink SELECT x y FROM a", "FD480", f"query: [y: INT]{TABLE}"),
+    (
+        "INSERT INTO sink SELECT x AS n, y, z, x FROM a",
+        "FD480",
+        f"query: [n: INT, y: STRING, z: BIGINT, x: INT]{TABLE}",
+    ),
     ("INSERT INTO sink SELECT y, y, z FROM a", "FD481", None),
     ("INSERT INTO sink (x, q) SELECT x, y FROM a", "FD482", None),
     ("INSERT INTO sink (x) SELECT x FROM a", "FD483", None),

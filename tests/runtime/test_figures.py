@@ -158,14 +158,17 @@ OPEN: dict[str, tuple[str, list[int], str, list[str]]] = {
         ONCE,
         [3],
         MARK,
-        [f"b: 3 rows wait in windows that are not over; the watermark is at 2026-11-21 12:00:05 UTC: {CLOSES}"],
+        [
+            "b: 3 groups or rows wait in windows that are not over; "
+            f"the watermark is at 2026-11-21 12:00:05 UTC: {CLOSES}"
+        ],
     ),
     "one, and no watermark": (
         ONCE,
         [1],
         "1970-01-01T00:00:00.000Z",
         [
-            "b: 1 row waits in a window that is not over; "
+            "b: 1 group or row waits in windows that are not over; "
             f"there is no watermark yet, which a partition without records may hold back: {CLOSES}"
         ],
     ),

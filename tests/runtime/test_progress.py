@@ -14,7 +14,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from flinkddl.api import Catalog
-from flinkddl.cli.live import JsonDisplay, Panel, display, headline
+from flinkddl.cli.live import JsonDisplay, Panel, Patience, PlainDisplay, display, headline
 from flinkddl.cli.meter import JobMeter
 from flinkddl.cli.metrics import health, metrics_text, serve
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
@@ -201,6 +201,44 @@ def test_lines_come_every_ten_seconds_with_all_that_was_done() -> None:
     ]
 
 
+# (seconds of a clock, what is waited for) -> seconds that are told
+WAITED: list[tuple[tuple[float, str], int]] = [
+    ((0, "starting Spark"), 0), ((9, "starting Spark"), 0), ((10, "starting Spark"), 10),
+    ((11, "starting Spark"), 0), ((19, "starting Spark"), 0), ((20, "starting Spark"), 20),
+    ((39, "starting Spark"), 0), ((41, "starting Spark"), 41), ((42, "b: first batch"), 0),
+    ((51, "b: first batch"), 0), ((52, "b: first batch"), 10), ((53, ""), 0), ((90, ""), 0),
+    ((91, "starting Spark"), 0),
+]  # fmt: skip
+
+
+def test_what_takes_long_is_told_less_and_less_often() -> None:
+    patience = Patience()
+    assert [patience.over(what, at) for (at, what), _ in WAITED] == [told for _, told in WAITED]
+
+
+def test_before_a_first_batch_lines_say_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flinkddl.cli.live.LINE_SECONDS", 0.0)
+    monkeypatch.setattr(Patience, "over", lambda self, what, now: 12 if what else 0)
+    texts = {}
+    for kind in (PlainDisplay, JsonDisplay):
+        shown = kind(stream=io.StringIO())
+        shown.look()
+        shown.phase = ""
+        shown.look()
+        on_progress = shown.on_progress(shown.add(JOB))
+        shown.look()
+        on_progress(batch())
+        shown.look()
+        texts[kind] = shown.out.getvalue().splitlines()  # type: ignore[attr-defined]
+    first, *_, waits, _ = texts[PlainDisplay]
+    assert (first[11:], waits[11:]) == ("starting Spark, 12 s so far", "per_region: starting, 12 s so far")
+    events = [json.loads(line) for line in texts[JsonDisplay]]
+    assert [(e["message"], e["seconds"]) for e in events if e["event"] == "waiting"] == [
+        ("starting Spark", 12),
+        ("per_region: starting", 12),
+    ]
+
+
 STATUS = {
     "Getting offsets from KafkaV2[Subscribe[orders]]": "looking for new records",
     "Waiting for data to arrive": "waiting for data to arrive",
@@ -268,7 +306,9 @@ def test_the_slowest_write_says_how_far_a_topic_is_behind() -> None:
 
 
 DESCRIBED: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
-    "nothing is known": ({}, {}),
+    "it has ended": ({"status": "stopped"}, {}),
+    "no batch yet": ({}, {"records behind": "not known before the first batch has ended"}),
+    "nothing is read": ({"progress": (batch(),)}, {}),
     "lag": ({"lag": {"orders": 0, "clicks": 1200}}, {"records behind": "clicks 1,200, orders 0"}),
     "a cluster is away": ({"lag": {"orders": 2}, "waiting": "waiting for Kafka"}, {"records behind": "orders ?"}),
     "a failure": (
@@ -281,12 +321,16 @@ DESCRIBED: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 @pytest.mark.parametrize(("known", "said"), DESCRIBED.values(), ids=DESCRIBED)
 def test_describe_job_says_what_is_known(known: dict[str, Any], said: dict[str, str]) -> None:
     catalog = Catalog()
-    running = SimpleNamespace(job=JOB, status="running", **{"lag": {}, "waiting": "", "last_failure": "", **known})
+    nothing = {"status": "running", "lag": {}, "waiting": "", "last_failure": "", "progress": ()}
+    running = SimpleNamespace(job=JOB, **{**nothing, **known})
     catalog.jobs.append(Job(cast("Any", running), "1"))
     found = catalog.execute("DESCRIBE JOB '1'")
     (row,) = found.rows
     assert dict(zip(found.columns[4:], row[4:], strict=True)) == said
-    assert (found.columns[:4], row[:3]) == (("job id", "job name", "status", "start time"), ("1", "j", "RUNNING"))
+    assert (found.columns[:4], row[:3]) == (
+        ("job id", "job name", "status", "start time"),
+        ("1", "j", running.status.upper()),
+    )
 
 
 def drawn(meter: JobMeter, width: int = 110) -> list[str]:

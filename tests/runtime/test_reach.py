@@ -45,3 +45,24 @@ def test_what_has_a_place_keeps_it() -> None:
     with pytest.raises(FlinkDdlError) as raised, naming_tables([JOB], lambda table: PLACE):
         raise FlinkDdlError.of("FD811", "nobody at 'here:1'", other)
     assert str(raised.value) == "x:1:1: error FD811: nobody at 'here:1'"
+
+
+# what stands at the place, what was known -> what is told to do
+ADVISED = {
+    ("${HERE}", "look there"): "${HERE} is the environment's 'here:1'; look there",
+    ("a${ HERE :-x},b${HERE}", None): "${HERE} is the environment's 'here:1'",
+    ("${OF_THE_COMMAND_LINE}", "look there"): "look there",
+    ("here:1", None): None,
+}
+
+
+@pytest.mark.parametrize(("text", "known"), ADVISED)
+def test_an_address_that_is_the_environments_is_told_so(
+    text: str, known: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HERE", "here:1")
+    place = Span(SourceText("job.sql", text), 0, len(text))
+    with pytest.raises(FlinkDdlError) as raised, naming_tables([JOB], lambda table: place):
+        raise FlinkDdlError.of("FD811", "nobody at 'here:1'", help=known)
+    (found,) = raised.value.diagnostics
+    assert found.help == ADVISED[text, known]

@@ -89,10 +89,10 @@ def interact(
         try:
             with patch_stdout(raw=True), watch:
                 text = session.prompt()
-            leaving = is_client_word(text) and text.strip("; \n\t").upper() in {"QUIT", "EXIT"}
-            if leaving and not warned and _running(engine):
+            word = text.strip("; \n\t").upper()
+            if is_client_word(text) and word in {"QUIT", "EXIT"} and not warned and _running(engine):
                 warned = True
-                engine.out.message("WARN", f"{_running(engine)} running here would be stopped; QUIT; again to leave")
+                engine.out.message("WARN", f"{_running(engine)} running here would be stopped; {word}; again to leave")
                 continue
             warned = False
             _execute(engine, text)

@@ -18,6 +18,8 @@ from flinkddl.plan.nodes import Sink
 from flinkddl.plan.rex import Literal, Rex
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flinkddl.catalog.model import Table
     from flinkddl.diagnostics import Diagnostic, Span
     from flinkddl.dialect.nodes import Insert
@@ -122,6 +124,19 @@ def _table(build: Builder, node: exp.Table) -> Table:
     return found
 
 
+def _comma_missing(select: exp.Expression, query: Node, wanted: Sequence[str]) -> str:
+    """Return the question whether a column's alias was meant to be the next column: SELECT a b, c for three."""
+    aliased = [p.alias for p in select.args.get("expressions") or () if _is_alias_of_column(p)]
+    if not aliased or len(query.fields) + len(aliased) < len(wanted) or len(query.fields) > len(wanted):
+        return ""
+    names = " or ".join(f"'{name}'" for name in aliased)
+    return f"; is a comma missing before {names}?"
+
+
+def _is_alias_of_column(projection: exp.Expression) -> bool:
+    return isinstance(projection, exp.Alias) and isinstance(projection.this, exp.Column)
+
+
 def _mapped(query: Node, target: _Target) -> Node:
     """Put the query's columns into the order of the sink schema; columns that are not named become NULL."""
     statement, names = target.statement, [f.name for f in target.fields]
@@ -135,7 +150,7 @@ def _mapped(query: Node, target: _Target) -> Node:
             "FD480",
             f"'{target.table.path}' takes {len(wanted)} columns, the query gives {len(query.fields)}",
             statement.expression,
-            f"query: [{have}]; table: [{need}]",
+            f"query: [{have}]; table: [{need}]{_comma_missing(statement.expression, query, wanted)}",
         )
     exprs: list[Rex] = []
     places = {name: i for i, name in enumerate(wanted)}

@@ -6,11 +6,13 @@ written. Rules: README "How exactly-once works"; Kafka's table of operations and
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.dialect.variables import VARIABLE
 from flinkddl.runtime.kafka.admin import KafkaAdmin, describe
 from flinkddl.runtime.kafka.config import python_client_config
 from flinkddl.runtime.kafka.offsets import client_properties
@@ -67,7 +69,15 @@ def _naming(d: Diagnostic, jobs: Sequence[J.SparkJob], place: Callable[[str], Sp
     names = [f"table '{table}' {what}" for table, what in uses]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     span = next((found for table, _ in uses if (found := place(table)) is not None), None)
-    return replace(d, message=f"{d.message}: {', '.join(names[:_NAMED])}{more}", span=span)
+    message = f"{d.message}: {', '.join(names[:_NAMED])}{more}"
+    help = "; ".join([*_from_outside(span), *([d.help] if d.help else [])])
+    return replace(d, message=message, span=span, help=help or None)
+
+
+def _from_outside(span: Span | None) -> list[str]:
+    """Return which variables of the environment stand at a place, in words."""
+    named = dict.fromkeys(found["name"] for found in VARIABLE.finditer(span.text)) if span is not None else ()
+    return [f"${{{name}}} is the environment's '{os.environ[name]}'" for name in named if name in os.environ]
 
 
 def _uses(job: J.SparkJob) -> Iterator[tuple[str, str, Mapping[str, str]]]:

@@ -12,8 +12,9 @@ import os
 import re
 import sys
 import tempfile
+import time
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version as installed_version
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 Role = Literal["spark", "broker", "datafaker", "flink"]
 DOWNLOAD_THREADS = 8
 TIMEOUT_SECONDS = 60
+PROGRESS_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ def resolve_jars(role: Role, folder: str | Path | None = None) -> tuple[Path, ..
     if None in found.values():
         with locked(store / ".lock"):
             found = {a: _cached(a, store) for a in wanted}
-            _download_all([a for a, path in found.items() if path is None], store)
+            if missing := [a for a, path in found.items() if path is None]:
+                _download_all(missing, store)
         found = {a: _cached(a, store) for a in wanted}
     return tuple(path for path in found.values() if path is not None)
 
@@ -160,21 +163,26 @@ def _download_all(missing: list[Artifact], store: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=".part-", dir=store) as part, ThreadPoolExecutor(DOWNLOAD_THREADS) as pool:
         jobs = [pool.submit(_download, artifact, store, Path(part)) for artifact in missing]
         try:
-            for done, job in enumerate(jobs, 1):
+            told = _progress(0, len(jobs), store, 0.0)
+            for done, job in enumerate(as_completed(jobs), 1):
                 job.result()
-                _progress(done, len(jobs), store)
+                told = _progress(done, len(jobs), store, told)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
 
 
-def _progress(done: int, total: int, store: Path) -> None:
+def _progress(done: int, total: int, store: Path, told: float) -> float:
+    """Say how far it is, without a terminal some seconds after it was told last; return when it was."""
     text = f"flinkddl: downloaded {done} of {total} jars into {store}"
+    now = time.monotonic()
     if sys.stderr.isatty():
         sys.stderr.write(f"\r{text}" + ("\n" if done == total else ""))
-    elif done in {1, total}:
+    elif done == total or now - told >= PROGRESS_SECONDS:
         sys.stderr.write(f"{text}\n")
+        told = now
     sys.stderr.flush()
+    return told
 
 
 def _download(artifact: Artifact, store: Path, part: Path) -> None:

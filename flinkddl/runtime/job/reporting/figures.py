@@ -45,8 +45,9 @@ def open_windows(job: SparkJob, latest: Iterable[Progress]) -> list[str]:
     for last in latest:
         rows = sum(n.rows for n in last.state_by_node if n.place.node in open)
         if rows:
-            kept = "1 row waits in a window that is" if rows == 1 else f"{rows:,} rows wait in windows that are"
-            out.append(f"{short(last.table or last.write)}: {kept} not over; {_watermark(last.watermark)}")
+            kept = "1 group or row waits" if rows == 1 else f"{rows:,} groups or rows wait"
+            waits = f"{kept} in windows that are not over; {_watermark(last.watermark)}"
+            out.append(f"{short(last.table or last.write)}: {waits}")
     return out
 
 

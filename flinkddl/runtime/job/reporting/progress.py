@@ -271,8 +271,10 @@ def progress_line(progress: Progress) -> str:
     took = f" in {progress.batch_ms / 1000:.2f} s" if progress.batch_ms else ""
     rate = f"{progress.rate:,.0f}" if progress.rate >= 10 else f"{progress.rate:.2g}"  # a few rows in long are not none
     parts = [f"[{progress.ended:%H:%M:%S}] batch {progress.batch}{took}", f"{rate} rows/s in"]
-    if progress.upserts or progress.tombstones:
+    if progress.tombstones:
         parts.append(f"{progress.upserts:,} upserts, {progress.tombstones:,} tombstones out")
+    elif progress.upserts:  # which a sink without a key gets too
+        parts.append(f"{progress.upserts:,} records out")
     elif progress.rows_out >= 0:
         parts.append(f"{progress.rows_out:,} rows out")
     if progress.lag:
