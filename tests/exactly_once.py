@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tests.support.spark import QUICK
 from tests.support.topics import committed
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ SINKS = {
         "'connector' = 'upsert-kafka', 'key.format' = 'json', 'value.format' = 'json'",
     ),
 }
-JAVA = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+JAVA = f"spark.driver.extraJavaOptions={QUICK}"
 
 
 @dataclass

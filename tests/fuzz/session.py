@@ -5,11 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from tests.support.spark import QUICK
+
 CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 RAW = "spark.hadoop.fs.file.impl"
 CHEAP = {
     "spark.driver.memory": "5g",  # with 2g a fifth of the time goes to garbage
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": QUICK,
     "spark.sql.ui.retainedExecutions": "2",
     "spark.network.timeout": "2h",  # a run may be stopped for a while where something else needs the machine
     "spark.default.parallelism": "1",

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import socket
+import threading
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.kafka.admin import KafkaAdmin
+from flinkddl.runtime.kafka.admin import KafkaAdmin, slow
 from flinkddl.runtime.kafka.config import python_client_config
 
 if TYPE_CHECKING:
@@ -50,6 +52,41 @@ def test_an_unreachable_cluster_is_said_within_seconds_with_its_address() -> Non
     with pytest.raises(FlinkDdlError, match=r"FD811: no Kafka cluster answers at '127\.0\.0\.1:1'"):
         KafkaAdmin({"bootstrap.servers": "127.0.0.1:1"}, timeout=1)
     assert time.monotonic() - begin < 4
+
+
+def _answers(connection: socket.socket) -> None:
+    connection.recv(100)
+    connection.sendall(b"x")
+
+
+# what a server does with a connection -> whether it may only be slow
+SERVERS: dict[str, tuple[Callable[[socket.socket], object], bool]] = {
+    "answers": (_answers, False),
+    "hangs up": (socket.socket.close, False),
+    "says nothing": (lambda connection: connection.recv(100), True),
+}
+
+
+@pytest.mark.parametrize(("does", "is_slow"), SERVERS.values(), ids=SERVERS)
+def test_a_server_that_is_slow_is_told_from_one_that_refuses(
+    does: Callable[[socket.socket], object], is_slow: bool
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken: list[socket.socket] = []
+
+        def serve() -> None:
+            taken.append(server.accept()[0])
+            does(taken[0])
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        assert slow(f"127.0.0.1:1, 127.0.0.1:{server.getsockname()[1]}") is is_slow
+        thread.join()
+        taken[0].close()
+
+
+def test_no_server_is_none_that_is_slow() -> None:
+    assert not slow("127.0.0.1:1,x")
 
 
 @pytest.mark.parametrize(

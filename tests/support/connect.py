@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from flinkddl.runtime.broker import watchdog
 from flinkddl.runtime.machine.jars import resolve_jars
 from flinkddl.runtime.session.connect import KAFKA_JARS
-from tests.support.spark import viewfs_conf
+from tests.support.spark import QUICK, viewfs_conf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def connect_server(heap: str = "600m") -> Iterator[str]:
         **viewfs_conf(),
     }
     submit = [str(home / "bin" / "spark-submit"), "--class", SERVER, "--master", "local[2]", "--driver-memory", heap]
-    submit += ["--driver-java-options", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"]
+    submit += ["--driver-java-options", QUICK]
     submit += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
     guard = [sys.executable, watchdog.__file__, "owned", str(folder), "--", *submit, "spark-internal"]
     log = folder / "server.log"

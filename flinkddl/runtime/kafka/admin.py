@@ -19,6 +19,10 @@ Offsets = dict[str, dict[int, int]]
 """Topic -> partition -> offset."""
 
 REACH_SECONDS = 5.0
+SLOW_SECONDS = 0.5
+PATIENCE = 4
+"""How many times as long a server that may only be slow is waited for, the second time."""
+_API_VERSIONS = bytes.fromhex("0000000a 0012 0000 00000000 ffff")  # length, key 18, version 0, number 0, no client id
 RETRY_SECONDS = 20.0
 NO_ID = "00000000-0000-0000-0000-000000000000"
 _UNKNOWN_TOPIC = 3  # Kafka's error code UNKNOWN_TOPIC_OR_PARTITION
@@ -46,13 +50,20 @@ class KafkaAdmin:
 
     def _connect(self, config: dict[str, Any], timeout: float) -> Any:
         from kafka import KafkaAdminClient
+        from kafka.errors import KafkaConnectionError, KafkaTimeoutError
 
-        limit = int(timeout * 1000)
+        def client(seconds: float) -> Any:
+            return KafkaAdminClient(**config, bootstrap_timeout_ms=int(seconds * 1000), request_timeout_ms=30000)
+
         with self._errors():
             try:
-                return KafkaAdminClient(**config, bootstrap_timeout_ms=limit, request_timeout_ms=30000)
+                return client(timeout)
             except ValueError as error:
                 raise FlinkDdlError.of("FD811", f"'{self.servers}' is no list of Kafka addresses: {error}") from error
+            except (KafkaConnectionError, KafkaTimeoutError):
+                if not slow(self.servers):
+                    raise
+                return client(timeout * PATIENCE)
 
     def close(self) -> None:
         """Close the connections."""
@@ -293,6 +304,33 @@ def _listening(servers: str) -> bool:
                 return True
         except (OSError, ValueError):
             continue
+    return False
+
+
+def slow(servers: str) -> bool:
+    """Return whether a server of a list takes connections and leaves a request unanswered for half a second.
+
+    The request needs no login: a server that answers it at once has refused the client's login, and one that hangs up
+    does not speak Kafka, or not without TLS.
+    """
+    return any(_silent(server.strip()) for server in servers.split(","))
+
+
+def _silent(server: str) -> bool:
+    host, _, port = server.rpartition(":")
+    try:
+        connection = socket.create_connection((host.strip("[]"), int(port)), timeout=1)
+    except (OSError, ValueError):
+        return False
+    with connection:
+        connection.settimeout(SLOW_SECONDS)
+        try:
+            connection.sendall(_API_VERSIONS)
+            connection.recv(1)
+        except TimeoutError:
+            return True
+        except OSError:
+            return False
     return False
 
 
