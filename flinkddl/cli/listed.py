@@ -10,7 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flinkddl.cli.live import PlainDisplay, kafka_sources, run_mode, target
+from flinkddl.cli.headline import kafka_sources, run_mode, target
+from flinkddl.cli.live import PlainDisplay
 from flinkddl.cli.meter import counted_out
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.render import render_text

@@ -10,206 +10,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
+from flinkddl.cli.headline import headline, kafka_sources, run_mode
 from flinkddl.cli.meter import JobMeter
+from flinkddl.cli.panel import Panel, clock
 from flinkddl.runtime.job.reporting.progress import progress_fields, progress_line, short, together
 from flinkddl.runtime.job.topics.flow import flow_fields, flow_line
-from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from rich.console import RenderableType
 
-    from flinkddl.cli.meter import WriteTotals
     from flinkddl.diagnostics import Diagnostic
     from flinkddl.runtime.job.reporting.progress import Progress
     from flinkddl.runtime.job.topics.flow import Flow
+    from flinkddl.spark.job import SparkJob
 
-_TRIGGERS = {"processingTime": "micro-batch", "availableNow": "until the end of input", "realTime": "real-time"}
 REFRESH_PER_SECOND = 4
 LINE_SECONDS = 10.0
-MOST_NODES = 3  # so many of a query's nodes with state are named
-
-
-def headline(job: J.SparkJob, checkpoint: str | None) -> list[str]:
-    """Return what a job writes and reads, one line each, for the start of a run."""
-    mode = run_mode(job)
-    kept = f" · checkpoint: {_kept(job, checkpoint)}" if job.streaming else ""
-    lines = [f"{short(w.table or w.name)}  {target(w)}     {mode}{kept}" for w in job.writes]
-    lines += [f"reading  {table}  topic '{topic}' · from {start}" for table, topic, start in kafka_sources(job)]
-    return lines
-
-
-def run_mode(job: J.SparkJob) -> str:
-    """Return how a job runs, in words."""
-    return _TRIGGERS.get(job.trigger[0], job.trigger[0]) if job.streaming else "batch"
-
-
-def _kept(job: J.SparkJob, checkpoint: str | None) -> str:
-    """Return where checkpoints go; real-time mode writes one, and counts what it did, once an interval only."""
-    how, every = job.trigger
-    return (checkpoint or "temporary") + (f", every {int(every.split()[0]) // 1000} s" if how == "realTime" else "")
-
-
-def kafka_sources(job: J.SparkJob) -> list[tuple[str, str, str]]:
-    """Return (table, topics, where reading starts) of each Kafka source; a source that is read twice comes once."""
-    out = []
-    for step in job.steps:
-        if isinstance(step, J.Read) and step.of_topics:
-            start = step.start.get("mode", "earliest-offset").removesuffix("-offset")
-            if start == "group-offsets" and "reset" in step.start:
-                start += f", at first {step.start['reset']}"  # where the group has committed nothing
-            out.append((short(step.table or step.name), step.topics, start))
-    return list(dict.fromkeys(out))
-
-
-def target(write: J.Write) -> str:
-    """Return where a write goes, in words."""
-    topic = write.options.get("topic")
-    name = write.format.removeprefix("flinkddl.")
-    return f"{name} -> topic '{topic}'" if topic else f"-> {name}"
-
-
-# ---- the panel -----------------------------------------------------------------------------------------------------
-
-
-class Panel:
-    """One job as a box: its sources with lag, its sinks with what they take, and what it waits for."""
-
-    def __init__(self, meter: JobMeter, checkpoint: str | None = None) -> None:
-        self.meter = meter
-        self.checkpoint = checkpoint
-
-    def __rich__(self) -> RenderableType:
-        from rich.console import Group
-        from rich.panel import Panel as Box
-
-        meter = self.meter
-        seconds = int(meter.clock() - meter.began)
-        status = "waiting" if meter.held() else meter.status
-        colour = {"failed": "red", "running": "green"}.get(status, "yellow")
-        title = f"[b]{meter.job.name}[/b]  [{colour}]{status}[/{colour}]  {_clock(seconds)}"
-        kept = f"  checkpoint {_kept(meter.job, self.checkpoint)}" if meter.job.streaming else ""
-        parts = [*self._sources(), self._sinks(), *self._states()]
-        return Box(
-            Group(*parts),
-            title=title,
-            title_align="left",
-            subtitle=f"{run_mode(meter.job)}{kept}",
-            subtitle_align="left",
-            border_style="dim",
-        )
-
-    def _sources(self) -> list[RenderableType]:
-        sources = kafka_sources(self.meter.job)
-        if not sources:
-            return []
-        lag, held = self.meter.lag(), bool(self.meter.held())
-        none = "?" if self.meter.flows() else "-" if self.meter.totals() else ""
-        table = _table("reading", "", "from", ">lag")
-        for name, topics, start in sources:
-            behind = {t: n for t, n in lag.items() if _reads(topics, t)}
-            for topic in behind or {topics: 0}:
-                table.add_row(name, f"topic {topic}", start, _lag(behind.get(topic), none=none, held=held))
-        return [table]
-
-    def _sinks(self) -> RenderableType:
-        table = _table("writing", "", ">rows/s in", ">rows/s out", ">upserts", ">tombstones", ">rows in")
-        now, totals = self.meter.clock(), self.meter.totals()
-        for write in self.meter.job.writes:
-            total = totals.get(write.name)
-            head = (short(write.table or write.name), target(write).removeprefix("-> "))
-            flow = self.meter.flows().get(write.name)
-            table.add_row(*head, *(_flow_cells(flow) if flow else _sink_cells(total, now) if total else [""] * 5))
-        return table
-
-    def _states(self) -> list[RenderableType]:
-        from rich.text import Text
-
-        lines: list[RenderableType] = []
-        several = len(self.meter.job.writes) > 1
-        totals = self.meter.totals()
-        for write in self.meter.job.writes:
-            total = totals.get(write.name)
-            flow = self.meter.flows().get(write.name)
-            parts = [self.meter.waiting(write.name).lower(), *(flow.words if flow else [])]
-            parts += state_parts(total) if total else []
-            text = Text(f"{short(write.table or write.name)}: " if several else "", style="dim")
-            text.append(" · ".join(parts))
-            lines.append(text)
-            nodes = total.last.state_by_node if total else ()
-            if len(nodes) > 1:
-                rest = f" · {len(nodes) - MOST_NODES} smaller" if len(nodes) > MOST_NODES else ""
-                lines.append(Text("state: " + " · ".join(map(str, nodes[:MOST_NODES])) + rest, style="dim"))
-        restarts, failure = self.meter.restarts()
-        if restarts or (failure and self.meter.held()):
-            times = f"restarted {'once' if restarts == 1 else f'{restarts:,} times'}; " if restarts else ""
-            lines.append(Text(f"{times}last failure: {failure}", style="yellow"))
-        lost = self.meter.lost()
-        if lost:
-            what = ", ".join(f"{n:,} records of topic {topic}" for topic, n in lost.items())
-            lines.append(Text(f"deleted before they were read: {what}", style="red"))
-        return lines
-
-
-def _lag(records: int | None, *, none: str, held: bool) -> str:
-    """Return a cell: nobody knows what a topic holds whose cluster does not answer."""
-    if records is None:
-        return none
-    return "?" if held else f"{records:,}"
-
-
-def _sink_cells(total: WriteTotals, now: float) -> list[str]:
-    rate_in, rate_out = total.rates(now)
-    counted = total.upserts or total.tombstones
-    numbers = (f"{total.upserts:,}", f"{total.tombstones:,}") if counted else ("", "")
-    return [_rate(rate_in), _rate(rate_out), *numbers, f"{total.rows_in:,}"]
-
-
-def _flow_cells(flow: Flow) -> list[str]:
-    """Return the cells of a real-time job; how many of its records are tombstones nobody counts."""
-    return [_rate(flow.rate_in), _rate(flow.rate_out), "", "", f"{flow.records_in:,}"]
-
-
-def _rate(value: float) -> str:
-    return f"{value:,.1f}" if 0 < value < 10 else f"{value:,.0f}"
-
-
-def state_parts(total: WriteTotals) -> list[str]:
-    """Return what the last batch left: number, time, watermark, state, late rows."""
-    p = total.last
-    parts = [f"batch {p.batch} in {p.batch_ms / 1000:.2f} s"]
-    if p.watermark:
-        parts.append(f"watermark {p.watermark[:19].replace('T', ' ')}")
-    if p.state:
-        parts.append(f"state {p.state_rows:,} rows, {p.state_bytes / 1e6:.1f} MB")
-    if total.late_rows:
-        parts.append(f"{total.late_rows:,} late rows dropped")
-    return parts
-
-
-def _reads(topics: str, topic: str) -> bool:
-    """Whether a source reads a topic: by name, by pattern, or by a list of partitions."""
-    import re
-
-    return topic in topics.split(",") or f'"{topic}"' in topics or re.fullmatch(topics, topic) is not None
-
-
-def _table(*headers: str) -> Any:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, expand=False, header_style="dim")
-    for header in headers:
-        right = header.startswith(">")
-        table.add_column(header.lstrip(">"), justify="right" if right else "left", no_wrap=True)
-    return table
-
-
-def _clock(seconds: int) -> str:
-    return f"{seconds // 3600:d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
-
-
-# ---- what a run shows ----------------------------------------------------------------------------------------------
 
 
 class Display:
@@ -223,7 +41,7 @@ class Display:
         self.checkpoint = checkpoint
         self.phase = "starting Spark"
 
-    def add(self, job: J.SparkJob) -> JobMeter:
+    def add(self, job: SparkJob) -> JobMeter:
         """Take a job that is about to be started."""
         meter = JobMeter(job)
         self.meters.append(meter)
@@ -344,7 +162,7 @@ class Lines(Display):
 class PlainDisplay(Lines):
     """Lines for people."""
 
-    def add(self, job: J.SparkJob) -> JobMeter:
+    def add(self, job: SparkJob) -> JobMeter:
         """Say what the job reads and writes."""
         self._write(*headline(job, self.checkpoint))
         return super().add(job)
@@ -381,7 +199,7 @@ class JsonDisplay(Lines):
         self.out.write(json.dumps(record, ensure_ascii=False) + "\n")
         self.out.flush()
 
-    def add(self, job: J.SparkJob) -> JobMeter:
+    def add(self, job: SparkJob) -> JobMeter:
         """Log what the job reads and writes."""
         sources = [{"table": t, "topics": topics, "from": start} for t, topics, start in kafka_sources(job)]
         sinks = [
@@ -431,7 +249,7 @@ class PanelDisplay(Display):
         from rich.text import Text
 
         if not self.meters:
-            waited = _clock(int(time.monotonic() - self._began))
+            waited = clock(int(time.monotonic() - self._began))
             return Text(f"{self.phase} ...  {waited}" if self.phase else "", style="dim")
         notes: list[Text] = [Text(f"note: {text}", style="dim") for text in self._notices[-3:]]
         return Group(*(Panel(m, self.checkpoint) for m in self.meters), *notes)

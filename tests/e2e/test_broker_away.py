@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.api import Catalog
-from flinkddl.cli.live import Panel
 from flinkddl.cli.meter import JobMeter
+from flinkddl.cli.panel import Panel
 from flinkddl.runtime.job.topics import topic_watch
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from tests.e2e.test_signals import Run

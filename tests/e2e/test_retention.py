@@ -12,9 +12,9 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.cli import run
 from flinkddl.cli.common import run_options
-from flinkddl.cli.live import Panel
 from flinkddl.cli.meter import JobMeter
 from flinkddl.cli.metrics import metrics_text
+from flinkddl.cli.panel import Panel
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.notebook.pages import job_panel
 from flinkddl.runtime.job.topics import topic_ids

@@ -14,9 +14,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from flinkddl.api import Catalog
-from flinkddl.cli.live import JsonDisplay, Panel, Patience, PlainDisplay, display, headline
+from flinkddl.cli.headline import headline
+from flinkddl.cli.live import JsonDisplay, Patience, PlainDisplay, display
 from flinkddl.cli.meter import JobMeter
 from flinkddl.cli.metrics import health, metrics_text, serve
+from flinkddl.cli.panel import Panel
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.results import Job
 from flinkddl.runtime.job.reporting.progress import OperatorState, Progress, in_words, progress_line, read_progress
