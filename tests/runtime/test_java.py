@@ -9,7 +9,7 @@ import pytest
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.broker.config import Listener, Security
 from flinkddl.runtime.kafka.config import python_client_config
-from flinkddl.runtime.machine.java import find_java, parse_major
+from flinkddl.runtime.machine.java import TRIM, find_java, java_major, parse_major, trimming
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +46,18 @@ def test_an_old_java_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(FlinkDdlError, match="is Java 11, Spark needs Java 17 or newer"):
         find_java()
+
+
+# what a java does with the option -> whether it is given it
+KNOWS = {"": [TRIM], 'case "$1" in -XX*) exit 1;; esac': []}
+
+
+@pytest.mark.parametrize("does", KNOWS)
+def test_a_java_is_given_the_trimming_that_it_knows(tmp_path: Path, does: str) -> None:
+    java = tmp_path / "java"
+    java.write_text(f"#!/bin/sh\n{does}\necho 'openjdk version \"21.0.2\"' >&2\n")
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    assert (java_major(str(java)), trimming(str(java))) == (21, KNOWS[does])
 
 
 def test_a_stores_password_is_on_no_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.runtime.machine.cache import log_file
+from flinkddl.runtime.machine.java import find_java, trimming
 from flinkddl.runtime.session import sessions
 from flinkddl.runtime.session.sessions import (
     JOB_SETTINGS,
@@ -75,6 +76,23 @@ def test_java_gives_memory_back(spark: SparkSession, name: str, value: str) -> N
     row = spark.sql(f"SELECT java_method('java.lang.System', 'getenv', '{name}')").first()
     assert row is not None
     assert row[0] == os.environ.get(name, value)
+
+
+def test_java_is_asked_whether_it_trims(spark: SparkSession) -> None:
+    """It is asked before it starts, and the one that runs here was told what it said."""
+    told = spark.sparkContext.getConf().get("spark.driver.defaultJavaOptions", "")
+    assert [option for option in told.split() if "Trim" in option] == trimming(find_java())
+
+
+@pytest.mark.parametrize("where", ["spark.driver.extraJavaOptions", "spark.driver.defaultJavaOptions"])
+def test_an_interval_of_the_users_stays_the_only_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))  # nobody is asked for an archive of classes
+    mine = "-XX:TrimNativeHeapInterval=0"
+    conf = _start_conf(SparkOptions(conf={where: mine}), tmp_path / "spark.log")
+    told = f"{conf['spark.driver.defaultJavaOptions']} {conf.get('spark.driver.extraJavaOptions', '')}"
+    assert re.findall(r"-XX:Trim\S+", told) == [mine]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from pathlib import Path
 from flinkddl.diagnostics import FlinkDdlError
 
 MINIMUM = 17
+TRIM = "-XX:TrimNativeHeapInterval=60000"
 _STORE_PASSWORD = "FLINKDDL_STORE_PASSWORD"
 _HELP = f"install a JDK or JRE {MINIMUM} or newer and put it on PATH, or point JAVA_HOME at it"
 
@@ -37,14 +38,31 @@ def find_java() -> str:
     return path
 
 
-@cache
 def java_major(path: str) -> int:
     """Return the feature release of a ``java`` binary (8, 11, 17 ...), or 0 when it says none. Raises FD801."""
-    try:
-        done = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=60, check=False)
-    except OSError as error:
-        raise FlinkDdlError.of("FD801", f"'{path}' cannot be run: {error.strerror}", help=_HELP) from error
-    return parse_major(done.stderr + done.stdout)
+    return parse_major(_version(path)[0])
+
+
+def trimming(path: str) -> list[str]:
+    """Return the option by which a ``java`` has glibc give back each minute what is free; none where it has none.
+
+    It came with Java 23 and with updates of 17 and 21 (JDK-8293114, JDK-8325496): so the binary is asked. Raises FD801.
+    """
+    return [TRIM] if _version(path)[1] else []
+
+
+@cache
+def _version(path: str) -> tuple[str, bool]:
+    """Return what ``java -version`` prints, and whether it takes the option TRIM: else it does not start with it."""
+    for options in ([TRIM], []):
+        try:
+            command = [path, *options, "-version"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        except OSError as error:
+            raise FlinkDdlError.of("FD801", f"'{path}' cannot be run: {error.strerror}", help=_HELP) from error
+        if done.returncode == 0:
+            return done.stderr + done.stdout, bool(options)
+    return done.stderr + done.stdout, False
 
 
 def parse_major(text: str) -> int:

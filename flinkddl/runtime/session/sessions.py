@@ -21,7 +21,7 @@ from flinkddl.formats.registry import SECRET_SETTING
 from flinkddl.runtime.machine.cache import new_log
 from flinkddl.runtime.machine.class_archive import archive_options
 from flinkddl.runtime.machine.jars import functions_jar, pyspark_home, spark_jars
-from flinkddl.runtime.machine.java import find_java
+from flinkddl.runtime.machine.java import find_java, trimming
 from flinkddl.runtime.session.classes import has_class
 from flinkddl.runtime.session.connect import KAFKA_JARS, add_jars, await_server, is_connect, new_session
 from flinkddl.runtime.session.errors import quiet_py4j
@@ -104,7 +104,8 @@ MALLOC: Mapping[str, str] = {"MALLOC_ARENA_MAX": "4", "MALLOC_MMAP_THRESHOLD_": 
 gives back. It does so in up to eight arenas a core (600 MB in 16 of them, 18 minutes into ``tests.soak.hour``); four is
 what Hadoop's scripts give. And it raises by itself the size from which on a piece is given back to the system at once,
 up to 32 MB (``mallopt(3)``, "dynamic mmap threshold"): the megabytes of RocksDB's write buffers then stay in the arenas
-(106 MB of them free and kept after half an hour). Named, it stays where it starts.
+(106 MB of them free and kept after half an hour). Named, it stays where it starts. Smaller pieces (blocks of RocksDB's
+cache) still left 3 to 4 MB more a minute in the arenas for an hour: ``java.trimming`` has glibc give those back too.
 """
 
 _LOG4J = """\
@@ -215,7 +216,9 @@ def _start_conf(options: SparkOptions, log: Path) -> dict[str, str]:
         separator = "," if key == "spark.jars" else os.pathsep
         conf[key] = separator.join(dict.fromkeys([*jars, *filter(None, options.conf.get(key, "").split(separator))]))
     classes, given = conf["spark.driver.extraClassPath"].split(os.pathsep), _given_to_java(conf)
-    java = [f"-Dlog4j2.configurationFile={log4j.as_uri()}", *archive_options(find_java(), classes, given, os.environ)]
+    binary = find_java()
+    java = [f"-Dlog4j2.configurationFile={log4j.as_uri()}", *archive_options(binary, classes, given, os.environ)]
+    java += [] if "TrimNativeHeapInterval" in given else trimming(binary)
     java += [] if re.search(r"-XX:\+Use\w+GC\b", given) else [COLLECTOR]
     conf[DEFAULT_JAVA] = " ".join(filter(None, [*java, conf.get(DEFAULT_JAVA)]))
     return conf
