@@ -12,6 +12,7 @@ job.stop()
 from __future__ import annotations
 
 import contextlib
+import threading
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -87,6 +88,7 @@ class Catalog:
         self._own = spark is None
         self._options = options
         self._adopted = False
+        self._starting = threading.RLock()  # forks in threads of their own may be the first to ask for Spark
 
     def __repr__(self) -> str:
         return f"<flinkddl.Catalog: {len(self.tables())} tables and views, {len(self.jobs)} jobs>"
@@ -208,16 +210,17 @@ class Catalog:
         from flinkddl.runtime.kafka.kerberos_start import joined, take_settings
         from flinkddl.runtime.session.sessions import SparkOptions, adopt_session, build_session
 
-        if self._spark is None:
-            take_settings(self.state.settings)
-            options = self._options or SparkOptions()
-            self._spark = build_session(replace(options, conf=joined(options.conf, self.state.settings)))
-            self._adopted = True
-            self.show_views()
-        elif not self._adopted:
-            self._spark = adopt_session(self._spark)
-            self._adopted = True
-        return self._spark
+        with self._starting:
+            if self._spark is None:
+                take_settings(self.state.settings)
+                options = self._options or SparkOptions()
+                self._spark = build_session(replace(options, conf=joined(options.conf, self.state.settings)))
+                self._adopted = True
+                self.show_views()
+            elif not self._adopted:
+                self._spark = adopt_session(self._spark)
+                self._adopted = True
+            return self._spark
 
     def start(self, action: Start, **run: Any) -> Job:
         """Start a job. ``run`` are fields of RunOptions; the checkpoint folder defaults to what the script has SET."""

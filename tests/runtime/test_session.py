@@ -148,6 +148,30 @@ def test_a_collector_named_elsewhere_stays_the_only_one(
     assert "GC" not in _start_conf(SparkOptions(), tmp_path / "spark.log")["spark.driver.defaultJavaOptions"]
 
 
+AT_ONCE = """
+import os, sys
+from concurrent.futures import ThreadPoolExecutor
+from flinkddl.api import Catalog
+from flinkddl.runtime.session.sessions import SparkOptions
+
+catalog, before = Catalog(options=SparkOptions(conf={"spark.driver.memory": "600m"})), os.fstat(2)
+with ThreadPoolExecutor(4) as pool:
+    forks = list(pool.map(lambda _: catalog.fork(), range(3)))
+    others = list(pool.map(lambda _: Catalog(options=SparkOptions()).spark, range(2)))
+assert {id(fork.spark) for fork in forks} == {id(catalog.spark)}
+assert {other.sparkContext.applicationId for other in others} == {catalog.spark.sparkContext.applicationId}
+assert (os.fstat(2).st_dev, os.fstat(2).st_ino) == (before.st_dev, before.st_ino), "stderr is another file now"
+print(catalog.execute("SELECT 1 + 1").collect())
+catalog.stop()
+"""
+
+
+def test_threads_that_ask_for_spark_at_once_get_the_same(tmp_path: Path) -> None:
+    with (tmp_path / "stderr").open("w") as stderr:
+        done = subprocess.run([sys.executable, "-c", AT_ONCE], stdout=subprocess.PIPE, stderr=stderr, text=True)
+    assert (done.returncode, done.stdout) == (0, "[(2,)]\n"), (tmp_path / "stderr").read_text()
+
+
 USERS_OWN = """
 import os, sys
 os.environ["PYSPARK_PYTHON"] = sys.executable

@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import sys
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -108,6 +109,9 @@ up to 32 MB (``mallopt(3)``, "dynamic mmap threshold"): the megabytes of RocksDB
 cache) still left 3 to 4 MB more a minute in the arenas for an hour: ``java.trimming`` has glibc give those back too.
 """
 
+_LAUNCH = threading.Lock()
+"""Held while a JVM is launched: its stderr and its script are this process's file descriptor 2 and environment."""
+
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
@@ -159,7 +163,7 @@ def build_session(options: SparkOptions = SparkOptions()) -> SparkSession:
     for key, value in _start_conf(options, log).items():
         builder = builder.config(key, value)
     try:
-        with _stderr_to(log), _launch_script(log):
+        with _LAUNCH, _stderr_to(log), _launch_script(log):
             session = builder.getOrCreate()
         ship(session, options.py_files)
     except Exception as error:
