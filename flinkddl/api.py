@@ -428,6 +428,8 @@ def _job_row(job: Job) -> tuple[str, ...]:
 
 def _described(job: Job) -> dict[str, str]:
     """Return what DESCRIBE JOB says: what Flink does, then what is known of lag and failures."""
+    from flinkddl.runtime.job.reporting.progress import progress_line
+
     found = dict(zip(_JOB_COLUMNS, _job_row(job), strict=True))
     if job.lag:  # nobody knows what a topic holds whose cluster does not answer
         found["records behind"] = ", ".join(
@@ -435,6 +437,8 @@ def _described(job: Job) -> dict[str, str]:
         )
     elif job.status == "running" and not job.progress:
         found["records behind"] = "not known before the first batch has ended"
+    if job.progress:
+        found["last batch"] = "; ".join(progress_line(p) for p in job.progress)
     if job.last_failure:
         found["last failure"] = job.last_failure
     return found

@@ -157,6 +157,8 @@ class Running(Front):
         while open_jobs:
             open_jobs = [job for job in open_jobs if not job.await_termination(WAIT_SECONDS)]
         self.shown.end()
+        if self.until_read and not self.ends():
+            self.shown.notice("all that the topics held at the start is read: the end")
         for line in (line for job in jobs if self.until_read for line in job.open_windows()):
             self.shown.notice(line)
 

@@ -23,7 +23,7 @@ class SideBySide:
 
     def __init__(self, args: argparse.Namespace, base: Catalog, run: Run) -> None:
         self._args, self._base, self._run = args, base, run
-        self._lock = threading.Lock()  # one for both: while Spark starts, its log is where stderr goes
+        self._lock, self._telling = threading.Lock(), threading.Lock()
         self._shared = False
         self._codes: dict[str, int] = {}
         self._ended: dict[str, str] = {}
@@ -67,6 +67,6 @@ class SideBySide:
 
     def _failed(self, script: str, error: FlinkDdlError) -> None:
         self._codes[script] = exit_code(error)
-        with self._lock:
+        with self._telling:
             self._run.shown.notice(f"{script} has failed; the other scripts go on")
             report(self._args, error)

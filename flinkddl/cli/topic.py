@@ -229,7 +229,8 @@ def _go_on(error: FlinkDdlError) -> FlinkDdlError:
     line = d.span.position[0] if d.span is not None else 1
     if d.code != "FD868" or line == 1:
         return error
-    so = f"the lines before it are written: mend it and give those from it on, such as `tail -n +{line} FILE | ...`"
+    lines = count(line - 1, "line")
+    so = f"what stands before it in your input is written ({lines}): mend it, and give the input again without those"
     return FlinkDdlError([replace(d, help=f"{d.help}; {so}" if d.help else so)])
 
 

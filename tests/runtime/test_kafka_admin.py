@@ -85,6 +85,18 @@ def test_a_server_that_is_slow_is_told_from_one_that_refuses(
         taken[0].close()
 
 
+def test_a_host_without_an_address_is_named() -> None:
+    with pytest.raises(FlinkDdlError, match=r"FD811: .*no host is called 'nobody\.invalid' here; check"):
+        KafkaAdmin({"bootstrap.servers": "nobody.invalid:1"}, timeout=1)
+
+
+def test_a_server_that_is_mute_is_told_apart() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(FlinkDdlError, match=f"FD811: the server at '{address}' takes connections and answers no"):
+            KafkaAdmin({"bootstrap.servers": address}, timeout=0.5)
+
+
 def test_no_server_is_none_that_is_slow() -> None:
     assert not slow("127.0.0.1:1,x")
 

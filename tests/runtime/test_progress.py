@@ -310,7 +310,7 @@ def test_the_slowest_write_says_how_far_a_topic_is_behind() -> None:
 DESCRIBED: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "it has ended": ({"status": "stopped"}, {}),
     "no batch yet": ({}, {"records behind": "not known before the first batch has ended"}),
-    "nothing is read": ({"progress": (batch(),)}, {}),
+    "nothing is read": ({"progress": (batch(),)}, {"last batch": progress_line(batch())}),
     "lag": ({"lag": {"orders": 0, "clicks": 1200}}, {"records behind": "clicks 1,200, orders 0"}),
     "a cluster is away": ({"lag": {"orders": 2}, "waiting": "waiting for Kafka"}, {"records behind": "orders ?"}),
     "a failure": (

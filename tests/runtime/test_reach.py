@@ -28,6 +28,9 @@ TOLD = {
     ("FD814", "no entry at 'there:1'"): f"no entry at 'there:1': table '{DEFAULT}.b' writes topic 'out'",
     ("FD811", "nobody at 'elsewhere:1'"): "nobody at 'elsewhere:1'",
     ("FD812", "no topic at 'here:1'"): "no topic at 'here:1'",
+    ("FD812", "the topic 'two' does not exist at 'here:1'"): "the topic 'two' does not exist at 'here:1': "
+    f"table '{DEFAULT}.a' reads topic 'one,two'",
+    ("FD812", "the topic 'out' does not exist at 'here:1'"): "the topic 'out' does not exist at 'here:1'",
 }
 
 

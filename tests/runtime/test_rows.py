@@ -38,6 +38,16 @@ WRONG = [
     ("avro", '{"r": 5}', (2, '"r"'), "does not fit ROW<`a` INT, `b` DATE>: 5", ""),
     ("avro", '{"r": {"c": 5}}', (2, '"r"'), 'does not fit ROW<`a` INT, `b` DATE>: {"c": 5}', ""),
     ("avro", '{"l": "abc"}', (2, '"l"'), 'does not fit ARRAY<INT>: "abc"', ""),
+    ("json", '{"ok":true,"id":"five"}', (12, '"id"'), "the value of column 'id' does not fit BIGINT: \"five\"", ""),
+    ("json", '{"id": true}', (2, '"id"'), "does not fit BIGINT: true", ""),
+    ("json", '{"id": 1.5}', (2, '"id"'), "does not fit BIGINT: 1.5", ""),
+    ("json", '{"id": 9223372036854775808}', (2, '"id"'), "does not fit BIGINT: 9223372036854775808", ""),
+    ("json", '{"price": "dear"}', (2, '"price"'), 'does not fit DECIMAL(10, 2): "dear"', ""),
+    ("json", '{"ts": "yesterday"}', (2, '"ts"'), 'does not fit TIMESTAMP(3): "yesterday"', ""),
+    ("json", '{"ok": "yes"}', (2, '"ok"'), 'does not fit BOOLEAN: "yes"', ""),
+    ("json", '{"r": {"a": 3000000000}}', (2, '"r"'), "does not fit ROW<`a` INT, `b` DATE>: ", ""),
+    ("json", '{"l": [1, "x"]}', (2, '"l"'), 'does not fit ARRAY<INT>: [1, "x"]', ""),
+    ("csv", '{"id": "five"}', (2, '"id"'), 'does not fit BIGINT: "five"', ""),
 ]
 
 
@@ -70,3 +80,15 @@ def test_rows_are_written() -> None:
         b"\x02\x02\x02\x04\x00\x96\x00\x02\x01\x02\x02\x04\x00\x02\x02\x02\x06\x00",
     )
     assert writer("csv").record(Line('{"id": 1, "ok": true}')) == (None, b"1,,,true,,")
+
+
+# values that Flink's text formats read as the types of the columns
+READABLE = [
+    '{"id":"5","price":"1.5","ts":"2026-01-02 03:04:05.123456789","ok":"TRUE","r":null,"l":["1"]}',
+    '{"id":-9223372036854775808,"price":1,"ts":"2026-01-02T03:04:05Z","ok":false,"r":{"a":1,"b":"2026-01-02"},"l":[]}',
+]
+
+
+@pytest.mark.parametrize("line", READABLE)
+def test_numbers_in_quotes_are_numbers(line: str) -> None:
+    assert writer("json").record(Line(line)) == (None, line.encode())

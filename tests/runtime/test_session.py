@@ -71,6 +71,13 @@ def test_sparks_log_is_a_file(spark: SparkSession) -> None:
     assert log.is_file()
 
 
+def test_java_holds_nothing_that_a_pipe_waits_for(spark: SparkSession) -> None:
+    """Its last words (an archive of classes takes it seconds) come after our end."""
+    java = spark.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
+    told = {Path(f"/proc/{java}/fd/{n}").readlink() for n in (1, 2)}
+    assert [(path.parent, path.name[:6]) for path in told] == [(log_file().parent, "spark-")]  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(("name", "value"), MALLOC.items())
 def test_java_gives_memory_back(spark: SparkSession, name: str, value: str) -> None:
     row = spark.sql(f"SELECT java_method('java.lang.System', 'getenv', '{name}')").first()

@@ -279,6 +279,12 @@ class KafkaAdmin:
                     f"the Kerberos login at '{self.servers}' fails: {self._login.failure}",
                     help="is 'properties.sasl.kerberos.service.name' the service of the brokers' principal?",
                 ) from error
+            if slow(self.servers):
+                raise FlinkDdlError.of(
+                    "FD811",
+                    f"the server at '{self.servers}' takes connections and answers nothing",
+                    help="is it a Kafka listener, and is the broker well? See its log",
+                ) from error
             if _listening(self.servers):  # the client says the same of a wrong password as of an empty address
                 raise FlinkDdlError.of(
                     "FD814",
@@ -289,7 +295,7 @@ class KafkaAdmin:
             raise FlinkDdlError.of(
                 "FD811",
                 f"no Kafka cluster answers at '{self.servers}'",
-                help="check 'properties.bootstrap.servers' and the network",
+                help=f"{_unknown_hosts(self.servers)}check 'properties.bootstrap.servers' and the network",
             ) from error
         except (BrokerResponseError, KafkaError) as error:
             raise FlinkDdlError.of("FD814", f"Kafka at '{self.servers}' refused: {describe(error)}") from error
@@ -305,6 +311,18 @@ def _listening(servers: str) -> bool:
         except (OSError, ValueError):
             continue
     return False
+
+
+def _unknown_hosts(servers: str) -> str:
+    """Return which hosts of a list have no address, as words before others; "" where all have one."""
+    unknown = []
+    for server in servers.split(","):
+        host = server.strip().rpartition(":")[0].strip("[]")
+        try:
+            socket.getaddrinfo(host, None)
+        except (OSError, UnicodeError):
+            unknown.append(f"'{host}'")
+    return f"no host is called {' or '.join(unknown)} here; " if unknown else ""
 
 
 def slow(servers: str) -> bool:

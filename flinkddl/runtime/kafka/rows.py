@@ -171,7 +171,7 @@ def row_writer(table: Table) -> RowWriter:
 def _encoder(table: Table, role: str, format: FormatOptions, fields: Fields) -> Encode:
     match format.name:
         case "json":
-            return json_line
+            return lambda row: json_line(_readable(fields, row))
         case "csv":
             return _csv(fields, format)
         case "raw":
@@ -189,6 +189,16 @@ def json_line(row: Mapping[str, Any]) -> bytes:
     return json.dumps(row, ensure_ascii=False, separators=(",", ":"), default=_number).encode()
 
 
+def _readable(fields: Fields, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row whose values a job can read as their types. Raises Unfit for the first that it cannot."""
+    for name, t in fields:
+        try:
+            _typed(row[name], t, _READ)
+        except (ValueError, TypeError, ArithmeticError) as error:
+            raise Unfit(name, t, row[name]) from error
+    return row
+
+
 def _number(value: Any) -> Any:
     if isinstance(value, Decimal):
         return float(value) if value != value.to_integral_value() else int(value)
@@ -203,6 +213,7 @@ def _csv(fields: Fields, format: FormatOptions) -> Encode:
 
     def encode(row: Mapping[str, Any]) -> bytes:
         out = io.StringIO()
+        _readable([(n, t) for n, t in fields if not isinstance(row[n], dict | list)], row)
         csv.writer(out, **shape).writerow([null if row[n] is None else _text(n, row[n]) for n, _ in fields])
         return out.getvalue().encode()
 
@@ -246,6 +257,28 @@ def _whole(value: Any) -> Any:
     return int(value)
 
 
+def _of_bits(bits: int) -> Callable[[Any], int]:
+    def integer(value: Any) -> int:
+        found = int(value) if isinstance(value, str) else _whole(_no_boolean(value))
+        if not -(1 << (bits - 1)) <= found < 1 << (bits - 1):
+            raise ValueError(value)
+        return int(found)
+
+    return integer
+
+
+def _no_boolean(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise TypeError(value)
+    return value
+
+
+def _truth(value: Any) -> bool:
+    if isinstance(value, bool) or str(value).strip().lower() in ("true", "false"):
+        return bool(value)
+    raise ValueError(value)
+
+
 _SCALARS: Mapping[Root, Callable[[Any], Any]] = {
     **dict.fromkeys((Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT), _whole),
     Root.DECIMAL: lambda v: Decimal(str(v)),
@@ -260,10 +293,21 @@ _SCALARS: Mapping[Root, Callable[[Any], Any]] = {
 }
 
 
+_READ: Mapping[Root, Callable[[Any], Any]] = {
+    **_SCALARS,
+    Root.TINYINT: _of_bits(8),
+    Root.SMALLINT: _of_bits(16),
+    Root.INT: _of_bits(32),
+    Root.BIGINT: _of_bits(64),
+    **dict.fromkeys((Root.FLOAT, Root.DOUBLE), lambda v: float(_no_boolean(v))),
+    Root.BOOLEAN: _truth,
+}
+"""Of formats that are text: numbers and truth values may stand in quotes, as Flink's JSON and CSV formats read them."""
+
 _NESTED = {Root.ARRAY: list, Root.MAP: dict, Root.ROW: dict}
 
 
-def _typed(value: Any, t: DataType) -> Any:
+def _typed(value: Any, t: DataType, scalars: Mapping[Root, Callable[[Any], Any]] = _SCALARS) -> Any:
     """Return a JSON value as what fastavro takes for a type. Raises ValueError, TypeError or ArithmeticError."""
     if value is None:
         return None
@@ -271,12 +315,12 @@ def _typed(value: Any, t: DataType) -> Any:
         raise ValueError(value)
     match t.root:
         case Root.ARRAY:
-            return [_typed(v, t.element) for v in value]
+            return [_typed(v, t.element, scalars) for v in value]
         case Root.MAP:
-            return {k: _typed(v, t.value) for k, v in value.items()}
+            return {k: _typed(v, t.value, scalars) for k, v in value.items()}
         case Root.ROW:
             if unknown := value.keys() - {f.name for f in t.fields}:
                 raise ValueError(unknown)
-            return {f.name: _typed(value.get(f.name), f.type) for f in t.fields}
+            return {f.name: _typed(value.get(f.name), f.type, scalars) for f in t.fields}
         case _:
-            return _SCALARS.get(t.root, lambda v: v)(value)
+            return scalars.get(t.root, lambda v: v)(value)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.dialect.variables import VARIABLE
 from flinkddl.runtime.kafka.admin import KafkaAdmin, describe
 from flinkddl.runtime.kafka.config import python_client_config
-from flinkddl.runtime.kafka.offsets import client_properties
+from flinkddl.runtime.kafka.offsets import client_properties, partitions_of
 from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
@@ -40,18 +40,24 @@ _NAMED = 3  # so many tables of a cluster that does not answer
 
 
 def reach(job: J.SparkJob, place: Callable[[str], Span | None]) -> None:
-    """Raise FD811 for a cluster that does not answer, FD813, FD814 where it does not let this client in.
+    """Raise FD811 for a cluster that does not answer, FD813, FD814 where it does not let this client in, FD812 for a
+    topic that is to be read and is not there.
 
     Asked in milliseconds, before Spark takes its seconds to start. ``place`` says where a table names its cluster.
     """
+    read: dict[frozenset[tuple[str, str]], list[Mapping[str, str]]] = {}
+    for use in _uses(job):
+        read.setdefault(frozenset(use.properties.items()), []).extend([use.source] if use.source else [])
     with naming_tables([job], place):
-        for properties in dict.fromkeys(frozenset(properties.items()) for *_, properties in _uses(job)):
-            KafkaAdmin(dict(properties)).close()
+        for properties, sources in read.items():
+            with KafkaAdmin(dict(properties)) as admin:
+                for source in sources:
+                    partitions_of(source, admin)
 
 
 @contextmanager
 def naming_tables(jobs: Sequence[J.SparkJob], place: Callable[[str], Span | None]) -> Iterator[None]:
-    """Within the body, FD811 and FD814 say which tables and topics need the cluster. ``place`` as for reach."""
+    """Within the body, FD811, FD812 and FD814 say which tables and topics need the cluster. ``place`` as for reach."""
     try:
         yield
     except FlinkDdlError as error:
@@ -63,8 +69,11 @@ def naming_tables(jobs: Sequence[J.SparkJob], place: Callable[[str], Span | None
 
 def _naming(d: Diagnostic, jobs: Sequence[J.SparkJob], place: Callable[[str], Span | None]) -> Diagnostic:
     every = (use for job in jobs for use in _uses(job))
-    uses = {(t, what): None for t, what, given in every if f"'{given.get('bootstrap.servers')}'" in d.message}
-    if d.code not in ("FD811", "FD814") or d.span is not None or not uses:
+    here = [use for use in every if f"'{use.properties.get('bootstrap.servers')}'" in d.message]
+    if d.code == "FD812":
+        here = [use for use in here if any(f"the topic '{topic}'" in d.message for topic in use.topics.split(","))]
+    uses = {(use.table, f"{use.does} topic '{use.topics}'"): None for use in here}
+    if d.code not in ("FD811", "FD812", "FD814") or d.span is not None or not uses:
         return d
     names = [f"table '{table}' {what}" for table, what in uses]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
@@ -80,14 +89,24 @@ def _from_outside(span: Span | None) -> list[str]:
     return [f"${{{name}}} is the environment's '{os.environ[name]}'" for name in named if name in os.environ]
 
 
-def _uses(job: J.SparkJob) -> Iterator[tuple[str, str, Mapping[str, str]]]:
-    """Yield table, what it does with which topic, and the client properties of its cluster."""
+@dataclass(frozen=True)
+class _Use:
+    """A table of Kafka topics in a job: what it does with which, its client properties, a source's options."""
+
+    table: str
+    does: str
+    topics: str
+    properties: Mapping[str, str] = field(repr=False)
+    source: Mapping[str, str] | None = field(default=None, repr=False)
+
+
+def _uses(job: J.SparkJob) -> Iterator[_Use]:
     for step in job.steps:
         if isinstance(step, J.Read) and step.of_topics:
-            yield step.table, f"reads topic '{step.topics}'", client_properties(step.options)
+            yield _Use(step.table, "reads", step.topics, client_properties(step.options), step.options)
     for write in job.writes:
         if write.into_topics:
-            yield write.table, f"writes topic '{write.options.get('topic', '')}'", client_properties(write.options)
+            yield _Use(write.table, "writes", write.options.get("topic", ""), client_properties(write.options))
 
 
 def check_version(admin: KafkaAdmin) -> str:

@@ -110,7 +110,7 @@ cache) still left 3 to 4 MB more a minute in the arenas for an hour: ``java.trim
 """
 
 _LAUNCH = threading.Lock()
-"""Held while a JVM is launched: its stderr and its script are this process's file descriptor 2 and environment."""
+"""Held while a JVM is launched: what it is started with stands in this process's environment."""
 
 _LOG4J = """\
 rootLogger.level = warn
@@ -163,7 +163,7 @@ def build_session(options: SparkOptions = SparkOptions()) -> SparkSession:
     for key, value in _start_conf(options, log).items():
         builder = builder.config(key, value)
     try:
-        with _LAUNCH, _stderr_to(log), _launch_script(log):
+        with _LAUNCH, _launch_script(log):
             session = builder.getOrCreate()
         ship(session, options.py_files)
     except Exception as error:
@@ -372,7 +372,8 @@ def ship_to_server(spark: SparkSession, files: Iterable[str]) -> None:
 def _launch_script(log: Path) -> Iterator[None]:
     """Let the JVM that is launched ignore SIGTERM, as PySpark lets it ignore SIGINT: Python ends it, after its jobs.
 
-    Its memory outside the heap stays level too, by what MALLOC says.
+    What it prints goes to its log, to its last word: whoever reads our output through a pipe does not wait for an
+    archive of classes that is written after our end. Its memory outside the heap stays level, by what MALLOC says.
 
     systemd and ``timeout`` send SIGTERM to every process there is, not to Python alone. ``spark-submit`` is a bash
     script, which reads ``BASH_ENV`` first; what a shell ignores is ignored by what it becomes, and by a JVM too. It
@@ -380,7 +381,8 @@ def _launch_script(log: Path) -> Iterator[None]:
     """
     before = os.environ.get("BASH_ENV")
     start = log.with_suffix(".bash")
-    lines = ["trap '' TERM", *(f"export {name}=${{{name}:-{value}}}" for name, value in MALLOC.items())]
+    lines = ["trap '' TERM", f"exec >>{shlex.quote(str(log))} 2>&1"]
+    lines += [*(f"export {name}=${{{name}:-{value}}}" for name, value in MALLOC.items())]
     lines += [f"export BASH_ENV={shlex.quote(before)}" if before else "unset BASH_ENV"]
     start.write_text("\n".join([*lines, *([f". {shlex.quote(before)}"] if before else []), ""]), encoding="utf-8")
     os.environ["BASH_ENV"] = str(start)
@@ -392,23 +394,6 @@ def _launch_script(log: Path) -> Iterator[None]:
             os.environ.pop("BASH_ENV", None)
         else:
             os.environ["BASH_ENV"] = before
-
-
-@contextmanager
-def _stderr_to(log: Path) -> Iterator[None]:
-    """Send file descriptor 2 to a file while the JVM is launched: its start-up chatter is not the user's business.
-
-    The JVM keeps the file as its stderr for life, so later native messages land in the log as well.
-    """
-    sys.stderr.flush()
-    saved = os.dup(2)
-    try:
-        with log.open("ab") as handle:
-            os.dup2(handle.fileno(), 2)
-        yield
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
 
 
 def _first_line(error: Exception) -> str:
