@@ -199,6 +199,7 @@ def moving(reader: Reader) -> None:
 def savepoints(reader: Reader) -> None:
     run = "flinkddl run samples/pageviews/job.sql -D KAFKA_SERVERS=localhost:9092 --checkpoint /var/lib/checkpoints"
     create, stop, ended, listed, *others = lines_of("Savepoints", "drop")
+    support.send(SERVERS, "pageviews", support.pageviews(20, seed=2), 1)  # an earlier run may have read the others
     with reader.runs(run, None) as log:
         reader.until(lambda: any(j["rows_in"] for j in reader.jobs()), log)
         reader.type(create)
