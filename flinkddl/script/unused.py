@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 def unused(compiled: Compiled) -> Iterator[Diagnostic]:
     """Yield warnings for tables that could neither be read nor written, and that nothing was said of yet.
 
-    That no query uses one is left unsaid where a statement could not be read: it may be the one that does.
+    None for a script with a statement that could not be read: it may be the one that uses them.
     """
+    if not compiled.whole:
+        return
     known = {(d.code, d.message, d.span) for d in compiled.diagnostics}
     absent = {(code, message) for code, message, _ in known}  # what a table lacks is told at its use
     for table in _tables(compiled.catalog):
@@ -36,7 +38,7 @@ def unused(compiled: Compiled) -> Iterator[Diagnostic]:
         if any(d.span == table.span and (d.code, d.message) in absent for d in every):
             continue
         # A query may well use an old table, and have ended at another one.
-        more = "" if is_old(table.options) or not compiled.whole else f" (no query uses table '{table.path.name}' yet)"
+        more = "" if is_old(table.options) else f" (no query uses table '{table.path.name}' yet)"
         for d in _mistakes(reading, writing):
             yield replace(d, severity="warning", message=d.message + more)
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from flinkddl.cli.main import main
-
 ROOT = Path(__file__).parents[2]
 EIGHT = "tests/cases/eight_mistakes.sql"
 # What a check must not load: the JVM's side, and what costs a noticeable part of a third of a second.
@@ -76,17 +74,3 @@ def test_nothing_heavy_is_loaded(arguments, code):
     assert int(said) == code, done.stderr
     assert "sqlglot" in modules
     assert [m for m in modules if m.startswith(HEAVY)] == []
-
-
-def test_a_statement_that_cannot_be_read_hides_no_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Nor is it said that no query uses a table: the one that cannot be read may."""
-    script = tmp_path / "job.sql"
-    script.write_text(
-        "CREATE TABLE a (id INT) WITH ('connector' = 'kafka', 'topic' = 'a', 'format' = 'json',\n"
-        "  'properties.bootstrap.servers' = 'b:1', 'scan.startup.mod' = 'earliest-offset');\n"
-        "SELECT id COUNT(*) FROM a;"
-    )
-    assert main(["check", str(script)]) == 1
-    err = capsys.readouterr().err
-    assert "FD102" in err
-    assert "unknown option 'scan.startup.mod' for connector 'kafka'\n" in err
