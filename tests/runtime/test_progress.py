@@ -219,7 +219,6 @@ def test_what_takes_long_is_told_less_and_less_often() -> None:
 
 
 def test_before_a_first_batch_lines_say_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flinkddl.cli.live.LINE_SECONDS", 0.0)
     monkeypatch.setattr(Patience, "over", lambda self, what, now: 12 if what else 0)
     texts = {}
     for kind in (PlainDisplay, JsonDisplay):

@@ -279,13 +279,14 @@ class KafkaAdmin:
                     f"the Kerberos login at '{self.servers}' fails: {self._login.failure}",
                     help="is 'properties.sasl.kerberos.service.name' the service of the brokers' principal?",
                 ) from error
-            if slow(self.servers):
+            found = _found(self.servers)
+            if "silent" in found:
                 raise FlinkDdlError.of(
                     "FD811",
                     f"the server at '{self.servers}' takes connections and answers nothing",
                     help="is it a Kafka listener, and is the broker well? See its log",
                 ) from error
-            if _listening(self.servers):  # the client says the same of a wrong password as of an empty address
+            if "there" in found:  # the client says the same of a wrong password as of an empty address
                 raise FlinkDdlError.of(
                     "FD814",
                     f"the server at '{self.servers}' does not let this client in",
@@ -299,18 +300,6 @@ class KafkaAdmin:
             ) from error
         except (BrokerResponseError, KafkaError) as error:
             raise FlinkDdlError.of("FD814", f"Kafka at '{self.servers}' refused: {describe(error)}") from error
-
-
-def _listening(servers: str) -> bool:
-    """Return whether any address of a server list takes TCP connections."""
-    for server in servers.split(","):
-        host, _, port = server.strip().rpartition(":")
-        try:
-            with socket.create_connection((host.strip("[]"), int(port)), timeout=1):
-                return True
-        except (OSError, ValueError):
-            continue
-    return False
 
 
 def _unknown_hosts(servers: str) -> str:
@@ -331,25 +320,30 @@ def slow(servers: str) -> bool:
     The request needs no login: a server that answers it at once has refused the client's login, and one that hangs up
     does not speak Kafka, or not without TLS.
     """
-    return any(_silent(server.strip()) for server in servers.split(","))
+    return "silent" in _found(servers)
 
 
-def _silent(server: str) -> bool:
+def _found(servers: str) -> set[str]:
+    return {_asked(server.strip()) for server in servers.split(",")}
+
+
+def _asked(server: str) -> str:
+    """Return what a server is: ``away``, ``silent``, or ``there``, which answers the request or hangs up."""
     host, _, port = server.rpartition(":")
     try:
         connection = socket.create_connection((host.strip("[]"), int(port)), timeout=1)
     except (OSError, ValueError):
-        return False
+        return "away"
     with connection:
         connection.settimeout(SLOW_SECONDS)
         try:
             connection.sendall(_API_VERSIONS)
             connection.recv(1)
         except TimeoutError:
-            return True
+            return "silent"
         except OSError:
-            return False
-    return False
+            return "there"
+    return "there"
 
 
 def describe(error: Exception) -> str:

@@ -47,7 +47,9 @@ def reach(job: J.SparkJob, place: Callable[[str], Span | None]) -> None:
     """
     read: dict[frozenset[tuple[str, str]], list[Mapping[str, str]]] = {}
     for use in _uses(job):
-        read.setdefault(frozenset(use.properties.items()), []).extend([use.source] if use.source else [])
+        sources = read.setdefault(frozenset(use.properties.items()), [])
+        if use.source is not None:
+            sources.append(use.source)
     with naming_tables([job], place):
         for properties, sources in read.items():
             with KafkaAdmin(dict(properties)) as admin:

@@ -382,7 +382,7 @@ def _launch_script(log: Path) -> Iterator[None]:
     before = os.environ.get("BASH_ENV")
     start = log.with_suffix(".bash")
     lines = ["trap '' TERM", f"exec >>{shlex.quote(str(log))} 2>&1"]
-    lines += [*(f"export {name}=${{{name}:-{value}}}" for name, value in MALLOC.items())]
+    lines += [f"export {name}=${{{name}:-{value}}}" for name, value in MALLOC.items()]
     lines += [f"export BASH_ENV={shlex.quote(before)}" if before else "unset BASH_ENV"]
     start.write_text("\n".join([*lines, *([f". {shlex.quote(before)}"] if before else []), ""]), encoding="utf-8")
     os.environ["BASH_ENV"] = str(start)
