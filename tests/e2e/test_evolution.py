@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import pytest
 
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime.job.writers import DRIVER_SINKS
 from tests.support.registry import Registry
 from tests.support.topics import committed
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from flinkddl.api import Job
     from flinkddl.runtime.broker.server import Broker
+    from flinkddl.runtime.job.writers import Rows
     from flinkddl.runtime.kafka.admin import KafkaAdmin
 
 pytestmark = pytest.mark.kafka
@@ -471,6 +474,29 @@ def test_a_topic_that_is_written_is_created_again_while_the_job_runs(world: Worl
         assert after[: len(before)] == before
     world.read_all(script, fresh=True)
     assert {v["id"] for v in world.values(target)} == set(range(30))
+
+
+def test_a_batch_that_is_not_interrupted_does_not_hold_the_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A producer that aborts a transaction waits a minute for its topic; here it is the one who takes the rows."""
+    source, target, begun = world.new_topic("src"), world.new_topic("dst"), threading.Event()
+    script = world.table("src", "id INT", source, format="json", **EARLIEST)
+    script += world.table("dst", "id INT", target, format="json", **ALERT)
+    script += "BEGIN STATEMENT SET; INSERT INTO dst SELECT id FROM src; INSERT INTO shown SELECT id FROM src; END"
+
+    def wait(_: Rows) -> None:
+        begun.set()
+        time.sleep(40)
+
+    world.send(source, {"id": 1})
+    monkeypatch.setitem(DRIVER_SINKS, "flinkddl.print", wait)
+    job = world.start("CREATE TABLE shown (id INT) WITH ('connector' = 'print');" + script)
+    try:
+        assert begun.wait(20)
+        world.create_again(target, 1)
+        with pytest.raises(FlinkDdlError, match=f"FD891: the topic '{target}', which '.*dst' writes, was deleted and"):
+            job.await_termination(20)
+    finally:
+        job.stop()
 
 
 def test_a_topic_that_is_written_is_gone_or_another_one_at_the_start(world: World) -> None:

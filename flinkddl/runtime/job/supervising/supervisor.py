@@ -112,7 +112,9 @@ class Supervisor:
             forget_stops(self._held.checkpoint)
 
     def leave(self) -> None:
-        """End the watch over topics."""
+        """End the watch over topics; what waits for a cluster or a topic that is gone does not hold the job's end."""
+        if self._hopeless():
+            self._give_up_soon()
         self.flow.stop()
         with suppress(FlinkDdlError):  # the job has ended: what it reads is no matter any more
             self.topics.stop()
@@ -288,11 +290,15 @@ class Supervisor:
     def _cut_off(self) -> None:
         """Stop what still runs; what waits for a cluster that is away is given few seconds, and then left to itself."""
         if self._hopeless():
-            self._held.spark.conf.set(STOP_TIMEOUT, CUT_OFF)
+            self._give_up_soon()
         for name in end_now(self._queries.running):
             del self._queries.running[name]
             self._options.notice(f"the query into '{name}' is cut off: its last batch is run again by the next run")
 
+    def _give_up_soon(self) -> None:
+        with suppress(Exception):  # Java may be gone, and its queries with it
+            self._held.spark.conf.set(STOP_TIMEOUT, CUT_OFF)
+
     def _hopeless(self) -> bool:
-        """Whether the end of a running batch is not to be waited for."""
-        return self._asked.cut.is_set() or not self.topics.answers
+        """Whether the end of a running batch is not to be waited for: a producer waits a minute for a lost topic."""
+        return self._asked.cut.is_set() or self.topics.error is not None or not self.topics.answers
