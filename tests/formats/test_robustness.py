@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import random
 import re
-import shutil
-import subprocess
-import tempfile
 from datetime import datetime
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +16,9 @@ from hypothesis import strategies as st
 
 from flinkddl.formats import decoder, encoder
 from flinkddl.formats.spec import spec_text, struct_type
-from flinkddl.jvm import build
-from flinkddl.runtime.machine.jars import spark_jars
 from flinkddl.sqltypes import spark_type
 from tests.formats.harness import IGNORE, chosen, fields
+from tests.support.java_program import java_program, needs_javac
 from tests.support.kernels import kernel_session, messages
 from tests.support.nightly import nightly
 from tests.support.registry import Registry
@@ -63,8 +57,6 @@ SMALL = int(os.environ.get("FLINKDDL_BAD_RECORDS", "300"))
 """Bad records a format in ``make test``; the slow tests take 10,000."""
 COUNTS = [SMALL, nightly(10_000)]
 CHUNK = 4
-JAVA = ("java", "-Xmx300m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-OmitStackTraceInFastThrow")
-"""For a second or two; an error that compiled code throws again and again keeps its text, which is compared."""
 
 
 def mutated(good: bytes, rng: random.Random) -> bytes:
@@ -86,19 +78,6 @@ def mutated(good: bytes, rng: random.Random) -> bytes:
     return bytes(out)
 
 
-@cache
-def compiled(name: str) -> str:
-    """Return the class path of a program here: Spark stops at the first bad record, the kernel itself goes on."""
-    folder = tempfile.mkdtemp(prefix="flinkddl-bad-input-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    subprocess.run(["javac", "-cp", class_path(), "-d", folder, str(Path(__file__).with_name(name))], check=True)
-    return f"{folder}{os.pathsep}{class_path()}"
-
-
-def class_path() -> str:
-    return os.pathsep.join([*map(str, spark_jars()), f"{build.spark_jars()}/*"])
-
-
 def answers(name: str, columns: str, options: dict[str, Any], values: list[bytes]) -> list[str]:
     """Return what the kernel says of each message: its rows as text, or the error's class and message."""
     typed = fields(columns)
@@ -106,14 +85,8 @@ def answers(name: str, columns: str, options: dict[str, Any], values: list[bytes
     spec = spec_text(chosen(name, options), typed, "value of table 't'", (), options)[1:-1]
     spec = re.sub(r"\\(.)", r"\1", spec)
     row = struct_type(read.fields, read.changelog == "delta")
-    told = "\n".join([spec, row, *(v.hex() for v in values)]) + "\n"
-    opens = [f"--add-opens=java.base/{p}=ALL-UNNAMED" for p in ("java.lang", "java.nio", "java.util", "sun.nio.ch")]
-    command = [*JAVA, *opens, "-cp", compiled("BadInput.java"), "flinkddl.format.BadInput"]
-    done = subprocess.run(command, input=told.encode(), capture_output=True, check=False, timeout=600)
-    out = done.stdout.decode().split("\n")[:-1]
-    assert done.returncode == 0, done.stderr.decode()[-2000:]
-    assert len(out) == len(values), done.stderr.decode()[-2000:]
-    return out
+    program = java_program(Path(__file__).with_name("BadInput.java"))
+    return program.ask([spec, row, str(len(values)), *(v.hex() for v in values)], len(values))
 
 
 @pytest.fixture
@@ -121,9 +94,6 @@ def registry() -> Iterator[Registry]:
     with Registry() as running:
         running.reset([SCHEMA, ENVELOPE])
         yield running
-
-
-needs_javac = pytest.mark.skipif(shutil.which("javac") is None, reason="needs a JDK")
 
 
 def told(name: str, registry: Registry) -> dict[str, Any]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import random
 import re
-import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from flinkddl.formats.spec import spec_text
 from tests.formats.harness import IGNORE, chosen, fields
-from tests.formats.test_robustness import JAVA, compiled, needs_javac
+from tests.support.java_program import java_program, needs_javac
 from tests.support.registry import Registry
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, needs_javac]
 TREE = {"decode.json-parser.enabled": False}
 MISSING = {"fail-on-missing-field": True}
-PROGRAM = "flinkddl.format.Unread"
-OPENS = ("--add-opens=java.base/java.nio=ALL-UNNAMED",)
 GROUPS, MESSAGES, CHANGES = 12, 6, 20
 
 # type -> values that fit, values that may not
@@ -111,12 +109,14 @@ def spec(name: str, columns: str, options: dict[str, Any], read: Parts | None) -
 
 def compared(lines: list[str]) -> list[list[int]]:
     """Return the numbers of each group: messages, refused ones, those read again, and of the well-formed those."""
-    done = subprocess.run(
-        [*JAVA, *OPENS, "-cp", compiled("Unread.java"), PROGRAM],
-        input="\n".join(lines).encode() + b"\n", capture_output=True, check=False, timeout=600,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr.decode()[-3000:]
-    found = done.stdout.decode().split("\n")[:-1]
+    program = java_program(Path(__file__).with_name("Unread.java"))
+    found, group = [], list[str]()
+    for line in lines:
+        group.append(line)
+        if line.startswith("E "):
+            found += program.ask(group)
+            group = []
+    assert not group
     different = [f for f in found if not f.startswith("ok ")]
     assert not different, different[0][:3000]
     return [[int(n) for n in f.split()[1:]] for f in found]

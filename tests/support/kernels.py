@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tests.support.spark import SHARED, viewfs_conf
@@ -21,14 +22,23 @@ _SQL = {
 }
 
 
+@cache
+def _spark(start: frozenset[tuple[str, str]]) -> SparkSession:
+    from flinkddl.runtime.session.sessions import SparkOptions, build_session
+
+    return build_session(SparkOptions(master="local[2]", conf=dict(start)))
+
+
 def kernel_session(**more: str) -> SparkSession:
     """Return a session of this process's Spark, which has every jar that other tests need as well."""
-    from flinkddl.runtime.session.sessions import SparkOptions, build_session
+    from pyspark import SparkContext
 
     os.environ["TZ"] = "UTC"
     time.tzset()
     start = SHARED | viewfs_conf() | {k: v for k, v in more.items() if not k.startswith("spark.sql.")}
-    session = build_session(SparkOptions(master="local[2]", conf=start)).newSession()
+    if SparkContext._active_spark_context is None:
+        _spark.cache_clear()
+    session = _spark(frozenset(start.items())).newSession()
     for key, value in (_SQL | {k: v for k, v in more.items() if k.startswith("spark.sql.")}).items():
         session.conf.set(key, value)
     return session
