@@ -231,7 +231,7 @@ class Catalog:
         self.preflight(action, run.get("checkpoint"))
         self.reach(action)
         check_session(self.spark, self.state.settings)
-        with naming_tables([action.job], self._cluster_place):
+        with naming_tables([action.job], self._option_place):
             running = RunningJob(self.spark, action.job, self._run_options(action, run)).start()
         job = Job(running, str(len(self.jobs) + 1), is_query=action.is_query)
         self.jobs.append(job)
@@ -260,15 +260,15 @@ class Catalog:
         from flinkddl.runtime.kafka.sink_needs import reach
 
         if self._spark is None:
-            reach(action.job, self._cluster_place)
+            reach(action.job, self._option_place)
 
-    def _cluster_place(self, table: str) -> Span | None:
-        """Return where a table names its Kafka cluster, else where it is declared."""
+    def _option_place(self, table: str, option: str) -> Span | None:
+        """Return where a table gives an option, else where it is declared."""
         found = self.state.find(tuple(table.split(".")))
         if not isinstance(found, Table):
             return None
-        servers = found.options.get("properties.bootstrap.servers")
-        return (servers.value_span if servers else None) or found.span
+        given = found.options.get(option)
+        return (given.value_span if given else None) or found.span
 
     def _run_options(self, action: Start, run: Mapping[str, Any]) -> RunOptions:
         from flinkddl.runtime.job.running import RunOptions

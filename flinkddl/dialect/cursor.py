@@ -311,7 +311,10 @@ class Cursor:
         start = self.tok.start
         key = self.string("an option key")
         self.need("=")
-        return self.mark(Option(this=key, expression=self.string("an option value")), start)
+        value = self.string("an option value")
+        if self.at("="):  # two strings side by side are one, as everywhere
+            self.fail("FD102", f"expected ',', found {self.prev.text}", self.prev, _COMMA)
+        return self.mark(Option(this=key, expression=value), start)
 
 
 _COMMA = "is the comma before it missing?"

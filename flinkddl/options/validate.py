@@ -102,7 +102,8 @@ def _format(run: _Run, key: str, prefix: str, required: bool) -> Space | None:
         return None
     if text is None:
         if required:
-            help = f"add '{key}' = 'json'"
+            short = "format" if key == "value.format" and "format" in run.document.options else key
+            help = f"add '{short}' = 'json'"
             run.bag.error("FD213", f"the required format '{key}' is missing", run.where, help)
         return None
     document = registry.format(text.value)

@@ -181,7 +181,7 @@ def _clusters(jobs: Sequence[J.SparkJob]) -> list[dict[str, str]]:
 def _kafka(properties: dict[str, str], jobs: Sequence[J.SparkJob]) -> Iterator[Finding]:
     servers = properties["bootstrap.servers"]
     try:
-        with naming_tables(jobs, lambda _: None), KafkaAdmin(properties) as admin:
+        with naming_tables(jobs, lambda table, option: None), KafkaAdmin(properties) as admin:
             version = check_version(admin)
             yield Finding("kafka", "ok", f"{servers} answers, Kafka {version}, {len(admin.topics())} topics")
             seen: set[str] = set()

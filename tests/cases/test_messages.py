@@ -246,7 +246,33 @@ CASES = [
         "CREATE TABLE lacks (id INT) WITH ('connector' = 'kafka', 'topic' = 'x', 'scan.startup.mode' ="
         " 'earliest-offset', 'properties.bootstrap.servers' = 'b:1');\n"
         "INSERT INTO lacks SELECT id FROM lacks;",
-        (("FD213", "lacks", "the required format 'value.format' is missing", "add 'value.format' = 'json'"),),
+        (("FD213", "lacks", "the required format 'value.format' is missing", "add 'format' = 'json'"),),
+    ),
+    # what was meant
+    Case(
+        "no comma between options",
+        "CREATE TABLE g (id INT) WITH ('connector' = 'datagen'\n'number-of-rows' = '5');",
+        (("FD102", "'number-of-rows'", "expected ',', found 'number-of-rows'", "is the comma before it missing?"),),
+    ),
+    Case(
+        "no such column",
+        "SELECT far FROM t;",
+        (("FD450", "far", "column 'far' not found in any table", "columns here: id, name, pt, r, ts"),),
+    ),
+    Case(
+        "no cast",
+        "CREATE TABLE w (a BIGINT) WITH ('connector' = 'print');\n"
+        "INSERT INTO w SELECT TIMESTAMP '2024-01-01 00:00:00' FROM t;",
+        (
+            (
+                "FD481",
+                "SELECT TIMESTAMP '2024-01-01 00:00:00' FROM t",
+                "column 'a' of 'default_catalog.default_database.w' is BIGINT, the query gives TIMESTAMP(0) at position"
+                " 1",
+                "no CAST makes one of the other (cannot cast TIMESTAMP(0) to BIGINT): give another expression, or the"
+                " column another type",
+            ),
+        ),
     ),
     # Hive's dialect
     Case(

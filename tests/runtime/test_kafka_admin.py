@@ -54,6 +54,22 @@ def test_an_unreachable_cluster_is_said_within_seconds_with_its_address() -> Non
     assert time.monotonic() - begin < 4
 
 
+def test_a_client_that_finds_no_way_in_leaves_no_thread() -> None:
+    """A job that waits for its cluster opens one every few seconds."""
+
+    def threads() -> list[str]:
+        return [t.name for t in threading.enumerate() if t.name.startswith("kafka-io")]
+
+    before = len(threads())
+    for _ in range(3):
+        with pytest.raises(FlinkDdlError, match="FD811"):
+            KafkaAdmin({"bootstrap.servers": "127.0.0.1:1"}, timeout=0.2)
+    end = time.monotonic() + 5
+    while len(threads()) > before and time.monotonic() < end:
+        time.sleep(0.05)
+    assert len(threads()) == before
+
+
 def _answers(connection: socket.socket) -> None:
     connection.recv(100)
     connection.sendall(b"x")

@@ -36,16 +36,23 @@ TOLD = {
 
 @pytest.mark.parametrize(("code", "message"), TOLD)
 def test_the_tables_that_need_a_cluster_are_named(code: str, message: str) -> None:
-    with pytest.raises(FlinkDdlError) as raised, naming_tables([JOB, JOB], {f"{DEFAULT}.p": PLACE}.get):
+    asked: list[str] = []
+
+    def place(table: str, option: str) -> Span | None:
+        asked.append(option)
+        return {f"{DEFAULT}.p": PLACE}.get(table)
+
+    with pytest.raises(FlinkDdlError) as raised, naming_tables([JOB, JOB], place):
         raise FlinkDdlError.of(code, message)
     (found,) = raised.value.diagnostics
     assert found.message == TOLD[code, message]
     assert found.span == (PLACE if ".p'" in found.message else None)
+    assert set(asked) <= {"topic" if code == "FD812" else "properties.bootstrap.servers"}
 
 
 def test_what_has_a_place_keeps_it() -> None:
     other = Span(SourceText("x", "x"), 0, 1)
-    with pytest.raises(FlinkDdlError) as raised, naming_tables([JOB], lambda table: PLACE):
+    with pytest.raises(FlinkDdlError) as raised, naming_tables([JOB], lambda table, option: PLACE):
         raise FlinkDdlError.of("FD811", "nobody at 'here:1'", other)
     assert str(raised.value) == "x:1:1: error FD811: nobody at 'here:1'"
 
@@ -65,7 +72,7 @@ def test_an_address_that_is_the_environments_is_told_so(
 ) -> None:
     monkeypatch.setenv("HERE", "here:1")
     place = Span(SourceText("job.sql", text), 0, len(text))
-    with pytest.raises(FlinkDdlError) as raised, naming_tables([JOB], lambda table: place):
+    with pytest.raises(FlinkDdlError) as raised, naming_tables([JOB], lambda table, option: place):
         raise FlinkDdlError.of("FD811", "nobody at 'here:1'", help=known)
     (found,) = raised.value.diagnostics
     assert found.help == ADVISED[text, known]

@@ -227,7 +227,8 @@ class NameScope(Names):
         known = sorted({n for s in self.chain() for e in s.relation.entries for n in e.names})
         if len(parts) == 1:
             message = f"column '{parts[0]}' not found in any table"
-            return self.error("FD450", message, node, self._nested_help(parts[0]) or did_you_mean(parts[0], known))
+            help = self._nested_help(parts[0]) or did_you_mean(parts[0], known) or _among(known)
+            return self.error("FD450", message, node, help)
         tables = [e.alias for s in self.chain() for e in s.relation.entries if e.alias]
         message = f"'{parts[0]}' is neither a table of this query nor a column"
         help = self._nested_help(parts[0]) or did_you_mean(parts[0], [*tables, *known])
@@ -251,6 +252,14 @@ class NameScope(Names):
     def within(self, clause: str, *, aggregates: bool = False, overs: bool = False) -> NameScope:
         """Return the scope of another clause of the same SELECT."""
         return replace(self, clause=clause, aggregates=aggregates, overs=overs)
+
+
+_LISTED = 12
+
+
+def _among(columns: list[str]) -> str | None:
+    """Return what there is, where no name is like the one that was asked for."""
+    return f"columns here: {', '.join(columns)}" if 0 < len(columns) <= _LISTED else None
 
 
 def _outwards(value: Rex, depth: int) -> Rex:

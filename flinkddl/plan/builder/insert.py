@@ -16,6 +16,7 @@ from flinkddl.plan.builder import tables
 from flinkddl.plan.builder.names import ONE_ROW
 from flinkddl.plan.nodes import Sink
 from flinkddl.plan.rex import Literal, Rex
+from flinkddl.typecasts import CastRefused, check_cast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from flinkddl.plan.builder.base import Builder
     from flinkddl.plan.builder.tables import ResolvedTable
     from flinkddl.plan.nodes import Field, Node
+    from flinkddl.sqltypes import DataType
 
 
 @dataclass(frozen=True)
@@ -204,6 +206,15 @@ def _partition(target: _Target) -> dict[str, Rex]:
 # ---- types -------------------------------------------------------------------------------------------------------
 
 
+def _way_to(source: DataType, need: DataType) -> str:
+    """Return what to write where a value of a query does not fit its column."""
+    try:
+        check_cast(source, need)
+    except CastRefused as refused:
+        return f"no CAST makes one of the other ({refused}): give another expression, or the column another type"
+    return f"write CAST(... AS {need.summary})"
+
+
 def _cast(node: Node, target: _Target) -> Node:
     exprs: list[Rex] = []
     for i, (have, need) in enumerate(zip(node.fields, target.fields, strict=True)):
@@ -214,7 +225,7 @@ def _cast(node: Node, target: _Target) -> Node:
                 f"column '{need.name}' of '{target.table.path}' is {need.type.summary}, "
                 f"the query gives {source.summary} at position {i + 1}",
                 target.statement.expression,
-                f"write CAST(... AS {need.type.summary})",
+                _way_to(source, need.type),
             )
         exprs.append(expressions.cast(make.ref(node, i), need.type.with_nullable(source.nullable)))
     return make.project(node, exprs, [f.name for f in target.fields])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from flinkddl.diagnostics import FlinkDdlError, did_you_mean
 from flinkddl.runtime.kafka.config import python_client_config
+from flinkddl.runtime.kafka.opening import LoginRefused, open_admin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -45,25 +46,22 @@ class KafkaAdmin:
         self._version: tuple[int, ...] | None = None
         config = python_client_config(properties)
         self._login = config.get("sasl_kerberos_name")
+        self._sasl = str(config.get("security_protocol", "")).startswith("SASL")
         logging.getLogger("kafka").setLevel(logging.CRITICAL)  # it logs each retry; we report the outcome
         self._client = self._connect(config, timeout)
 
     def _connect(self, config: dict[str, Any], timeout: float) -> Any:
-        from kafka import KafkaAdminClient
         from kafka.errors import KafkaConnectionError, KafkaTimeoutError
-
-        def client(seconds: float) -> Any:
-            return KafkaAdminClient(**config, bootstrap_timeout_ms=int(seconds * 1000), request_timeout_ms=30000)
 
         with self._errors():
             try:
-                return client(timeout)
+                return open_admin(config, timeout)
             except ValueError as error:
                 raise FlinkDdlError.of("FD811", f"'{self.servers}' is no list of Kafka addresses: {error}") from error
             except (KafkaConnectionError, KafkaTimeoutError):
                 if not slow(self.servers):
                     raise
-                return client(timeout * PATIENCE)
+                return open_admin(config, timeout * PATIENCE)
 
     def close(self) -> None:
         """Close the connections."""
@@ -272,6 +270,8 @@ class KafkaAdmin:
 
         try:
             yield
+        except LoginRefused as error:
+            raise self._refused(describe(error)) from error
         except (KafkaConnectionError, KafkaTimeoutError) as error:
             if self._login is not None and self._login.failure:
                 raise FlinkDdlError.of(
@@ -286,7 +286,9 @@ class KafkaAdmin:
                     f"the server at '{self.servers}' takes connections and answers nothing",
                     help="is it a Kafka listener, and is the broker well? See its log",
                 ) from error
-            if "there" in found:  # the client says the same of a wrong password as of an empty address
+            if self._sasl and "kafka" in found:  # the client may miss the answer before the server hangs up
+                raise self._refused("it hangs up without a word") from error
+            if found & {"there", "kafka"}:  # the client says the same of a login that is missing as of an empty address
                 raise FlinkDdlError.of(
                     "FD814",
                     f"the server at '{self.servers}' does not let this client in",
@@ -300,6 +302,10 @@ class KafkaAdmin:
             ) from error
         except (BrokerResponseError, KafkaError) as error:
             raise FlinkDdlError.of("FD814", f"Kafka at '{self.servers}' refused: {describe(error)}") from error
+
+    def _refused(self, words: str) -> FlinkDdlError:
+        help = "check user and password in 'properties.sasl.jaas.config', and 'properties.sasl.mechanism'"
+        return FlinkDdlError.of("FD814", f"the server at '{self.servers}' refuses the login: {words}", help=help)
 
 
 def _unknown_hosts(servers: str) -> str:
@@ -328,7 +334,7 @@ def _found(servers: str) -> set[str]:
 
 
 def _asked(server: str) -> str:
-    """Return what a server is: ``away``, ``silent``, or ``there``, which answers the request or hangs up."""
+    """Return what a server is: ``away``, ``silent``, ``kafka`` (it answers the request) or ``there`` (it hangs up)."""
     host, _, port = server.rpartition(":")
     try:
         connection = socket.create_connection((host.strip("[]"), int(port)), timeout=1)
@@ -338,16 +344,16 @@ def _asked(server: str) -> str:
         connection.settimeout(SLOW_SECONDS)
         try:
             connection.sendall(_API_VERSIONS)
-            connection.recv(1)
+            answer = connection.recv(1)
         except TimeoutError:
             return "silent"
         except OSError:
             return "there"
-    return "there"
+    return "kafka" if answer else "there"
 
 
 def describe(error: Exception) -> str:
     """Return a Kafka client error as words: its own text, else the class name taken apart."""
-    text = re.sub(r"^\[Error \d+\]\s*", "", str(error)).strip().rstrip(":").strip()
+    text = re.sub(r"^\[Error \d+\]\s*|\bSasl\w+Error:\s*", "", str(error)).strip().rstrip(":").strip()
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__.removesuffix("Error")).lower()
     return text if text and text != type(error).__name__ else words

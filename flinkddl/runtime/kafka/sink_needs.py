@@ -39,11 +39,11 @@ Told = tuple[str, str | None]
 _NAMED = 3  # so many tables of a cluster that does not answer
 
 
-def reach(job: J.SparkJob, place: Callable[[str], Span | None]) -> None:
+def reach(job: J.SparkJob, place: Callable[[str, str], Span | None]) -> None:
     """Raise FD811 for a cluster that does not answer, FD813, FD814 where it does not let this client in, FD812 for a
     topic that is to be read and is not there.
 
-    Asked in milliseconds, before Spark takes its seconds to start. ``place`` says where a table names its cluster.
+    Asked in milliseconds, before Spark takes its seconds to start. ``place`` says where a table gives an option.
     """
     read: dict[frozenset[tuple[str, str]], list[Mapping[str, str]]] = {}
     for use in _uses(job):
@@ -58,7 +58,7 @@ def reach(job: J.SparkJob, place: Callable[[str], Span | None]) -> None:
 
 
 @contextmanager
-def naming_tables(jobs: Sequence[J.SparkJob], place: Callable[[str], Span | None]) -> Iterator[None]:
+def naming_tables(jobs: Sequence[J.SparkJob], place: Callable[[str, str], Span | None]) -> Iterator[None]:
     """Within the body, FD811, FD812 and FD814 say which tables and topics need the cluster. ``place`` as for reach."""
     try:
         yield
@@ -69,7 +69,7 @@ def naming_tables(jobs: Sequence[J.SparkJob], place: Callable[[str], Span | None
         raise FlinkDdlError(told) from error
 
 
-def _naming(d: Diagnostic, jobs: Sequence[J.SparkJob], place: Callable[[str], Span | None]) -> Diagnostic:
+def _naming(d: Diagnostic, jobs: Sequence[J.SparkJob], place: Callable[[str, str], Span | None]) -> Diagnostic:
     every = (use for job in jobs for use in _uses(job))
     here = [use for use in every if f"'{use.properties.get('bootstrap.servers')}'" in d.message]
     if d.code == "FD812":
@@ -79,7 +79,8 @@ def _naming(d: Diagnostic, jobs: Sequence[J.SparkJob], place: Callable[[str], Sp
         return d
     names = [f"table '{table}' {what}" for table, what in uses]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    span = next((found for table, _ in uses if (found := place(table)) is not None), None)
+    option = "topic" if d.code == "FD812" else "properties.bootstrap.servers"
+    span = next((found for table, _ in uses if (found := place(table, option)) is not None), None)
     message = f"{d.message}: {', '.join(names[:_NAMED])}{more}"
     help = "; ".join([*_from_outside(span), *([d.help] if d.help else [])])
     return replace(d, message=message, span=span, help=help or None)

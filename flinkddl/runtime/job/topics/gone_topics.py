@@ -27,7 +27,8 @@ def with_topic(failed: JobFailed, sources: Sources) -> JobFailed:
     if gone:
         words = f"the topic {_listed(gone, 'and')} is not there ({NOT_HOSTED})"
         message = found.message.replace(NOT_HOSTED, words)
-        help = f"create it again, or drop its query; {found.help}"
+        again = " ".join(f"--from-first-offset {topic}" for topic in gone)
+        help = f"create it again and go on with {again}, or drop its query; {found.help}"
         return failed.told(replace(found, message=message, help=help))
     message = found.message.replace(NOT_HOSTED, f"{NOT_HOSTED}: topic {_listed(known, 'or')}")
     return failed.told(replace(found, message=message))
