@@ -10,6 +10,7 @@ import pytest
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.kafka.admin import KafkaAdmin, slow
 from flinkddl.runtime.kafka.config import python_client_config
+from flinkddl.runtime.kafka.opening import opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,16 +55,18 @@ def test_an_unreachable_cluster_is_said_within_seconds_with_its_address() -> Non
     assert time.monotonic() - begin < 4
 
 
-def test_a_client_that_finds_no_way_in_leaves_no_thread() -> None:
+@pytest.mark.parametrize("kind", ["KafkaAdminClient", "KafkaConsumer"])
+def test_a_client_that_finds_no_way_in_leaves_no_thread(kind: str) -> None:
     """A job that waits for its cluster opens one every few seconds."""
+    import kafka
 
     def threads() -> list[str]:
         return [t.name for t in threading.enumerate() if t.name.startswith("kafka-io")]
 
     before = len(threads())
     for _ in range(3):
-        with pytest.raises(FlinkDdlError, match="FD811"):
-            KafkaAdmin({"bootstrap.servers": "127.0.0.1:1"}, timeout=0.2)
+        with pytest.raises(kafka.errors.KafkaTimeoutError):
+            opened(getattr(kafka, kind), {"bootstrap_servers": "127.0.0.1:1", "bootstrap_timeout_ms": 200})
     end = time.monotonic() + 5
     while len(threads()) > before and time.monotonic() < end:
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""How an admin client of kafka-python is opened, and what stays of one that found no way in: why, and nothing else.
+"""How clients of kafka-python are opened, and what stays of one that found no way in: why, and nothing else.
 
 The library's constructor starts a thread with sockets of its own, tries for some time, and raises without ending it: a
 job that waits for its cluster overnight would keep some thousand of them. Of a login that was refused it says so in its
@@ -42,14 +42,21 @@ _OPEN: list[_Refusals] = []
 
 
 def open_admin(config: Mapping[str, Any], seconds: float) -> Any:
-    """Return an open KafkaAdminClient; raise LoginRefused, or what kafka-python raises, within ``seconds``."""
+    """Return an open KafkaAdminClient; raise as ``opened``, within ``seconds``."""
     from kafka import KafkaAdminClient
+
+    own = {"bootstrap_timeout_ms": int(seconds * 1000), "request_timeout_ms": 30000}
+    return opened(KafkaAdminClient, {**config, **own})
+
+
+def opened(kind: Any, config: Mapping[str, Any]) -> Any:
+    """Return an open admin client or consumer; raise LoginRefused, or what kafka-python raises."""
     from kafka.errors import KafkaError
 
-    client = KafkaAdminClient.__new__(KafkaAdminClient)  # a constructor that raises gives nobody the client to end
+    client = kind.__new__(kind)  # a constructor that raises gives nobody the client to end
     heard = _listen()
     try:
-        client.__init__(**config, bootstrap_timeout_ms=int(seconds * 1000), request_timeout_ms=30000)
+        client.__init__(**config)
     except KafkaError as error:
         thread = getattr(getattr(client, "_net", None), "_io_thread", None)
         refusal = heard.said.get(thread.ident) if thread is not None else None
@@ -63,10 +70,10 @@ def open_admin(config: Mapping[str, Any], seconds: float) -> Any:
 
 
 def _end(client: Any) -> None:
-    """End a client that its constructor has left half made: ``close`` does nothing before ``_closed`` is there."""
-    client._closed = False
-    with suppress(Exception):
-        client.close()
+    """End a client that its constructor has left half made: its own ``close`` wants all of it."""
+    for part, end in (("_metrics", "close"), ("_client", "close"), ("_net", "stop")):
+        with suppress(Exception):
+            getattr(getattr(client, part), end)()
 
 
 def _listen() -> _Refusals:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.config import python_client_config
+from flinkddl.runtime.kafka.opening import opened
 from flinkddl.runtime.kafka.payloads import Payloads, text
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class TopicReader:
             begin = admin.offsets_at(topics, start) if start else {}
         self.places = [TopicPartition(t, p) for t, numbers in parts.items() for p in numbers]
         config = python_client_config(properties)
-        self._consumer: Any = KafkaConsumer(**config, enable_auto_commit=False, isolation_level="read_committed")
+        config |= {"enable_auto_commit": False, "isolation_level": "read_committed"}
+        self._consumer: Any = opened(KafkaConsumer, config)
         self._consumer.assign(self.places)
         if start is None:
             self._consumer.seek_to_end()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from flinkddl.spark.job import SparkJob, Write
 
 _OURS = re.compile(r"\b(FD\d{3}): (.*)")  # what our own kernels say: table, topic, partition, offset, column
+_WAYS = {"FD750": "'json.ignore-parse-errors' = 'true', or that of the table's format, passes over such records; "}
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _RANGE = re.compile(r"Current (Committed|Available) Offsets: (.*)")
 _OUT_OF_RANGE = re.compile(r"Fetch position FetchPosition\{offset=(\d+),.*? is out of range for partition (\S+)-(\d+)")
@@ -46,6 +47,11 @@ class JobFailed(FlinkDdlError):
         ours = _OURS.search(self.text)
         return self.diagnostics[0].code if ours is None else ours[1]
 
+    @property
+    def of_records(self) -> bool:
+        """Whether one of our kernels threw: it reads the same records again, whatever a cluster does."""
+        return _OURS.search(self.text) is not None
+
     def told(self, diagnostic: Diagnostic) -> JobFailed:
         """Return the same failure in other words."""
         return JobFailed(diagnostic, self.write, self.log, self.text)
@@ -64,7 +70,7 @@ def job_failed(job: SparkJob, write: Write, error: Exception) -> JobFailed:
         return JobFailed(Diagnostic("FD829", message, help=help), write.name, log, text)
     if ours is not None:
         message = f"{target} ({ours[1]}): {brief(ours[2].strip())}"
-        help = f"`flinkddl error {ours[1]}` is about this cause; the whole error is in '{log}'"
+        help = f"{_WAYS.get(ours[1], '')}`flinkddl error {ours[1]}` is about this cause; the whole error is in '{log}'"
     else:
         where = records_in_question(text)
         message, help = (

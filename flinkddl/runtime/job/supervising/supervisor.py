@@ -170,7 +170,7 @@ class Supervisor:
 
     def _plan(self, failed: JobFailed) -> None:
         late = self.topics.was_away(OUTAGE_SECONDS)
-        if self.restarts.strategy.kind == "none" and late:
+        if self.restarts.strategy.kind == "none" and late and not failed.of_records:
             rest = failed.diagnostics[0].help
             raise with_help(failed, f"SET '{TYPE}' = 'exponential-delay' lets a job wait for its cluster; {rest}")
         said = self.restarts.failed(failed, begun=late or failed.write in self._queries.latest)

@@ -24,6 +24,7 @@ from flinkddl.runtime.job.reporting.progress import offsets_in, short
 from flinkddl.runtime.job.topics.topic_ids import committed
 from flinkddl.runtime.kafka.config import python_client_config
 from flinkddl.runtime.kafka.offsets import client_properties
+from flinkddl.runtime.kafka.opening import opened
 from flinkddl.spark.realtime import not_one_to_one, reads_of
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class Topics:
         for properties, topics in wanted:
             config = python_client_config(properties) | {"enable_auto_commit": False, "max_poll_records": 10 * SAMPLE}
             config |= {"max_partition_fetch_bytes": 1 << 18, "metadata_max_age_ms": 30_000}
-            self._clients.append((KafkaConsumer(**config), sorted(topics)))
+            self._clients.append((opened(KafkaConsumer, config), sorted(topics)))
 
     def close(self) -> None:
         """Close the connections."""
