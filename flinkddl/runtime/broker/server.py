@@ -105,6 +105,7 @@ class Broker:
 
     def start(self) -> Broker:
         """Start Kafka and wait until a client is answered; on other ports where another program was faster."""
+        free_ports(1, self.options.port)  # before jars are fetched
         java, jars = find_java(), resolve_jars("broker", self.options.jars)
         run = [java, f"-Xmx{self.options.heap}", *JVM_FLAGS, *LOGGING, "-cp", os.pathsep.join(map(str, jars))]
         for _ in range(ATTEMPTS - 1):
@@ -224,7 +225,8 @@ def free_ports(count: int, first: int = 0) -> list[int]:
     """Return distinct loopback ports that are free now; the first is ``first`` itself where that is not 0."""
     if first and not _is_free(first):
         message = f"port {first} is taken by another program"
-        raise FlinkDdlError.of("FD804", message, help="give another --port, or none for a free one")
+        help = "give another --port, or none for a free one; what is sent to this one goes to that program"
+        raise FlinkDdlError.of("FD804", message, help=help)
     given = [first] if first else []
     free = (p for p in random.sample(PORTS, len(PORTS)) if p != first and _is_free(p))
     return [*given, *islice(free, count - len(given))]
