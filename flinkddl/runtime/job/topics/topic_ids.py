@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -76,6 +76,14 @@ def created_again(topic: str, place: tuple[int, int, int], ids: tuple[str | None
     )
 
 
+def for_kept(error: FlinkDdlError, sources: Sources) -> FlinkDdlError:
+    """Return an error whose advice is about a checkpoint with another one where nothing is kept beyond the run."""
+    if sources.checkpoint is not None and not sources.checkpoint.temporary:
+        return error
+    help = "no checkpoint is kept beyond this run: start the job again, it begins as its tables say"
+    return FlinkDdlError([replace(d, help=help) for d in error.diagnostics])
+
+
 def check_topics(
     sources: Sources, checkpoint: Checkpoint | None, from_first: Collection[str], notice: Callable[[str], None]
 ) -> KnownTopics:
@@ -106,8 +114,10 @@ def check_topics(
                     notice(
                         f"the topic '{topic}' was created again: it is read from its first offset, the state is kept"
                     )
-                elif topic in from_first:
+                elif topic in from_first and begun:
                     notice(f"the topic '{topic}' is the one that the checkpoint knows: it is read on from there")
+                elif topic in from_first:
+                    notice(f"no checkpoint knows the topic '{topic}': it is read as its table says")
                 ids[topic] = now
     known.write(checkpoint)
     return known

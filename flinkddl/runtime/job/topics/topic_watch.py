@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.reporting.progress import offsets_in
-from flinkddl.runtime.job.topics.topic_ids import KnownTopics, created_again, same
+from flinkddl.runtime.job.topics.topic_ids import KnownTopics, created_again, for_kept, same
 from flinkddl.runtime.job.topics.written_topics import WrittenTopics
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import client_properties, topics_of
@@ -289,7 +289,8 @@ class TopicWatch:
     def _created_again(self, topic: str, ids: tuple[str, str], ends: Mapping[int, int]) -> FlinkDdlError:
         read = self._read_to().get(topic, {})
         partition = max(read, key=lambda p: read[p] - ends.get(p, 0), default=0)
-        return created_again(topic, (partition, read.get(partition, 0), ends.get(partition, 0)), ids)
+        error = created_again(topic, (partition, read.get(partition, 0), ends.get(partition, 0)), ids)
+        return for_kept(error, self._sources)
 
 
 def _clock(since: float) -> str:

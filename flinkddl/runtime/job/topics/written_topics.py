@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.job.topics.topic_ids import same
+from flinkddl.runtime.job.topics.topic_ids import for_kept, same
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import client_properties
 
@@ -43,7 +43,9 @@ class WrittenTopics:
                 ids[topic] = now
                 self._known.write(self._sources.checkpoint)
             return None
-        return _gone(write, topic, now) if topic in ids and (now or self._missed[write.name] >= LOOKS) else None
+        if topic in ids and (now or self._missed[write.name] >= LOOKS):
+            return for_kept(_gone(write, topic, now), self._sources)
+        return None
 
 
 def check_written(
