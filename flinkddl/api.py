@@ -22,6 +22,7 @@ from flinkddl.catalog.settings import STRICT
 from flinkddl.catalog.state import Catalog as CatalogState
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, SourceText, Span
 from flinkddl.diagnostics.render import render_text
+from flinkddl.diagnostics.secrets import is_secret
 from flinkddl.perform import Front, perform
 from flinkddl.results import Job, Result
 from flinkddl.script.compile import Action, Answer, Command, Compiled, Done, Start, WritePlan, compile_script
@@ -268,7 +269,9 @@ class Catalog:
         if not isinstance(found, Table):
             return None
         given = found.options.get(option)
-        return (given.value_span if given else None) or found.span
+        if given is None:
+            return found.span
+        return (given.key_span if is_secret(option) else given.value_span) or found.span
 
     def _run_options(self, action: Start, run: Mapping[str, Any]) -> RunOptions:
         from flinkddl.runtime.job.running import RunOptions

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError, SourceText, Span
+from flinkddl.runtime.kafka.admin import REFUSES_LOGIN
 from flinkddl.runtime.kafka.sink_needs import naming_tables
 from flinkddl.script.compile import compile_script
 
@@ -26,6 +27,7 @@ TOLD = {
     ("FD811", "nobody at 'here:1'"): f"nobody at 'here:1': table '{DEFAULT}.a' reads topic 'one,two', "
     f"table '{DEFAULT}.p' reads topic '^(?:x.*)$'",
     ("FD814", "no entry at 'there:1'"): f"no entry at 'there:1': table '{DEFAULT}.b' writes topic 'out'",
+    ("FD814", f"'there:1' {REFUSES_LOGIN}"): f"'there:1' {REFUSES_LOGIN}: table '{DEFAULT}.b' writes topic 'out'",
     ("FD811", "nobody at 'elsewhere:1'"): "nobody at 'elsewhere:1'",
     ("FD812", "no topic at 'here:1'"): "no topic at 'here:1'",
     ("FD812", "the topic 'two' does not exist at 'here:1'"): "the topic 'two' does not exist at 'here:1': "
@@ -47,7 +49,8 @@ def test_the_tables_that_need_a_cluster_are_named(code: str, message: str) -> No
     (found,) = raised.value.diagnostics
     assert found.message == TOLD[code, message]
     assert found.span == (PLACE if ".p'" in found.message else None)
-    assert set(asked) <= {"topic" if code == "FD812" else "properties.bootstrap.servers"}
+    about = "topic" if code == "FD812" else "properties.sasl.jaas.config" if REFUSES_LOGIN in message else ""
+    assert set(asked) <= {about or "properties.bootstrap.servers"}
 
 
 def test_what_has_a_place_keeps_it() -> None:

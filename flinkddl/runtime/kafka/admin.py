@@ -21,6 +21,7 @@ Offsets = dict[str, dict[int, int]]
 
 REACH_SECONDS = 5.0
 SLOW_SECONDS = 0.5
+REFUSES_LOGIN = "refuses the login"
 PATIENCE = 4
 """How many times as long a server that may only be slow is waited for, the second time."""
 _API_VERSIONS = bytes.fromhex("0000000a 0012 0000 00000000 ffff")  # length, key 18, version 0, number 0, no client id
@@ -305,7 +306,7 @@ class KafkaAdmin:
 
     def _refused(self, words: str) -> FlinkDdlError:
         help = "check user and password in 'properties.sasl.jaas.config', and 'properties.sasl.mechanism'"
-        return FlinkDdlError.of("FD814", f"the server at '{self.servers}' refuses the login: {words}", help=help)
+        return FlinkDdlError.of("FD814", f"the server at '{self.servers}' {REFUSES_LOGIN}: {words}", help=help)
 
 
 def _unknown_hosts(servers: str) -> str:

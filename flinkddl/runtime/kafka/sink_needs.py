@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.dialect.variables import VARIABLE
-from flinkddl.runtime.kafka.admin import KafkaAdmin, describe
+from flinkddl.runtime.kafka.admin import REFUSES_LOGIN, KafkaAdmin, describe
 from flinkddl.runtime.kafka.config import python_client_config
 from flinkddl.runtime.kafka.offsets import client_properties, partitions_of
 from flinkddl.spark import job as J
@@ -79,11 +79,17 @@ def _naming(d: Diagnostic, jobs: Sequence[J.SparkJob], place: Callable[[str, str
         return d
     names = [f"table '{table}' {what}" for table, what in uses]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    option = "topic" if d.code == "FD812" else "properties.bootstrap.servers"
-    span = next((found for table, _ in uses if (found := place(table, option)) is not None), None)
+    span = next((found for table, _ in uses if (found := place(table, _option(d))) is not None), None)
     message = f"{d.message}: {', '.join(names[:_NAMED])}{more}"
     help = "; ".join([*_from_outside(span), *([d.help] if d.help else [])])
     return replace(d, message=message, span=span, help=help or None)
+
+
+def _option(d: Diagnostic) -> str:
+    """Return the option of a table that an error is about."""
+    if d.code == "FD812":
+        return "topic"
+    return "properties.sasl.jaas.config" if REFUSES_LOGIN in d.message else "properties.bootstrap.servers"
 
 
 def _from_outside(span: Span | None) -> list[str]:
