@@ -18,7 +18,8 @@ from flinkddl.formats import decoder, encoder
 from flinkddl.formats.spec import spec_text, struct_type
 from flinkddl.sqltypes import spark_type
 from tests.formats.harness import IGNORE, chosen, fields
-from tests.support.java_program import java_program, needs_javac
+from tests.support.java_program import java_program
+from tests.support.java_udf import needs_javac
 from tests.support.kernels import kernel_session, messages
 from tests.support.nightly import nightly
 from tests.support.registry import Registry

@@ -16,7 +16,8 @@ import pytest
 
 from flinkddl.formats.spec import spec_text
 from tests.formats.harness import IGNORE, chosen, fields
-from tests.support.java_program import java_program, needs_javac
+from tests.support.java_program import java_program
+from tests.support.java_udf import needs_javac
 from tests.support.registry import Registry
 
 if TYPE_CHECKING:

@@ -11,15 +11,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from flinkddl.jvm import build
 from flinkddl.runtime.machine.jars import spark_jars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-needs_javac = pytest.mark.skipif(shutil.which("javac") is None, reason="needs a JDK")
 JAVA = ("java", "-Xmx300m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-OmitStackTraceInFastThrow")
 """Small; an error that compiled code throws again and again keeps its text, which is compared."""
 OPENS = tuple(f"--add-opens=java.base/{p}=ALL-UNNAMED" for p in ("java.lang", "java.nio", "java.util", "sun.nio.ch"))

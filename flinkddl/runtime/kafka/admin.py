@@ -272,14 +272,10 @@ class KafkaAdmin:
         try:
             yield
         except LoginRefused as error:
-            raise self._refused(describe(error)) from error
+            raise self._by_kerberos() or self._refused(describe(error)) from error
         except (KafkaConnectionError, KafkaTimeoutError) as error:
-            if self._login is not None and self._login.failure:
-                raise FlinkDdlError.of(
-                    "FD851",
-                    f"the Kerberos login at '{self.servers}' fails: {self._login.failure}",
-                    help="is 'properties.sasl.kerberos.service.name' the service of the brokers' principal?",
-                ) from error
+            if (failed := self._by_kerberos()) is not None:
+                raise failed from error
             found = _found(self.servers)
             if "silent" in found:
                 raise FlinkDdlError.of(
@@ -303,6 +299,13 @@ class KafkaAdmin:
             ) from error
         except (BrokerResponseError, KafkaError) as error:
             raise FlinkDdlError.of("FD814", f"Kafka at '{self.servers}' refused: {describe(error)}") from error
+
+    def _by_kerberos(self) -> FlinkDdlError | None:
+        if self._login is None or not self._login.failure:
+            return None
+        help = "is 'properties.sasl.kerberos.service.name' the service of the brokers' principal?"
+        message = f"the Kerberos login at '{self.servers}' fails: {self._login.failure}"
+        return FlinkDdlError.of("FD851", message, help=help)
 
     def _refused(self, words: str) -> FlinkDdlError:
         help = "check user and password in 'properties.sasl.jaas.config', and 'properties.sasl.mechanism'"

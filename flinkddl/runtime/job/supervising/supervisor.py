@@ -113,8 +113,7 @@ class Supervisor:
 
     def leave(self) -> None:
         """End the watch over topics; what waits for a cluster or a topic that is gone does not hold the job's end."""
-        if self._hopeless():
-            self._give_up_soon()
+        self._wait_briefly_for_the_hopeless()
         self.flow.stop()
         with suppress(FlinkDdlError):  # the job has ended: what it reads is no matter any more
             self.topics.stop()
@@ -289,13 +288,14 @@ class Supervisor:
 
     def _cut_off(self) -> None:
         """Stop what still runs; what waits for a cluster that is away is given few seconds, and then left to itself."""
-        if self._hopeless():
-            self._give_up_soon()
+        self._wait_briefly_for_the_hopeless()
         for name in end_now(self._queries.running):
             del self._queries.running[name]
             self._options.notice(f"the query into '{name}' is cut off: its last batch is run again by the next run")
 
-    def _give_up_soon(self) -> None:
+    def _wait_briefly_for_the_hopeless(self) -> None:
+        if not self._hopeless():
+            return
         with suppress(Exception):  # Java may be gone, and its queries with it
             self._held.spark.conf.set(STOP_TIMEOUT, CUT_OFF)
 
