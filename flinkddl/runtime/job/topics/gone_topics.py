@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime.job.topics.topic_ids import is_kept
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import client_properties
 
@@ -28,15 +29,11 @@ def with_topic(failed: JobFailed, sources: Sources) -> JobFailed:
         words = f"the topic {_listed(gone, 'and')} is not there ({NOT_HOSTED})"
         message = found.message.replace(NOT_HOSTED, words)
         again = " ".join(f"--from-first-offset {topic}" for topic in gone)
-        go_on = f"go on with {again}" if _is_kept(sources) else "start the job again"
+        go_on = f"go on with {again}" if is_kept(sources) else "start the job again"
         help = f"create it again and {go_on}, or drop its query; {found.help}"
         return failed.told(replace(found, message=message, help=help))
     message = found.message.replace(NOT_HOSTED, f"{NOT_HOSTED}: topic {_listed(known, 'or')}")
     return failed.told(replace(found, message=message))
-
-
-def _is_kept(sources: Sources) -> bool:
-    return sources.checkpoint is not None and not sources.checkpoint.temporary
 
 
 def _asked(sources: Sources) -> tuple[list[str], list[str]]:

@@ -76,9 +76,14 @@ def created_again(topic: str, place: tuple[int, int, int], ids: tuple[str | None
     )
 
 
+def is_kept(sources: Sources) -> bool:
+    """Whether a job's checkpoint outlives its run."""
+    return sources.checkpoint is not None and not sources.checkpoint.temporary
+
+
 def for_kept(error: FlinkDdlError, sources: Sources) -> FlinkDdlError:
     """Return an error whose advice is about a checkpoint with another one where nothing is kept beyond the run."""
-    if sources.checkpoint is not None and not sources.checkpoint.temporary:
+    if is_kept(sources):
         return error
     help = "no checkpoint is kept beyond this run: start the job again, it begins as its tables say"
     return FlinkDdlError([replace(d, help=help) for d in error.diagnostics])
