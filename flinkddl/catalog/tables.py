@@ -178,7 +178,8 @@ def _primary_key(draft: Draft, ctx: Context) -> None:
         column = draft.column(name)
         if column is None:
             help = did_you_mean(name, draft.names())
-            ctx.bag.error("FD306", f"the PRIMARY KEY names an unknown column '{name}'", key.span, help)
+            place = key.span.at(name) if key.span else None
+            ctx.bag.error("FD306", f"the PRIMARY KEY names an unknown column '{name}'", place, help)
         elif column.kind != "physical":
             message = f"the PRIMARY KEY names '{name}', which is a {column.kind} column"
             ctx.bag.error("FD306", message, key.span, "a key consists of physical columns")
@@ -208,7 +209,8 @@ def _watermark(draft: Draft, ctx: Context) -> None:
     if column is None:
         listed = ", ".join(draft.names())
         help = did_you_mean(dotted(mark.column), draft.names()) or f"available columns: {listed}"
-        ctx.bag.error("FD307", f"the watermark names an unknown column '{dotted(mark.column)}'", mark.span, help)
+        place = mark.span.at(dotted(mark.column)) if mark.span else None
+        ctx.bag.error("FD307", f"the watermark names an unknown column '{dotted(mark.column)}'", place, help)
     elif column.type is not None and not is_rowtime_type(column.type, ctx.strict):
         message = f"column '{column.name}' can not have a watermark, because its type is {column.type}"
         help = "a watermark needs TIMESTAMP(p) or TIMESTAMP_LTZ(p) with p from 0 to 3"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -85,6 +86,11 @@ class Span:
     def to(self, other: Span) -> Span:
         """Return the smallest range that holds both."""
         return Span(self.source, min(self.start, other.start), max(self.end, other.end))
+
+    def at(self, name: str) -> Span:
+        """Return where a name stands first in the range; the range itself where it does not."""
+        found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.text)
+        return Span(self.source, self.start + found.start(), self.start + found.end()) if found else self
 
     def __str__(self) -> str:
         line, column = self.position

@@ -105,6 +105,8 @@ def _whole(text: str, read: Callable[[StatementParser], exp.Expression]) -> exp.
     node = read(parser)
     if parser.tok.kind != t.END:
         parser.fail_expected(what="the end of the text")
+    if parser.notes:
+        raise ParseFailure(parser.notes[0])
     return node
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from sqlglot import exp
 
-from flinkddl.diagnostics import suggest
+from flinkddl.diagnostics import Diagnostic, suggest
 from flinkddl.dialect import tokens as t
-from flinkddl.dialect.cursor import MAX_DEPTH, Cursor
+from flinkddl.dialect.cursor import MAX_DEPTH, Cursor, ParseFailure
 from flinkddl.dialect.nodes import Field, Type
-from flinkddl.dialect.words import UNITS
+from flinkddl.dialect.words import RESERVED, UNITS
 from flinkddl.sqltypes import MAX_LENGTH
 
 D = exp.DType
@@ -78,6 +76,10 @@ _TAKEN: dict[str, tuple[str, str | None]] = {
 }
 
 
+_AFTER = (",", ")", ">", "NOT", "NULL", "COMMENT", "METADATA", "PRIMARY", "CONSTRAINT", "ARRAY", "MULTISET")
+"""What follows a type that is read to its end."""
+
+
 class TypeParser(Cursor):
     """Reads types."""
 
@@ -115,13 +117,12 @@ class TypeParser(Cursor):
             self.advance()
 
     def _prefix_type(self, start: int) -> Type:
-        word = self.tok.key
-        if self.tok.kind == t.WORD and word in SIMPLE:
-            self.advance()
-            return self._simple(word, start)
-        if word not in NESTED:
-            self._unknown()
+        word = self.tok.key if self.tok.kind == t.WORD else None
+        if word not in SIMPLE and word not in NESTED:
+            word = self._unknown()
         self.advance()
+        if word in SIMPLE:
+            return self._simple(word, start)
         match word:
             case "ROW":
                 return self._row(start)
@@ -133,13 +134,20 @@ class TypeParser(Cursor):
         children = self._angle(2 if word == "MAP" else 1)
         return self.mark(Type(this=kind, name=word, children=children, nullable=True), start)
 
-    def _unknown(self) -> NoReturn:
+    def _unknown(self) -> str:
+        """Tell of a word that is no type; return the one meant where only it can be wrong: the rest is read then."""
         token = self.tok
         if token.kind != t.WORD:
             self.fail_expected(what="a type")
         near = _FOREIGN.get(token.key) or suggest(token.text, _NAMES)
         help = f"did you mean '{near}'?" if near else "the types are listed by flinkddl error FD109"
-        self.fail("FD109", f"'{token.text}' is no type of Flink SQL", token, help)
+        word = near.split("(")[0] if near else ""
+        told = Diagnostic("FD109", f"'{token.text}' is no type of Flink SQL", self.span(token), help)
+        is_clause = token.key in RESERVED and token.key not in _FOREIGN
+        if word not in SIMPLE or is_clause or self.peek().key not in _AFTER:
+            raise ParseFailure(told)
+        self.notes.append(told)
+        return word
 
     def _simple(self, word: str, start: int) -> Type:
         """``simple_type``."""

@@ -216,7 +216,7 @@ CASES = [
         "CREATE TABLE m (id INT, PRIMARY KEY (idd) NOT ENFORCED) WITH ('connector' = 'print');",
         (
             (
-                "FD306", "PRIMARY KEY (idd) NOT ENFORCED", "the PRIMARY KEY names an unknown column 'idd'",
+                "FD306", "idd", "the PRIMARY KEY names an unknown column 'idd'",
                 "did you mean 'id'?",
             ),
         ),
@@ -254,6 +254,27 @@ CASES = [
         "CREATE TABLE g (id INT) WITH ('connector' = 'datagen'\n'number-of-rows' = '5');",
         (("FD102", "'number-of-rows'", "expected ',', found 'number-of-rows'", "is the comma before it missing?"),),
     ),
+    Case(
+        "all mistakes of a CREATE TABLE",
+        "CREATE TABLE g (id INT, a STRNG, b TEXT NOT NULL, WATERMARK FOR tss AS ts, PRIMARY KEY (idd) NOT ENFORCED)"
+        " WITH ('connector' = 'datagen');",
+        (
+            ("FD109", "STRNG", "'STRNG' is no type of Flink SQL", "did you mean 'STRING'?"),
+            ("FD109", "TEXT", "'TEXT' is no type of Flink SQL", "did you mean 'STRING'?"),
+            ("FD307", "tss", "the watermark names an unknown column 'tss'", "available columns: id, a, b"),
+            ("FD306", "idd", "the PRIMARY KEY names an unknown column 'idd'", "did you mean 'id'?"),
+        ),
+    ),
+    Case(
+        "all clauses of a SELECT",
+        "SELECT far FROM t WHERE wide > 1 GROUP BY odd, id;",
+        tuple(
+            ("FD450", name, f"column '{name}' not found in any table", "columns here: id, name, pt, r, ts")
+            for name in ("far", "wide", "odd")
+        ),
+    ),
+    Case("no type and no end of it", "CREATE TABLE g (id STRNG FOO);",
+         (("FD109", "STRNG", "'STRNG' is no type of Flink SQL", "did you mean 'STRING'?"),)),
     Case(
         "no such column",
         "SELECT far FROM t;",

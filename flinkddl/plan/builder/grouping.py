@@ -7,13 +7,14 @@ expressions first. What is neither key nor aggregate is refused, as in Flink.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from flinkddl import sqltypes as T
-from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.diagnostics import FlinkDdlError, each
 from flinkddl.plan import make
 from flinkddl.plan.builder import subqueries
 from flinkddl.plan.builder.placeholders import (
@@ -61,6 +62,12 @@ def group(node: Node, tree: exp.Expression | None, parts: Parts, scope: NameScop
     if keys.simple or not any(keys.sets):
         return _aggregate(node, keys, calls, parts)
     return _expanded(node, keys, calls, parts)
+
+
+def look(tree: exp.Expression | None, scope: NameScope) -> None:
+    """Resolve the keys of a GROUP BY clause for their mistakes alone. Raises FlinkDdlError with all of them."""
+    inner = scope.within("GROUP BY")
+    each([partial(_sets, e, inner, []) for e in (_elements(tree) if tree is not None else ())])
 
 
 def has_keys(tree: exp.Expression | None) -> bool:

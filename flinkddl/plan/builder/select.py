@@ -58,14 +58,23 @@ def _select(build: Builder, tree: exp.Select) -> Node:
 
 
 def _where(node: exp.Expression, tree: exp.Select, scope: NameScope) -> Rex:
-    """Resolve WHERE; when that fails, the select list is looked at too, so that its mistakes come in the same go."""
+    """Resolve WHERE; when that fails, all else is looked at too, so that its mistakes come in the same go."""
     try:
         return scope.within("WHERE").condition(node)
     except FlinkDdlError as error:
-        raise joined(error, [lambda: _resolve(tree, scope)]) from None
+        rest = (lambda: _parts(tree, scope), lambda: grouping.look(tree.args.get("group"), scope))
+        raise joined(error, rest) from None
 
 
 def _resolve(tree: exp.Select, scope: NameScope) -> Parts:
+    """Resolve all but WHERE and GROUP BY; when that fails, the keys of GROUP BY are looked at too."""
+    try:
+        return _parts(tree, scope)
+    except FlinkDdlError as error:
+        raise joined(error, [lambda: grouping.look(tree.args.get("group"), scope)]) from None
+
+
+def _parts(tree: exp.Select, scope: NameScope) -> Parts:
     parts = Parts()
     items = scope.within("SELECT", aggregates=True, overs=True)
     having, qualify, order = tree.args.get("having"), tree.args.get("qualify"), tree.args.get("order")
