@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from flinkddl.options.kafka_clients import misspelt
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -85,6 +87,10 @@ def resolve(options: Mapping[str, OptionText], role: Role, mode: str, bag: Bag) 
         known = _OWN.get(name)
         if known is None or role in known.passed:
             out[name] = clean(name, text.value)
+            meant = misspelt(name) if known is None else None
+            if meant not in (None, "bootstrap.servers"):  # whose lack is told at the misspelt one
+                message = f"'{key}' is passed on, and Kafka's clients know no such property"
+                bag.warning("FD223", message, text.key_span, f"did you mean '{PREFIX}{meant}'?")
         elif known.warn and role in known.roles and not _harmless(name, text.value):
             bag.warning("FD223", f"'{key}' {known.warn}", text.key_span, "remove the option")
     _client_prefix(options, role, out, bag)

@@ -273,6 +273,17 @@ CASES = [
             for name in ("far", "wide", "odd")
         ),
     ),
+    Case(
+        "a misspelt startup mode is no missing group",
+        "CREATE TABLE g (id INT) WITH ('connector' = 'kafka', 'topic' = 'x', 'format' = 'json', 'scan.startup.mod' ="
+        " 'earliest-offset', 'properties.bootstrap.servers' = 'b:1');\nINSERT INTO p SELECT id FROM g;",
+        (
+            (
+                "FD212", "'scan.startup.mod'", "unknown option 'scan.startup.mod' for connector 'kafka'",
+                "did you mean 'scan.startup.mode'?",
+            ),
+        ),
+    ),
     Case("no type and no end of it", "CREATE TABLE g (id STRNG FOO);",
          (("FD109", "STRNG", "'STRNG' is no type of Flink SQL", "did you mean 'STRING'?"),)),
     Case(

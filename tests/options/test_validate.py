@@ -236,6 +236,7 @@ WARNED = [
     ("reset", "source", {"properties.auto.offset.reset": "latest"}, "FD223"),
     ("prefix-of-a-sink", "sink", {"properties.client.id.prefix": "p"}, "FD223"),
     ("two-client-ids", "source", {"properties.client.id.prefix": "p", "properties.client.id": "x"}, "FD223"),
+    ("misspelt", "source", {"properties.sasl.jaas.confg": "x"}, "FD223"),
     ("metrics", "source", {"properties.register.consumer.metrics": "false"}, "FD223"),
     ("interceptors-of-a-source", "source", {"properties.interceptor.classes": "a.B"}, "FD223"),
     ("semantic", "sink", {"sink.semantic": "none"}, "FD226"),

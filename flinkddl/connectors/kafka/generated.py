@@ -6,6 +6,7 @@ without a prefix; Flink 2.3 refuses both (V38, V39, V50), and so does ``flinkddl
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from flinkddl.connectors.base import Generated
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
 GROUP, RESET = "properties.group.id", "properties.auto.offset.reset"
 PREFIX = "sink.transactional-id-prefix"
 _START, _STOP = "scan.startup.mode", "scan.bounded.mode"
+_NEAR = 0.85
 _GUARANTEES = ("sink.semantic", "sink.delivery-guarantee")
 
 
 def _no_group(table: Table) -> bool:
     given = table.options
+    if get_close_matches(_START, [k for k in given if k != _START], cutoff=_NEAR):
+        return False  # it is meant to begin elsewhere, and refused as it is
     return GROUP not in given and _mode(given, _START) == "group-offsets" and _mode(given, _STOP) != "group-offsets"
 
 
