@@ -176,7 +176,8 @@ def test_a_record_that_does_not_fit_is_told_in_the_words_of_its_format() -> None
     (diagnostic,) = failed.diagnostics
     assert diagnostic.message == f"the query into 'copy' failed (FD750): {where}"
     assert diagnostic.help == (
-        "'json.ignore-parse-errors' = 'true', or that of the table's format, passes over such records; "
+        "'json.ignore-parse-errors' = 'true', or that of the table's format, makes such a field NULL and skips "
+        "what is no record; "
         f"`flinkddl error FD750` is about this cause; the whole error is in '{failed.log}'"
     )
     assert failed.of_records

@@ -65,6 +65,7 @@ ADVISED = {
     ("${HERE}", "look there"): "${HERE} is the environment's 'here:1'; look there",
     ("a${ HERE :-x},b${HERE}", None): "${HERE} is the environment's 'here:1'",
     ("${OF_THE_COMMAND_LINE}", "look there"): "look there",
+    ("${OVERRULED}", "look there"): "look there",
     ("here:1", None): None,
 }
 
@@ -74,6 +75,7 @@ def test_an_address_that_is_the_environments_is_told_so(
     text: str, known: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HERE", "here:1")
+    monkeypatch.setenv("OVERRULED", "elsewhere:1")
     place = Span(SourceText("job.sql", text), 0, len(text))
     with pytest.raises(FlinkDdlError) as raised, naming_tables([JOB], lambda table, option: place):
         raise FlinkDdlError.of("FD811", "nobody at 'here:1'", help=known)

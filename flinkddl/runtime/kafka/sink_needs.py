@@ -81,7 +81,7 @@ def _naming(d: Diagnostic, jobs: Sequence[J.SparkJob], place: Callable[[str, str
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     span = next((found for table, _ in uses if (found := place(table, _option(d))) is not None), None)
     message = f"{d.message}: {', '.join(names[:_NAMED])}{more}"
-    help = "; ".join([*_from_outside(span), *([d.help] if d.help else [])])
+    help = "; ".join([*_from_outside(span, d.message), *([d.help] if d.help else [])])
     return replace(d, message=message, span=span, help=help or None)
 
 
@@ -92,10 +92,11 @@ def _option(d: Diagnostic) -> str:
     return "properties.sasl.jaas.config" if REFUSES_LOGIN in d.message else "properties.bootstrap.servers"
 
 
-def _from_outside(span: Span | None) -> list[str]:
-    """Return which variables of the environment stand at a place, in words."""
+def _from_outside(span: Span | None, message: str) -> list[str]:
+    """Return which variables of the environment stand at a place, in words; -D and a SET may overrule one."""
     named = dict.fromkeys(found["name"] for found in VARIABLE.finditer(span.text)) if span is not None else ()
-    return [f"${{{name}}} is the environment's '{os.environ[name]}'" for name in named if name in os.environ]
+    given = {name: os.environ[name] for name in named if name in os.environ}
+    return [f"${{{name}}} is the environment's '{value}'" for name, value in given.items() if value in message]
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from flinkddl.spark.job import SparkJob, Write
 
 _OURS = re.compile(r"\b(FD\d{3}): (.*)")  # what our own kernels say: table, topic, partition, offset, column
-_WAYS = {"FD750": "'json.ignore-parse-errors' = 'true', or that of the table's format, passes over such records; "}
+_WAYS = {
+    "FD750": "'json.ignore-parse-errors' = 'true', or that of the table's format, makes such a field NULL and skips "
+    "what is no record; "
+}
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _RANGE = re.compile(r"Current (Committed|Available) Offsets: (.*)")
 _OUT_OF_RANGE = re.compile(r"Fetch position FetchPosition\{offset=(\d+),.*? is out of range for partition (\S+)-(\d+)")
