@@ -284,6 +284,12 @@ CASES = [
             ),
         ),
     ),
+    Case(
+        "a misspelt format key is no missing format",
+        "CREATE TABLE g (id INT) WITH ('connector' = 'kafka', 'topic' = 'x', 'formt' = 'json', 'scan.startup.mode' ="
+        " 'earliest-offset', 'properties.bootstrap.servers' = 'b:1');\nINSERT INTO p SELECT id FROM g;",
+        (("FD212", "'formt'", "unknown option 'formt' for connector 'kafka'", "did you mean 'format'?"),),
+    ),
     Case("no type and no end of it", "CREATE TABLE g (id STRNG FOO);",
          (("FD109", "STRNG", "'STRNG' is no type of Flink SQL", "did you mean 'STRING'?"),)),
     Case(
