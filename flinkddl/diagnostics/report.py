@@ -190,7 +190,7 @@ def chain(first: Callable[[], T], steps: Iterable[tuple[Callable[[], T], Callabl
 
 
 def joined(error: FlinkDdlError, jobs: Iterable[Callable[[], object]]) -> FlinkDdlError:
-    """Return the error with the findings of other jobs, which are run for their mistakes only."""
+    """Return the error with the findings of other jobs, which are run for their mistakes only; none in equal words."""
 
     def again() -> None:
         raise error
@@ -198,7 +198,8 @@ def joined(error: FlinkDdlError, jobs: Iterable[Callable[[], object]]) -> FlinkD
     try:
         each([again, *jobs])
     except FlinkDdlError as every:
-        return every
+        told = {(d.code, d.message) for d in error.diagnostics}
+        return FlinkDdlError([*error.diagnostics, *(d for d in every.diagnostics if (d.code, d.message) not in told)])
     return error
 
 
