@@ -198,8 +198,9 @@ def joined(error: FlinkDdlError, jobs: Iterable[Callable[[], object]]) -> FlinkD
     try:
         each([again, *jobs])
     except FlinkDdlError as every:
-        told = {(d.code, d.message) for d in error.diagnostics}
-        return FlinkDdlError([*error.diagnostics, *(d for d in every.diagnostics if (d.code, d.message) not in told)])
+        told = {(d.code, d.message, d.help) for d in error.diagnostics}
+        more = (d for d in every.diagnostics if (d.code, d.message, d.help) not in told)
+        return FlinkDdlError([*error.diagnostics, *more])
     return error
 
 
