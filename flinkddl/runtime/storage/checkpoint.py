@@ -7,7 +7,7 @@ import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.storage.file_systems import LOCAL, local_path
@@ -194,6 +194,11 @@ def kept_stops(checkpoint: Checkpoint, stops: dict[str, Offsets], *, known: bool
 
 def _numbered(topics: Mapping[str, Mapping[str, int]]) -> Offsets:
     return {topic: {int(p): offset for p, offset in places.items()} for topic, places in topics.items()}
+
+
+def is_kept(checkpoint: Checkpoint | None) -> TypeGuard[Checkpoint]:
+    """Whether a job has a checkpoint that outlives its run."""
+    return checkpoint is not None and not checkpoint.temporary
 
 
 def forget_stops(checkpoint: Checkpoint) -> None:

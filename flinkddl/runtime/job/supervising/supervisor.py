@@ -20,7 +20,7 @@ from flinkddl.runtime.job.topics.idle import IdlePartitions
 from flinkddl.runtime.job.topics.sources import other_partitions
 from flinkddl.runtime.job.topics.topic_watch import TopicWatch
 from flinkddl.runtime.machine.aside import Aside
-from flinkddl.runtime.storage.checkpoint import forget_stops, mark_drained
+from flinkddl.runtime.storage.checkpoint import forget_stops, is_kept, mark_drained
 from flinkddl.runtime.storage.noted import note_state
 from flinkddl.spark.calls import trigger_of
 from flinkddl.spark.partitions import can_name
@@ -282,7 +282,7 @@ class Supervisor:
         """A real-time batch lasts for minutes and is not waited for: what it read is read again by the next run."""
         if self._job.trigger[0] != "realTime":
             end_between_batches(self._queries.running, self._hopeless, self._options.notice)
-        elif self._held.checkpoint is not None and not self._held.checkpoint.temporary:
+        elif is_kept(self._held.checkpoint):
             self._options.notice("stopping: what was read since the last checkpoint is read again by the next run")
         self._cut_off()
 

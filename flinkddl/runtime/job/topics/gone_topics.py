@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.runtime.job.topics.topic_ids import is_kept
 from flinkddl.runtime.kafka.admin import KafkaAdmin
 from flinkddl.runtime.kafka.offsets import client_properties
+from flinkddl.runtime.storage.checkpoint import is_kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ def with_topic(failed: JobFailed, sources: Sources) -> JobFailed:
         words = f"the topic {_listed(gone, 'and')} is not there ({NOT_HOSTED})"
         message = found.message.replace(NOT_HOSTED, words)
         again = " ".join(f"--from-first-offset {topic}" for topic in gone)
-        go_on = f"go on with {again}" if is_kept(sources) else "start the job again"
+        go_on = f"go on with {again}" if is_kept(sources.checkpoint) else "start the job again"
         help = f"create it again and {go_on}, or drop its query; {found.help}"
         return failed.told(replace(found, message=message, help=help))
     message = found.message.replace(NOT_HOSTED, f"{NOT_HOSTED}: topic {_listed(known, 'or')}")

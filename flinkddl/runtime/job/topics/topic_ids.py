@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.kafka.admin import NO_ID, KafkaAdmin
 from flinkddl.runtime.kafka.offsets import client_properties
-from flinkddl.runtime.storage.checkpoint import forget_stops
+from flinkddl.runtime.storage.checkpoint import forget_stops, is_kept
 from flinkddl.runtime.storage.file_systems import LOCAL
 
 if TYPE_CHECKING:
@@ -46,14 +46,14 @@ class KnownTopics:
     @staticmethod
     def read(checkpoint: Checkpoint | None) -> KnownTopics:
         """Return what stands beside a checkpoint; nothing where it is new or goes with the run."""
-        if checkpoint is None or checkpoint.temporary:
+        if not is_kept(checkpoint):
             return KnownTopics()
         text = checkpoint.storage.read(f"{checkpoint.root}/{FILE}")
         return KnownTopics() if text is None else KnownTopics(**json.loads(text))
 
     def write(self, checkpoint: Checkpoint | None) -> None:
         """Put it beside the checkpoint."""
-        if checkpoint is not None and not checkpoint.temporary:
+        if is_kept(checkpoint):
             text = json.dumps(asdict(self), indent=1)
             checkpoint.storage.write(f"{checkpoint.root}/{FILE}", text)
 
@@ -76,14 +76,9 @@ def created_again(topic: str, place: tuple[int, int, int], ids: tuple[str | None
     )
 
 
-def is_kept(sources: Sources) -> bool:
-    """Whether a job's checkpoint outlives its run."""
-    return sources.checkpoint is not None and not sources.checkpoint.temporary
-
-
 def for_kept(error: FlinkDdlError, sources: Sources) -> FlinkDdlError:
     """Return an error whose advice is about a checkpoint with another one where nothing is kept beyond the run."""
-    if is_kept(sources):
+    if is_kept(sources.checkpoint):
         return error
     help = "no checkpoint is kept beyond this run: start the job again, it begins as its tables say"
     return FlinkDdlError([replace(d, help=help) for d in error.diagnostics])
