@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+INSTALL := DIST_EXTRA_CONFIG=$(CURDIR)/.ci/wheels.cfg $(BIN)/python -m pip install --disable-pip-version-check
 WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 FAST := not spark and not kafka and not flink and not slow
 
@@ -19,13 +20,13 @@ setup: $(STAMP) ## make .venv and install the package with its development tools
 $(VENV)/.runs: pyproject.toml
 	@echo "installing flinkddl into $(VENV) (PySpark is 460 MB, once)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@if $(BIN)/python -c 'import pip' 2>/dev/null; then $(BIN)/python -m pip install --disable-pip-version-check --editable . \
+	@if $(BIN)/python -c 'import pip' 2>/dev/null; then $(INSTALL) --editable . \
 		| grep --line-buffered -E '^ *(Collecting|Downloading|Building|Installing)'; test $${PIPESTATUS[0]} = 0; fi
 	@touch $@
 
 $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@if $(BIN)/python -c 'import pip' 2>/dev/null; then $(BIN)/python -m pip install --quiet --editable '.[dev]'; fi
+	@if $(BIN)/python -c 'import pip' 2>/dev/null; then $(INSTALL) --quiet --editable '.[dev]'; fi
 	@touch $@
 
 fmt: setup ## format the code

@@ -11,7 +11,7 @@ import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.machine.java import find_java
-from tests.support.lent import Lent
+from tests.support.lent import Lent, shared
 from tests.support.order import rank
 from tests.support.spark import QUICK, SHARED, VIEWFS, viewfs_conf
 
@@ -80,10 +80,10 @@ def viewfs() -> str:
 
 
 @pytest.fixture(scope="session")
-def broker() -> Iterator[Broker | Lent]:
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker | Lent]:
     """Start a development broker; ``broker.bootstrap`` is its address, of ``broker.variables`` a secured one.
 
-    A test process that another one has started takes the other's.
+    A test process that another one has started takes the other's, and workers of one run have one together.
     """
     from flinkddl.runtime.broker.config import secure_listener
     from flinkddl.runtime.broker.server import Broker, BrokerOptions
@@ -91,7 +91,9 @@ def broker() -> Iterator[Broker | Lent]:
     if lent := Lent.here():
         yield lent
         return
-    with Broker(BrokerOptions(heap="400m", listeners=(secure_listener(),))) as running:
+    own = Broker(BrokerOptions(heap="600m", listeners=(secure_listener(),)))
+    worker = "PYTEST_XDIST_WORKER" in os.environ
+    with shared(tmp_path_factory.getbasetemp().parent, own) if worker else own as running:
         yield running
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Literal, get_type_hints
 
@@ -32,14 +33,18 @@ TYPES = {
     "map": Mapping[str, str],
 }
 TOLD_APART = {"execution.runtime-mode", "table.exec.sink.require-on-conflict"}  # not SET is no value of theirs
-TREES = {
-    path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted(ROOT.rglob("*.py"))
-}
 KEEPERS = {  # what may look at the texts: it shows or keeps them, or says which keys are written
     "catalog/settings.py", "catalog/state.py", "catalog/session.py", "catalog/show.py", "script/planfile.py",
     "spark/restarts.py",
 }  # fmt: skip
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The package's files, read; not while tests are collected, which each worker does."""
+    return {
+        p.relative_to(ROOT).as_posix(): ast.parse(p.read_text(encoding="utf-8")) for p in sorted(ROOT.rglob("*.py"))
+    }
 
 
 @pytest.mark.parametrize("key", READ)
@@ -58,10 +63,10 @@ def test_what_changes_nothing_has_no_attribute() -> None:
 
 def test_every_mapped_key_is_read() -> None:
     """By code that takes its attribute, or its entry in a table of keys; a key of one value is checked by its SET."""
-    nodes = [n for name, tree in TREES.items() if name != "catalog/settings.py" for n in ast.walk(tree)]
+    nodes = [n for name, tree in trees().items() if name != "catalog/settings.py" for n in ast.walk(tree)]
     taken = {n.attr for n in nodes if isinstance(n, ast.Attribute)}
-    own = {k for n in ast.walk(TREES["catalog/settings.py"]) if isinstance(n, ast.Attribute) for k in [n.attr]}
-    of_key = {n.value for n in ast.walk(TREES["spark/restarts.py"]) if isinstance(n, ast.Constant)}
+    own = {k for n in ast.walk(trees()["catalog/settings.py"]) if isinstance(n, ast.Attribute) for k in [n.attr]}
+    of_key = {n.value for n in ast.walk(trees()["spark/restarts.py"]) if isinstance(n, ast.Constant)}
     assert not [s.key for s in READ.values() if s.attribute not in taken | own and s.key not in of_key]
 
 
@@ -80,7 +85,7 @@ def raw_reads(tree: ast.AST) -> list[int]:
 
 def test_no_text_decides() -> None:
     """The lint rule: a value is an attribute, which mypy knows; texts and keys are read where they are kept."""
-    found = {f"{name}:{line}" for name, tree in TREES.items() if name not in KEEPERS for line in raw_reads(tree)}
+    found = {f"{name}:{line}" for name, tree in trees().items() if name not in KEEPERS for line in raw_reads(tree)}
     assert not found
 
 

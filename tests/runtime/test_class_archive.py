@@ -82,6 +82,18 @@ def test_an_archive_that_nobody_uses_goes(jar: Path) -> None:
     assert not old.exists()
 
 
+def test_only_those_used_last_are_kept(jar: Path) -> None:
+    folder = cache_dir("classes")
+    for n in range(class_archive.KEPT + 2):
+        path = folder / f"{n}.{'new' if n % 2 else 'jsa'}"
+        path.write_bytes(WHOLE)
+        os.utime(path, (time.time() - 60 - n,) * 2)
+    (folder / "10.new").write_bytes(b"")  # some Java is at it
+    asked(jar)
+    kept = sorted(int(p.stem) for p in folder.iterdir() if p.stem.isdigit())
+    assert kept == [*range(class_archive.KEPT - 1), 10], "one place is for the one asked for"
+
+
 @pytest.mark.parametrize(
     ("given", "environment"),
     [("-XX:SharedArchiveFile=/mine.jsa", {}), ("-Xshare:off", {}), ("", {"HADOOP_CONF_DIR": "/etc/hadoop"})],

@@ -1,7 +1,8 @@
-"""Jars of Java functions for tests: compiled by javac against Flink's jars, once a process; and their calls by hand."""
+"""Jars of Java functions for tests: javac makes them once for all processes of a machine; and their calls by hand."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.jvm.build import write_jar
+from flinkddl.runtime.machine.cache import locked
 from flinkddl.runtime.machine.jars import resolve_jars
 
 if TYPE_CHECKING:
@@ -26,9 +28,16 @@ needs_javac = pytest.mark.skipif(shutil.which("javac") is None, reason="needs a 
 @cache
 def udf_jar(folder: str = "com") -> Path:
     """Return a jar of the sources in a folder under ``tests/jvm/udf``."""
-    sources = sorted((SOURCES / folder).rglob("*.java"))
-    target = Path(tempfile.mkdtemp(prefix="flinkddl-udf-"))
-    return compiled(target, {str(p.relative_to(SOURCES)): p.read_text(encoding="utf-8") for p in sources})
+    found = sorted((SOURCES / folder).rglob("*.java"))
+    sources = {str(p.relative_to(SOURCES)): p.read_text(encoding="utf-8") for p in found}
+    digest = hashlib.sha256(repr(sources).encode()).hexdigest()[:16]
+    kept = Path(tempfile.gettempdir()) / f"flinkddl-udf-{os.getuid()}-{digest}"
+    with locked(kept.with_suffix(".lock")):
+        if not kept.is_dir():
+            made = Path(tempfile.mkdtemp(prefix="flinkddl-udf-"))
+            compiled(made, sources)
+            made.rename(kept)
+    return kept / "udf.jar"
 
 
 def compiled(target: Path, sources: Mapping[str, str]) -> Path:

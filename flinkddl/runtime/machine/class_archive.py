@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 KEPT_DAYS = 30
 """An archive that no start has used for so long is taken away."""
 
+KEPT = 8
+"""So many are kept, of 150 to 220 MB each: other jars, and another environment of Python, have one of their own."""
+
 TRIED_AGAIN_SECONDS = 600.0
 """A start whose Java goes on, or was killed, leaves no archive: after so long another one is asked for it."""
 
@@ -92,6 +95,13 @@ def _settle(archive: Path) -> None:
         if whole:
             made.replace(archive)
             archive.with_suffix(".asked").unlink(missing_ok=True)
-    for other in archive.parent.iterdir():
-        if other != archive and now - other.stat().st_mtime > KEPT_DAYS * 86400:
-            other.unlink(missing_ok=True)
+    _take_old_away(archive, now)
+
+
+def _take_old_away(archive: Path, now: float) -> None:
+    """Keep the archives that were used last, beside the one that is asked for; who has one open goes on reading it."""
+    ages = sorted((now - other.stat().st_mtime, other) for other in archive.parent.iterdir() if other != archive)
+    old = [other for age, other in ages if age > KEPT_DAYS * 86400]
+    whole = [other for age, other in ages if age > SETTLED_SECONDS and other.suffix in (".jsa", ".new")]
+    for other in {*old, *whole[KEPT - 1 :]}:
+        other.unlink(missing_ok=True)
