@@ -16,16 +16,19 @@ help: setup ## list the targets
 
 setup: $(STAMP) ## make .venv and install the package with its development tools
 
+# Python's own pip may be years old and then takes twice as long; where there is no newer one, it will do.
+$(BIN)/python:
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip || true
+
 # What a demo needs is less than what a developer needs; pip says what it does.
-$(VENV)/.runs: pyproject.toml
+$(VENV)/.runs: pyproject.toml | $(BIN)/python
 	@echo "installing flinkddl into $(VENV) (PySpark is 460 MB, once)"
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@if $(BIN)/python -c 'import pip' 2>/dev/null; then $(INSTALL) --editable . \
 		| grep --line-buffered -E '^ *(Collecting|Downloading|Building|Installing)'; test $${PIPESTATUS[0]} = 0; fi
 	@touch $@
 
-$(STAMP): pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+$(STAMP): pyproject.toml | $(BIN)/python
 	@if $(BIN)/python -c 'import pip' 2>/dev/null; then $(INSTALL) --quiet --editable '.[dev]'; fi
 	@touch $@
 
