@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-INSTALL := DIST_EXTRA_CONFIG=$(CURDIR)/.ci/wheels.cfg $(BIN)/python -m pip install --disable-pip-version-check
+INSTALL := PYTHONWARNINGS=ignore DIST_EXTRA_CONFIG=$(CURDIR)/.ci/wheels.cfg $(BIN)/python -m pip install --disable-pip-version-check
 WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 FAST := not spark and not kafka and not flink and not slow
 
