@@ -101,11 +101,12 @@ def _format(run: _Run, key: str, prefix: str, required: bool) -> Space | None:
     if key not in run.document.options:
         return None
     if text is None:
-        short = "format" if key == "value.format" and "format" in run.document.options else key
-        unknown = [k for k in run.options if run.document.spec(k) is None]
-        if required and not any(suggest(name, unknown) for name in {key, short}):  # of a misspelt one FD212 tells
-            help = f"add '{short}' = 'json'"
-            run.bag.error("FD213", f"the required format '{key}' is missing", run.where, help)
+        if required:
+            short = "format" if key == "value.format" and "format" in run.document.options else key
+            unknown = [k for k in run.options if run.document.spec(k) is None]
+            if not any(suggest(name, unknown) for name in {key, short}):  # of a misspelt one FD212 tells
+                help = f"add '{short}' = 'json'"
+                run.bag.error("FD213", f"the required format '{key}' is missing", run.where, help)
         return None
     document = registry.format(text.value)
     if document is None or (document.connectors and run.document.name not in document.connectors):
