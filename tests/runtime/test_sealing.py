@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from flinkddl.runtime.session import sessions
 from flinkddl.runtime.session.sessions import KEY, build_session, job_session, sealing_key
 
 if TYPE_CHECKING:
@@ -26,3 +27,12 @@ def test_a_second_session_of_an_application_seals_with_its_key(spark: SparkSessi
     )
     assert job.conf.get("spark.flinkddl.secret.url.0").startswith("sealed:")
     assert job.conf.get("spark.sql.shuffle.partitions") == "3"
+
+
+def test_only_a_secret_asks_for_the_key(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[SparkSession] = []
+    monkeypatch.setattr(sessions, "sealing_key", lambda known: asked.append(known) or sealing_key(known))
+    job_session(spark, {"spark.sql.shuffle.partitions": "3"})
+    assert asked == []
+    job_session(spark, {"spark.flinkddl.secret.url.0": "http://me:pass@host"})
+    assert asked == [spark]

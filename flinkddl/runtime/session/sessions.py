@@ -315,19 +315,23 @@ def job_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSessio
         ship_to_server(child, filter(None, (spark.conf.get(_PY_FILES, "") or "").split(os.pathsep)))
     else:
         child = spark.newSession()
-    key = sealing_key(spark)
     kept = {name: spark.conf.get(name, None) or value for name, value in KEPT_SETTINGS.items()}
     for name, value in {**kept, **JOB_SETTINGS, **settings}.items():
-        set_setting(child, name, value, key)
+        set_setting(child, name, value, spark)
     return child
 
 
 # ---- secrets: sealed where the application has a key (spark/sealing.py says why); one that is built here has -------
 
 
-def set_setting(spark: SparkSession, key: str, value: str, sealing: str | None) -> None:
-    """Set a session's setting, a secret sealed by ``sealing`` (the application's KEY, None where it has none)."""
-    spark.conf.set(key, seal(value, sealing) if sealing and key.startswith(SECRET_SETTING) else value)
+def set_setting(spark: SparkSession, key: str, value: str, started: SparkSession) -> None:
+    """Set a session's setting, a secret sealed by the key of the application, which ``started`` knows.
+
+    The key is asked for a secret alone: to get it, PySpark fetches every setting of the application.
+    """
+    secret = key.startswith(SECRET_SETTING)
+    sealing = sealing_key(started) if secret else None
+    spark.conf.set(key, seal(value, sealing) if sealing else value)
 
 
 def sealing_key(spark: SparkSession) -> str | None:
