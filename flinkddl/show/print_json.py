@@ -23,12 +23,7 @@ def print_json(jobs: Iterable[J.SparkJob]) -> str:
 
 
 def _job(job: J.SparkJob) -> dict[str, object]:
-    plain = {
-        f.name: getattr(job, f.name)
-        for f in fields(job)
-        if f.name not in ("identity", "queries", "essence", "plan", "apart")
-    }
-    return plain | {
+    return job.told() | {
         "steps": [{"kind": s.kind} | {f.name: getattr(s, f.name) for f in fields(s)} for s in job.steps],
         "writes": [asdict(w) for w in job.writes],
         "restart": None if job.restart is None else asdict(job.restart),

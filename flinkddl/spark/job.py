@@ -6,7 +6,7 @@ closed set of step kinds is the DataFrame API's own vocabulary.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -42,6 +42,8 @@ They ask only whether it is there; the delay is kept by the operator ``withWater
 """
 JDBC_SINK = "flinkddl.JdbcSink"
 """Our JDBC sink in flinkddl/jvm: rows put and deleted by key."""
+UNTOLD: Mapping[str, bool] = {"untold": True}
+"""Metadata of a job's field that ``told`` leaves out: what is made when it is asked for."""
 DRIVER_SINKS = frozenset({"flinkddl.print", "flinkddl.collect"})
 """Formats of the runtime's own writers, on the driver."""
 
@@ -414,13 +416,17 @@ class SparkJob:
     extras: tuple[str, ...] = ()
     jars: Mapping[str, bool] = field(default_factory=dict, compare=False)
     restart: RestartStrategy | None = None
-    identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
-    apart: Callable[[], SparkJob] | None = field(default=None, compare=False)
-    as_begun: Callable[[Mapping[int, bool]], SparkJob] | None = field(default=None, compare=False)
+    identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False, metadata=UNTOLD)
+    apart: Callable[[], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
+    as_begun: Callable[[Mapping[int, bool]], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
-    queries: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False)
-    essence: Callable[[], tuple[Any, Any]] = field(default=lambda: ((), ()), compare=False)
-    plan: tuple[PhysicalSink, ...] = field(default=(), compare=False, repr=False)
+    queries: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False, metadata=UNTOLD)
+    essence: Callable[[], tuple[Any, Any]] = field(default=lambda: ((), ()), compare=False, metadata=UNTOLD)
+    plan: tuple[PhysicalSink, ...] = field(default=(), compare=False, metadata=UNTOLD, repr=False)
+
+    def told(self) -> dict[str, Any]:
+        """Return the fields that are data, by name: what is shown of a job, and what two jobs can differ in."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if not f.metadata.get("untold")}
 
     @property
     def once(self) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from flinkddl.jvm import build
+from tests.support.java_udf import needs_javac
 
 PROBE = Path(__file__).with_name("LocalFilesProbe.java")
 OUTSIDE = ("chmod", "readlink", "ls", "stat", "bash", "sh")
@@ -43,7 +44,7 @@ def probe(kind: str, folder: Path) -> tuple[list[str], list[str], list[str]]:
 
 
 @pytest.mark.spark
-@pytest.mark.skipif(shutil.which("javac") is None, reason="needs a JDK")
+@needs_javac
 def test_the_same_files_without_a_process(tmp_path: Path) -> None:
     (said, left, started), (ours, ours_left, ours_started) = (
         probe(kind, tmp_path / kind) for kind in ("hadoop", "ours")

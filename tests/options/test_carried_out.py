@@ -18,6 +18,7 @@ from flinkddl.catalog import settings
 from flinkddl.diagnostics import SourceText
 from flinkddl.options import registry
 from flinkddl.script.compile import Start, compile_script
+from flinkddl.spark.job import SparkJob
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,9 +185,9 @@ FORMATTED: dict[str, Options] = {
 def shape(value: Any) -> Any:
     """All that a job is, as plain values: without its notes, and what only describes it."""
     if is_dataclass(value) and not isinstance(value, type):
-        left_out = {"note", "identity", "owners", "queries", "essence", "table", "plan"}
-        parts = {f.name: shape(getattr(value, f.name)) for f in fields(value) if f.name not in left_out}
-        return type(value).__name__, parts
+        told = value.told() if isinstance(value, SparkJob) else {f.name: getattr(value, f.name) for f in fields(value)}
+        left_out = {"note", "owners", "table"}
+        return type(value).__name__, {name: shape(of) for name, of in told.items() if name not in left_out}
     if isinstance(value, Mapping):
         return {k: shape(v) for k, v in value.items()}
     return [shape(v) for v in value] if isinstance(value, (tuple, list)) else value

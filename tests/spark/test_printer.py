@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import runpy
 from typing import TYPE_CHECKING
@@ -63,6 +64,20 @@ def test_secrets_become_environment_look_ups() -> None:
     assert "hunter2" not in print_pyspark(a.job for a in jobs(looked_up))
     assert 'os.environ["FLINKDDL_KAFKA_SASL_JAAS_CONFIG"]' in printed
     assert "hunter2" not in print_json(a.job for a in jobs(sql))
+
+
+@pytest.mark.parametrize("form", ["aggregate", "keyed", "auto"])
+def test_a_job_in_each_form_of_state_is_json(form: str) -> None:
+    sql = f"""
+        SET 'flinkddl.execution.state' = '{form}';
+        CREATE TABLE t (a INT, b INT) WITH ('connector' = 'kafka', 'topic' = 't', 'format' = 'json',
+          'properties.bootstrap.servers' = 'b:1', 'scan.startup.mode' = 'earliest-offset');
+        CREATE TABLE s (a INT, n BIGINT, PRIMARY KEY (a) NOT ENFORCED) WITH ('connector' = 'upsert-kafka',
+          'topic' = 's', 'properties.bootstrap.servers' = 'b:1', 'key.format' = 'json', 'value.format' = 'json');
+        INSERT INTO s SELECT a, COUNT(DISTINCT b) FROM t GROUP BY a"""
+    (told,) = json.loads(print_json(a.job for a in jobs(sql)))
+    assert {"name", "steps", "writes", "settings"} <= told.keys()
+    assert not {"plan", "identity", "apart", "as_begun"} & told.keys()
 
 
 def test_two_jobs_into_one_table_have_a_checkpoint_each() -> None:
