@@ -88,6 +88,12 @@ def test_form(name: str) -> None:
     assert "state by key:" not in explain(same)
 
 
+def test_it_is_the_default() -> None:
+    made, said = (job(CASES["a count of counts"][0], more=more) for more in ("RESET 'flinkddl.execution.state';", ""))
+    assert made == said
+    assert made.as_begun is not None
+
+
 def test_each_query_of_a_set_has_its_own() -> None:
     sets = "SET 'flinkddl.execution.state' = 'auto';"
     both = "INSERT INTO t SELECT * FROM counts; INSERT INTO s SELECT num, COUNT(*) FROM counts GROUP BY num;"

@@ -22,7 +22,7 @@ def found(sql: str, before: str = "") -> list[OnSpark]:
 
 
 def test_join_aggregate_and_top() -> None:
-    by_name = {o.here.node.name: o for o in found(TOP_OF_JOIN)}
+    by_name = {o.here.node.name: o for o in found(TOP_OF_JOIN, "SET 'flinkddl.execution.state' = 'aggregate';")}
     join, group, top = by_name["Join"], by_name["Aggregate"], by_name["Rank"]
     assert "groupBy.agg flinkddl.retract_left" in join.operators
     assert (join.mode.words, join.here.form.kind, join.state) == ("I,UB,UA,D", "delta", "all rows of both sides")
@@ -31,6 +31,14 @@ def test_join_aggregate_and_top() -> None:
     assert top.operators == ("groupBy.agg flinkddl.retract_top",)
     assert all("compares each group" in o.blocked for o in (join, group, top))
     assert not by_name["Scan"].blocked
+
+
+def test_the_same_by_key() -> None:
+    by_name = {o.here.node.name: o for o in found(TOP_OF_JOIN)}
+    join, group, top = by_name["Join"], by_name["Aggregate"], by_name["Rank"]
+    assert "transformWithState flinkddl.stage_left_2" in join.operators
+    assert group.operators == ("transformWithState flinkddl.stage_aggregate_3",)
+    assert top.operators == ("transformWithState flinkddl.stage_top_4",)
 
 
 def test_a_native_group_is_for_real_time_mode() -> None:

@@ -43,9 +43,9 @@ WITHIN = WITHIN.format("INTERVAL '1' HOUR")
 SELF = "SELECT a.id, b.id FROM o AS a JOIN o AS b ON a.k = b.k;"
 
 
-def compiled(sql: str) -> tuple[list[str], list[str]]:
+def compiled(sql: str, state: str = "aggregate") -> tuple[list[str], list[str]]:
     """Return the codes of all findings and the aggregate calls of our own functions."""
-    out = compile_script(SourceText("<t>", TABLES + sql))
+    out = compile_script(SourceText("<t>", f"SET 'flinkddl.execution.state' = '{state}'; {TABLES}{sql}"))
     jobs = [a.job for a in out.actions if isinstance(a, Start)]
     calls = [c.function for j in jobs for s in j.steps if isinstance(s, J.GroupBy) for c in s.state_calls]
     return [d.code for d in out.diagnostics], [c.removeprefix("flinkddl.") for c in calls]
@@ -68,6 +68,20 @@ def compiled(sql: str) -> tuple[list[str], list[str]]:
 )
 def test_which_functions_forget(sql: str, codes: list[str], calls: list[str]) -> None:
     assert compiled(sql) == (codes, calls)
+
+
+@pytest.mark.parametrize(
+    ("sql", "codes", "calls"),
+    [
+        (HOUR + COUNT, ["FD660"], []),
+        (HOUR + SUM, [], ["stage_aggregate_1_ttl_3600000"]),
+        (HOUR + JOIN.format("LEFT"), [], ["stage_latest_1_ttl_3600000", "stage_left_2_ttl_3600000"]),
+        (HOUR + STRICT + SELF, [], ["stage_inner_1_ttl_3600000"]),  # Spark's own join forgets nothing
+        (HOUR + WITHIN, ["FD660"], []),
+    ],
+)
+def test_which_forget_by_default(sql: str, codes: list[str], calls: list[str]) -> None:
+    assert compiled(sql, "auto") == compiled("RESET 'flinkddl.execution.state';" + sql) == (codes, calls)
 
 
 @pytest.mark.parametrize(
