@@ -104,8 +104,9 @@ def test_changes_of_a_streaming_query_reach_this_process(catalog: Catalog, broke
     assert seen[2:] == ["-U[b, 1, 2.00]", "+U[b, 2, 3.00]"]
 
 
+@pytest.mark.parametrize("count", ["COUNT(*)", "COUNT(DISTINCT id)"])  # state as aggregates, and by key
 def test_an_insert_writes_to_kafka_and_goes_on_from_its_checkpoint(
-    catalog: Catalog, broker: Broker, tmp_path: Path
+    catalog: Catalog, broker: Broker, tmp_path: Path, count: str
 ) -> None:
     catalog.execute(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
     for more, shops in ((None, {"a": 2, "b": 1}), ({"id": 5, "shop": "b", "price": 1}, {"b": 2})):
@@ -113,7 +114,7 @@ def test_an_insert_writes_to_kafka_and_goes_on_from_its_checkpoint(
             send(broker.bootstrap, topic(catalog, "orders"), [more])
         before = len(committed(broker.bootstrap, topic(catalog, "totals")))
         seen: list[Progress] = []
-        text = "INSERT INTO totals SELECT shop, COUNT(*), SUM(price) FROM orders GROUP BY shop"
+        text = f"INSERT INTO totals SELECT shop, {count}, SUM(price) FROM orders GROUP BY shop"
         job = catalog.execute_all(text, run={"on_progress": seen.append})[-1].job
         assert job is not None
         assert job.await_input(120)

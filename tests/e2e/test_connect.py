@@ -19,7 +19,7 @@ BRIDGE = (
 """One of each kind; the nightly run takes all."""
 
 
-OWN = 11 + (which("javac") is not None)
+OWN = 12 + (which("javac") is not None)
 """How many cases connect_cases.py has; one needs a JDK."""
 
 
