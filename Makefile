@@ -68,7 +68,9 @@ bench: setup ## throughput against hand-written PySpark
 
 nightly: setup ## everything: slow tests, comparison with a real Flink, fuzz (CASES=3000 SEED=today)
 	$(BIN)/pytest -q
-	$(BIN)/python -m tests.fuzz --cases $(or $(CASES),3000) --seed $(or $(SEED),$(shell date +%Y%m%d))
+	for state in aggregate auto; do \
+	  $(BIN)/python -m tests.fuzz --state $$state --cases $(or $(CASES),3000) --seed $(or $(SEED),$(shell date +%Y%m%d)) || exit 1; \
+	done
 
 clean: ## remove what was built, .venv included
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis spark-warehouse

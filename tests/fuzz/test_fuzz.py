@@ -1,4 +1,4 @@
-"""12 random queries in every run; ``python -m tests.fuzz`` runs any number, in the nightly target 3,000."""
+"""18 random queries in every run; ``python -m tests.fuzz`` runs any number, at night 3,000 by each form of state."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 @pytest.mark.spark
 @pytest.mark.timeout(1200)
-def test_random_cases(spark: SparkSession) -> None:
-    done = run_group(7_000_000, 12, "rocksdb", spark=spark)
-    assert (done.cases, done.divergences) == (12, [])
+@pytest.mark.parametrize(("state", "cases"), [("aggregate", 12), ("auto", 6)])
+def test_random_cases(spark: SparkSession, state: str, cases: int) -> None:
+    done = run_group(7_000_000, cases, "rocksdb", state, spark=spark)
+    assert (done.cases, done.divergences) == (cases, [])
     assert done.restarts == 2 <= done.batches
 
 
