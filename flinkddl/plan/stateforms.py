@@ -7,10 +7,11 @@ together before they are exchanged, and each change costs its group. So what has
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.merged import merged
-from flinkddl.plan.nodes import Aggregate, Deduplicate, Join, Rank, Scan
+from flinkddl.plan.nodes import Scan
 from flinkddl.plan.nodes.base import Stateless
 from flinkddl.plan.physical import physical_plan, physical_sink
 from flinkddl.plan.sharing import meeting
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from flinkddl.catalog.settings import Settings
-    from flinkddl.plan.nodes import Sink
+    from flinkddl.plan.nodes import Node, Sink
     from flinkddl.plan.physical import Physical, PhysicalSink
 
 BEGUN = "its checkpoint was begun so"
@@ -66,18 +67,13 @@ def _by_key(found: PhysicalSink) -> Iterator[str]:
         yield f"rows change below {changing}"
     elif found.plan.materialize and not found.plan.input.append:
         yield "rows change below the sink"
-    if not changing and found.how.mode == "update" and (grows := next(filter(None, map(_grows, tree.walk())), "")):
-        yield grows
+    if not changing and found.how.mode == "update":
+        yield from (f"{node.name} keeps {node.grows}" for node in islice(_growing(tree), 1))
 
 
-def _grows(here: Physical) -> str:
-    """Return what a node keeps of which a group has many although only inserts come in; "" for nothing."""
-    match here.node:
-        case Rank() | Deduplicate() | Join(kind="left" | "right" | "full" | "semi" | "anti"):
-            return f"{here.node.name} keeps rows"
-        case Aggregate() if any(call.distinct for call in here.node.aggs):
-            return "Aggregate keeps DISTINCT values"
-    return ""
+def _growing(tree: Physical) -> Iterator[Node]:
+    """Yield the nodes whose groups grow although only inserts come in."""
+    return (here.node for here in tree.walk() if here.node.grows)
 
 
 def _changing(here: Physical) -> str:

@@ -300,6 +300,14 @@ class Node(Facts):
         """Return what it keeps between batches, in words; empty for nothing."""
         raise NotImplementedError(f"{self.name}.state")
 
+    @property
+    def grows(self) -> str:
+        """Return of what a group keeps many although only inserts come in, in words; "" for nothing.
+
+        Such state is better kept by key (``plan/stateforms.py``).
+        """
+        return ""
+
     def withholds(self, form: Form) -> bool:
         """Whether each row of its state is one that it gives out later, when the watermark has passed its window."""
         return False

@@ -93,6 +93,11 @@ class Aggregate(Untimed, Unary):
         return "" if form.kind == "upsert" else COMPARES
 
     @property
+    def grows(self) -> str:
+        """What DISTINCT has seen; totals are one row."""
+        return "DISTINCT values" if any(call.distinct for call in self.aggs) else ""
+
+    @property
     def always_changes(self) -> bool:
         """Whether every touched group changes over append rows: it has a COUNT(*), and the rest is native."""
         return any(map(counts_rows, self.aggs)) and all(map(is_native, self.aggs))
@@ -148,6 +153,7 @@ class Rank(_Best):
     title = "a window Top-N"
     first = ("partition", "order", "window", "end_field")
     forgets = True
+    grows = "rows"
 
     @property
     def detail(self) -> str:
@@ -230,6 +236,7 @@ class Deduplicate(_Best):
     sql = "deduplication, first or last row"
     title = "a window deduplication"
     first = ("keys", "order", "window")
+    grows = "rows"
 
     @property
     def detail(self) -> str:

@@ -82,6 +82,11 @@ class Join(Untimed, _Join):
     carries_before = any_before
 
     @property
+    def grows(self) -> str:
+        """Both sides' rows; of an inner join Spark's own operator keeps them, an entry each."""
+        return "" if self.kind == "inner" else "rows"
+
+    @property
     def flags(self) -> list[str]:
         """Whether it is that of NOT IN."""
         return ["null-aware"] if self.null_aware else []
