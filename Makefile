@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 INSTALL := PYTHONWARNINGS=ignore DIST_EXTRA_CONFIG=$(CURDIR)/.ci/wheels.cfg $(BIN)/python -m pip install --disable-pip-version-check
 WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
-FAST := not spark and not kafka and not flink and not slow
+FAST := not spark and not kafka and not flink and not slow and not long
 
 .DEFAULT_GOAL := help
 .PHONY: help setup fmt lint test-fast test-spark test jar demo samples docs bench nightly clean

@@ -62,6 +62,7 @@ def test_without_a_script_it_looks_at_the_machine(capsys: pytest.CaptureFixture[
     assert "kafka" not in found
 
 
+@pytest.mark.long
 def test_a_cluster_that_does_not_answer(capsys: pytest.CaptureFixture[str], tmp_path: Path, closed_port: int) -> None:
     assert main(["doctor", "--no-spark", script(tmp_path, f"127.0.0.1:{closed_port}")]) == 3
     printed = capsys.readouterr().out

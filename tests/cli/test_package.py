@@ -20,6 +20,8 @@ from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.runtime.machine.jars import locked_artifacts
 from tests.support.java_udf import needs_javac, udf_jar
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 SECURITY = ROOT / "samples/security/job.sql"
 SECRETS = ("KAFKA_PASSWORD", "KAFKA_TRUSTSTORE_PASSWORD", "KAFKA_USER")

@@ -10,6 +10,8 @@ import pytest
 
 from flinkddl.jvm import build
 
+pytestmark = pytest.mark.long
+
 
 def javac_major() -> int | None:
     if shutil.which("javac") is None:

@@ -109,6 +109,7 @@ def test_a_host_without_an_address_is_named() -> None:
         KafkaAdmin({"bootstrap.servers": "nobody.invalid:1"}, timeout=1)
 
 
+@pytest.mark.long
 def test_a_server_that_is_mute_is_told_apart() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"

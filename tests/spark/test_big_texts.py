@@ -22,6 +22,8 @@ from tests.spark.big_texts import REFUSED, SHAPES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.long
+
 GROWTH = {"views": 4.5}  # each WHERE is written over the source's columns: its text grows with the views below it
 
 
