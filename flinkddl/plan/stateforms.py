@@ -7,7 +7,6 @@ together before they are exchanged, and each change costs its group. So what has
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.merged import merged
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from flinkddl.catalog.settings import Settings
-    from flinkddl.plan.nodes import Node, Sink
+    from flinkddl.plan.nodes import Sink
     from flinkddl.plan.physical import Physical, PhysicalSink
 
 BEGUN = "its checkpoint was begun so"
@@ -67,13 +66,9 @@ def _by_key(found: PhysicalSink) -> Iterator[str]:
         yield f"rows change below {changing}"
     elif found.plan.materialize and not found.plan.input.append:
         yield "rows change below the sink"
-    if not changing and found.how.mode == "update":
-        yield from (f"{node.name} keeps {node.grows}" for node in islice(_growing(tree), 1))
-
-
-def _growing(tree: Physical) -> Iterator[Node]:
-    """Yield the nodes whose groups grow although only inserts come in."""
-    return (here.node for here in tree.walk() if here.node.grows)
+    grows = next((f"{here.node.name} keeps {here.node.grows}" for here in tree.walk() if here.node.grows), "")
+    if grows and not changing and found.how.mode == "update":
+        yield grows
 
 
 def _changing(here: Physical) -> str:

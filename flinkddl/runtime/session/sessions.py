@@ -329,8 +329,7 @@ def set_setting(spark: SparkSession, key: str, value: str, started: SparkSession
 
     The key is asked for a secret alone: to get it, PySpark fetches every setting of the application.
     """
-    secret = key.startswith(SECRET_SETTING)
-    sealing = sealing_key(started) if secret else None
+    sealing = sealing_key(started) if key.startswith(SECRET_SETTING) else None
     spark.conf.set(key, seal(value, sealing) if sealing else value)
 
 
