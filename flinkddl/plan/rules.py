@@ -1,12 +1,25 @@
-"""Tables of functions by type: rules of the builder by tree, lowerings by node."""
+"""Tables of functions by type: rules of the builder by tree, lowerings by node; and the rooms whose files fill them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 T = TypeVar("T")
 Rule = TypeVar("Rule", bound=Callable[..., Any])
+
+
+def files(room: str, path: Iterable[str]) -> list[ModuleType]:
+    """Import every file of a package (``__name__`` and ``__path__`` of it), so that its rules are in their tables.
+
+    A file is found by its place, so that one more operator is its own files and no line in another.
+    """
+    return [import_module(f"{room}.{found.name}") for found in iter_modules(path)]
 
 
 class Rules(dict[type, Callable[..., T]]):

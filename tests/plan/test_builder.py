@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING
+
 import pytest
 from sqlglot import exp
 
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect import nodes
 from flinkddl.dialect.script import parse_script
-from flinkddl.plan.builder import planner
 from flinkddl.plan.builder.base import CALLS, JOINED, QUERIES, TABLES, Builder
 from flinkddl.plan.builder.hooks import context_of
 from flinkddl.plan.nodes import Join, Node
 from flinkddl.plan.rules import Rules
 from tests.plan import golden
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DDL = ["CREATE TABLE t (a INT, b STRING) WITH ('connector' = 'datagen')"]
 
@@ -33,6 +38,19 @@ def test_nearest_type_decides() -> None:
     assert [None if rule is None else rule() for rule in found.values()] == ["set operation", "query", None]
 
 
+def test_a_file_is_found_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {
+        "__init__": "from flinkddl.plan.rules import Rules, files\nRULES = Rules()\nfiles(__name__, __path__)",
+        "own": "from a_room import RULES\n@RULES(int)\ndef rule(found):\n    return found + 1",
+    }
+    for name, text in files.items():
+        path = tmp_path / "a_room" / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert importlib.import_module("a_room").RULES.of(1)(1) == 2
+
+
 @pytest.mark.parametrize(
     ("rules", "types"),
     [
@@ -45,8 +63,6 @@ def test_nearest_type_decides() -> None:
     ids=["queries", "tables", "tables of Flink", "joined", "calls"],
 )
 def test_every_tree_of_the_parser_has_a_rule(rules: Rules[object], types: tuple[type, ...]) -> None:
-    """``planner`` imports the files that put them in."""
-    assert planner is not None
     assert [t.__name__ for t in types if rules.of(t()) is None] == []
 
 

@@ -98,7 +98,6 @@ def after(word: str) -> tuple[str, ...]:
 
 @cache
 def _table_functions() -> tuple[str, ...]:
-    from flinkddl.plan.builder import planner  # noqa: F401 - it has every rule
     from flinkddl.plan.builder.base import FUNCTIONS
 
     return tuple(FUNCTIONS)

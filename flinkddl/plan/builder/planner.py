@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.dialect.nodes import Call, MatchRecognize, TableFunction
 from flinkddl.plan import expressions, make
-from flinkddl.plan.builder import from_, joins, select, setops, special  # noqa: F401 - their rules
+from flinkddl.plan.builder import special
 from flinkddl.plan.builder.base import Builder
 from flinkddl.plan.builder.insert import build_insert
 from flinkddl.plan.nodes import Sink

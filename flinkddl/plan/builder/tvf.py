@@ -52,10 +52,7 @@ def _window(build: Builder, node: tree_nodes.TableFunction) -> Node:
     relation = build.relation(data.this)
     scope = build.scope(relation, kind)
     keys = tuple(column_of(k, scope, "PARTITION BY") for k in data.args.get("partition_by") or ())
-    descriptor = args["TIMECOL"]
-    if not isinstance(descriptor, tree_nodes.Descriptor) or len(descriptor.expressions) != 1:
-        raise build.error("FD500", f"{kind} needs DESCRIPTOR(time_column)", descriptor)
-    time = column_of(descriptor.expressions[0], scope, "DESCRIPTOR")
+    time = described(args["TIMECOL"], scope, "time_column")
     sizes = {n: _interval(a, n, scope) for n, a in args.items() if n in ("SIZE", "SLIDE", "STEP", "GAP", "OFFSET")}
     window = Window(
         kind=kind,  # type: ignore[arg-type]  # the names of the table above
@@ -65,7 +62,7 @@ def _window(build: Builder, node: tree_nodes.TableFunction) -> Node:
         offset_ms=sizes.get("OFFSET", 0),
         partition_keys=keys,
         proctime=relation.fields[time].type.time_attribute == "PROCTIME",
-        span=build.span(descriptor),
+        span=build.span(args["TIMECOL"]),
     )
     _check_sizes(build, window, node)
     fields = window_fields(relation.node, window)
@@ -114,6 +111,13 @@ def arguments(build: Builder, node: tree_nodes.TableFunction) -> dict[str, exp.E
     if missing:
         raise build.error("FD500", f"{kind} misses its argument {missing[0]}", node, f"{kind}({', '.join(names)})")
     return found
+
+
+def described(argument: exp.Expression, scope: NameScope, what: str) -> int:
+    """Return the place of the one column of a DESCRIPTOR. Raises FD500 for another argument, or several columns."""
+    if not isinstance(argument, tree_nodes.Descriptor) or len(argument.expressions) != 1:
+        raise scope.error("FD500", f"{scope.clause} needs DESCRIPTOR({what})", argument)
+    return column_of(argument.expressions[0], scope, "DESCRIPTOR")
 
 
 def column_of(node: exp.Expression, scope: NameScope, what: str) -> int:

@@ -1,6 +1,7 @@
 """Logical plan nodes, a file a family: what each reads, gives, keeps and how it is told stands in its class.
 
-``NODES`` are all operators of a finished plan, in the order in which ``flinkddl support`` shows them.
+``NODES`` are all operators of a finished plan, in the order in which ``flinkddl support`` shows them: those of a
+further file come last.
 """
 
 from flinkddl.plan.nodes import grouping, joins, leaves, rows, windows
@@ -11,8 +12,9 @@ from flinkddl.plan.nodes.leaves import Scan, Sink, Values, scans
 from flinkddl.plan.nodes.rows import Expand, Filter, Project, Union, Unnest
 from flinkddl.plan.nodes.values import Field, JoinKind, WatermarkSpec, Window, WindowKind
 from flinkddl.plan.nodes.windows import WindowAggregate, WindowTableFunction
+from flinkddl.plan.rules import files
 
-_FAMILIES = (leaves, rows, windows, grouping, joins)
+_FAMILIES = dict.fromkeys((leaves, rows, windows, grouping, joins, *files(__name__, __path__)))
 NODES: tuple[type[Node], ...] = tuple(
     kind
     for family in _FAMILIES

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.merged import merged
 from flinkddl.plan.nodes import Filter, Project, Scan, Union, Unnest, Values
+from flinkddl.plan.rules import files
 from flinkddl.plan.sharing import leaders
 from flinkddl.spark.base import project
-from flinkddl.spark.stream import aggregate, join, over, ranking, rows, temporal, windows  # noqa: F401 - fill HANDLERS
 from flinkddl.spark.stream.base import HANDLERS, lower_node
 from flinkddl.spark.stream.chain import chained
 from flinkddl.spark.stream.fanout import drop_unread
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from flinkddl.plan.nodes.forms import How
     from flinkddl.plan.physical import Physical, PhysicalSink
     from flinkddl.spark.context import Lowering, Rel
+
+files(__name__, __path__)
 
 __all__ = ["HANDLERS", "lower", "lower_for"]
 
