@@ -334,3 +334,19 @@ def test_materialised_sink(spark: SparkSession, tmp_path: Path) -> None:
         assert {r[1] for r in running.table} == {r[1] for r in changes.order}
         assert set(running.table) <= set(changes.order)
     running.close()
+
+
+@pytest.mark.parametrize("state", ["aggregate", "keyed"])
+def test_zeros_of_both_signs_are_alike_in_an_order(spark: SparkSession, tmp_path: Path, state: str) -> None:
+    """As in Flink, where the row that came first is the first: the third comes before the two of them in both."""
+    fields = (N.Field("id", T.INT), N.Field("d", T.DOUBLE), N.Field("f", T.FLOAT))
+    node = feed(tmp_path / "t", fields)
+    order = (SortKey(1), SortKey(2, descending=True))
+    first = N.Rank(fields=fields, input=node, partition=(), order=order, start=1, end=2, with_rank=False)
+    running = Running(spark, first, config={"flinkddl.execution.state": state})
+    zeros = [(1, 0.0, -0.0), (2, -0.0, 0.0), (3, 0.0, 1.0), (4, -0.0, -0.0)]
+    for number, (id, d, f) in enumerate(zeros):
+        write(node.folder, number, [{"id": id, "d": d, "f": f, "__seq": number}])
+        running.go()
+    running.close()
+    assert sorted(r[0] for r in running.table) == [1, 3]

@@ -3,10 +3,13 @@ package flinkddl;
 import java.io.Serializable;
 import java.util.Comparator;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.util.SQLOrderingUtil;
 import org.apache.spark.sql.catalyst.util.TypeUtils;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.LongType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampNTZType;
@@ -66,6 +69,12 @@ public final class RetractOrder implements Comparator<InternalRow>, Serializable
         }
         if (t instanceof BooleanType) {
             return Boolean.compare(a.getBoolean(i), b.getBoolean(i));
+        }
+        if (t instanceof DoubleType) { // 0.0 and -0.0 are alike, as in Flink: the earlier row is the first
+            return SQLOrderingUtil.compareDoubles(a.getDouble(i), b.getDouble(i));
+        }
+        if (t instanceof FloatType) {
+            return SQLOrderingUtil.compareFloats(a.getFloat(i), b.getFloat(i));
         }
         // a boxed number, UTF8String or Decimal is a Comparable, rows and arrays have Spark's order
         Object x = a.get(i, t);
