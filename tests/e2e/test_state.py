@@ -141,15 +141,15 @@ def test_nodes_of_a_stage_are_decoded(checkpoints: Callable[[str], Path], comman
     assert (low["kind"], high["kind"], stage["rows"]) == ("aggregate", "aggregate", 6)
     for node in (low, high):
         found = entries(command, place, node["identity"])
-        assert sorted((e["key"]["__key0"], e["value"]["rows"]) for e in found) == sorted([(s, 2) for s in "abc"] * 2)
+        assert sorted((e["key"]["shop"], e["value"]["rows"]) for e in found) == sorted([(s, 2) for s in "abc"] * 2)
     assert f"{high['what']}  {high['identity']}  {high['function']}" in command(place, "daily")
 
 
 def test_groups_of_state_by_key_are_decoded(checkpoints: Callable[[str], Path], command: Callable[..., str]) -> None:
     place = checkpoints("keyed")
-    totals = {e["key"]["__key0"]: e["value"] for e in entries(command, place, "totals/0")}
+    totals = {e["key"]["shop"]: e["value"] for e in entries(command, place, "totals/0")}
     assert {shop: (v["layout"], v["rows"]) for shop, v in totals.items()} == dict.fromkeys("abc", (1, 2))
-    newest = {e["key"]["__key0"]: e["value"] for e in entries(command, place, "newest/0")}
+    newest = {e["key"]["shop"]: e["value"] for e in entries(command, place, "newest/0")}
     assert all(v["deleted"] is False for v in newest.values())
     rows = {shop: list(v["row"].values()) for shop, v in newest.items()}
     expected = {r["shop"]: [r["id"], r["shop"], f"{r['v']}.00", r["at"]] for r in ROWS}

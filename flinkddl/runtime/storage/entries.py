@@ -70,13 +70,19 @@ def _frame(spark: SparkSession, operator: Operator, part: str) -> DataFrame:
 def _entry(operator: Operator, row: Mapping[str, Any]) -> dict[str, Any]:
     key, value = row["key"], row["value"]
     if operator.spark != KEYED:
-        return {"key": _plain(key), "value": _plain(value)}
+        return {"key": _named(_plain(key), operator.note), "value": _plain(value)}
     group, head = (bytes(next(iter(column.values()))) for column in (key, value))
     note = next((n for n in operator.nodes if n.get("node") == node_of(group)), None)
     if note is None:
         return {"key": {"node": node_of(group), "bytes": group.hex()}, "value": {"bytes": head.hex()}}
     fields = [(name, type) for name, type in note["keys"]]
-    return {"key": key_of(group, fields), "value": head_of(head, note["kind"], note["arguments"])}
+    return {"key": _named(key_of(group, fields), note), "value": head_of(head, note["kind"], note["arguments"])}
+
+
+def _named(key: dict[str, Any], note: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a key under the names of its columns in the query; as it is where an older version wrote the notes."""
+    names = dict(zip((name for name, _ in note.get("keys", ())), note.get("names", ()), strict=False))
+    return {names.get(name, name): value for name, value in key.items()}
 
 
 def _plain(value: Any) -> Any:

@@ -7,6 +7,7 @@ a run writes down, once a change, what a person who looks at the state has to kn
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from flinkddl.runtime.storage.checkpoint import Checkpoint
     from flinkddl.runtime.storage.file_systems import Storage
-    from flinkddl.spark.job import SparkJob, StateCall
+    from flinkddl.spark.job import Named, SparkJob, StateCall
     from flinkddl.spark.stateful import Kept
 
 STATE_FILE = "flinkddl-state.json"
@@ -61,7 +62,15 @@ def _node(step: GroupBy, kept: Kept, frames: Mapping[str, Any]) -> dict[str, Any
     """Return what is written down of a node: its call, and the types of its state."""
     call = kept.call
     note = {"kind": call.kind, "function": call.function.removeprefix("flinkddl."), "node": call.node}
+    note["names"] = _names(kept.keys)
     return note | (_edge_types(step, kept, frames) if kept.column else _types(step, call, frames))
+
+
+def _names(keys: Sequence[Named]) -> list[str]:
+    """Return what a person calls a key's columns: the names that they have in the input, where these are names."""
+    columns = [re.fullmatch(r"`((?!__)(?:[^`]|``)+)`", sql) for _, sql in keys]
+    found = [c[1].replace("``", "`") if c else name for c, (name, _) in zip(columns, keys, strict=True)]
+    return found if len({*found}) == len(found) else [name for name, _ in keys]
 
 
 def _edge_types(step: GroupBy, kept: Kept, frames: Mapping[str, Any]) -> dict[str, Any]:
