@@ -20,6 +20,7 @@ BENCHMARKS = {
     "views": "tests.bench.views",
     "sizing": "tests.bench.sizing",
     "state-forms": "tests.bench.state_forms",
+    "growth": "tests.bench.growth",
 }
 
 

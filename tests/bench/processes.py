@@ -14,11 +14,16 @@ def cpu_seconds(pid: int) -> float:
 
 def spark_cpu() -> float:
     """Return the CPU seconds of the Java process with a Spark in it that this one has started."""
+    return cpu_seconds(spark_pid())
+
+
+def spark_pid() -> int:
+    """Return that process. Raises RuntimeError where there is none."""
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
             if b"SparkSubmit" in (entry / "cmdline").read_bytes() and int(fields[1]) == os.getpid():
-                return cpu_seconds(int(entry.name))
+                return int(entry.name)
         except OSError:
             continue
     raise RuntimeError("no Spark was started by this process")

@@ -44,7 +44,7 @@ def test_files_of_hdfs(spark: SparkSession, hdfs: str) -> None:
 
 
 def test_hdfs_knows_the_plan(stage: Stage, hdfs: str) -> None:
-    cases.knows_the_plan(stage, f"{hdfs}/plan", "WHERE")
+    cases.knows_the_plan(stage, f"{hdfs}/plan", "COUNT")
 
 
 def test_windows_are_closed_at_the_end_through_hdfs(stage: Stage, hdfs: str) -> None:

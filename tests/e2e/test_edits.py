@@ -33,7 +33,7 @@ class Edit:
 
     changes: tuple[tuple[str, str], ...]
     counts: Callable[[dict[str, Any]], bool] = lambda _: True
-    said: str = "kept: totals"
+    said: str | None = "kept: totals"  # None: nothing at all, for it is the same plan
     topic: str = "totals"
     shown: Callable[[int], int | None] = lambda n: n
     run: tuple[str, ...] = ()
@@ -52,14 +52,14 @@ KEPT: dict[str, Edit] = {
     "another sink": Edit((("TABLE totals", "TABLE sums"), ("INTO totals", "INTO sums")), said="kept: sums"),
     "poison record": Edit((("'format' = 'json',", "'format' = 'json', 'json.ignore-parse-errors' = 'true',"),)),
     "renamed table": Edit(ORDERS),
-    "renamed through a view": Edit((("FROM orders", "FROM lately"), ("INSERT", VIEW))),
+    "renamed through a view": Edit((("FROM orders", "FROM lately"), ("INSERT", VIEW)), said=None),
     "another INSERT": Edit(
         (("INSERT", MORE), ("GROUP BY shop;\n", "GROUP BY shop; END;\n")), said="new: more",
     ),
     "watermark delay": Edit((("'3' SECOND", "'7' SECOND"),)),
 }  # fmt: skip
 REFUSED: dict[str, tuple[tuple[tuple[str, str], ...], str]] = {
-    "another aggregate": ((("COUNT(DISTINCT v)", "SUM(v)"),), r"COUNT\(DISTINCT v\)\)' is now '.*SUM\(v\)"),
+    "another aggregate": ((("COUNT(DISTINCT v)", "SUM(v)"),), r"COUNT\(DISTINCT v\)\) over .*' is now '.*SUM\(v\)"),
     "operator more": ((("FROM orders", "FROM (SELECT DISTINCT id, shop, v FROM orders)"),), "neither one more nor one"),
     "another topic": ((("'topic' = '{orders}'", "'topic' = '{other}'"),), "is now"),
     "another query": ((("INTO totals", "INTO more"), ("COUNT(DISTINCT v)", "SUM(v)")), "--allow-dropped-state"),
@@ -152,7 +152,8 @@ def test_state_goes_on(case: str, form: str, world: World) -> None:
     send(world.servers, world.topics["orders"], AFTER)
     world.told.clear()
     world.run(world.script(form, *edit.changes))
-    assert edit.said in "\n".join(world.told)
+    said = "\n".join(world.told)
+    assert said == "" if edit.said is None else edit.said in said
     wanted = {s: edit.shown(n) for s, n in recount([r for r in AFTER if edit.counts(r)]).items()}
     assert world.table(edit.topic) == {s: n for s, n in wanted.items() if n is not None}
     if case == "another INSERT":

@@ -1,0 +1,181 @@
+"""CPU seconds of a batch of 2,000 changes over small and over large state: ``python -m tests.bench growth``.
+
+Four shapes in which a group grows without bound, each over ``SMALL`` rows and over ``--records`` (10,000,000). A job
+reads what is there, then come rounds of changes, of which the first ``WARM`` warm up and the others count. The cost
+must follow the changes, not the state: the ratio of the two medians ends a line, after the resident memory of Spark.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.bench.processes import spark_cpu, spark_pid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+SMALL, CHANGES, WARM, ROUNDS, GROUPS, PARTITIONS = 100_000, 2_000, 15, 9, 5, 4
+SETTINGS = {
+    "execution.runtime-mode": "streaming",
+    "flinkddl.execution.max-offsets-per-trigger": "500000",
+    "table.exec.mini-batch.enabled": "true",  # so that the changes of a round are one batch
+    "table.exec.mini-batch.allow-latency": "2 s",
+    "table.exec.mini-batch.size": "1000000",
+}
+FEW = """CREATE TABLE few (g BIGINT, x BIGINT, n BIGINT) WITH ('connector' = 'kafka', 'topic' = 'few',
+  'format' = 'json', 'scan.startup.mode' = 'earliest-offset', 'properties.bootstrap.servers' = '{servers}')"""
+ROWS = """CREATE TABLE r (id BIGINT, g BIGINT, v BIGINT{key}) WITH ('connector' = '{connector}', 'topic' = '{topic}',
+  {format}, 'properties.bootstrap.servers' = '{servers}')"""
+APPENDED = {"connector": "kafka", "key": "", "format": "'format' = 'json', 'scan.startup.mode' = 'earliest-offset'"}
+KEYED = {
+    "connector": "upsert-kafka",
+    "key": ", PRIMARY KEY (id) NOT ENFORCED",
+    "format": "'key.format' = 'json', 'value.format' = 'json'",
+}
+Row = dict[str, int]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A query over ``r``, what ``v`` is at the start (Spark SQL), and a row of the n-th change over so many rows."""
+
+    query: str
+    table: dict[str, str]
+    value: str
+    change: Callable[[int, int], Row]
+
+
+def _another(n: int, rows: int) -> Row:
+    return {"id": rows + n, "g": n % GROUPS, "v": rows + n}
+
+
+def _largest_goes(n: int, rows: int) -> Row:
+    return {"id": rows - 1 - n, "g": (rows - 1 - n) % GROUPS, "v": -1 - n}
+
+
+SHAPES = {
+    "distinct": Shape("SELECT g, COUNT(DISTINCT v) FROM r GROUP BY g", APPENDED, "id", _another),
+    "max": Shape("SELECT g, MAX(v) FROM r GROUP BY g", KEYED, "id", _largest_goes),
+    "join": Shape("SELECT few.n, r.id FROM few JOIN r ON few.g = r.g AND r.v >= few.x", KEYED, "0", _another),
+    "top": Shape(
+        "SELECT id, v FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY v DESC) AS n FROM r) WHERE n <= 10",
+        KEYED, "id", _largest_goes,
+    ),
+}  # fmt: skip
+"""Distinct values in few groups; a maximum that is taken back; ten matches a change in keys of many rows; a Top-10."""
+
+
+class Growth:
+    """One Spark and one broker for all shapes and sizes."""
+
+    def __init__(self, spark: SparkSession, servers: str) -> None:
+        from kafka import KafkaProducer
+
+        self.spark, self.servers = spark, servers
+        self.producer = KafkaProducer(bootstrap_servers=servers, linger_ms=20)
+
+    def fill(self, topic: str, value: str, rows: int) -> None:
+        """Write the rows that are there at the start; a key stays in its partition."""
+        row = f"named_struct('id', id, 'g', id % {GROUPS}, 'v', {value})"
+        texts = [("to_json(named_struct('id', id))", "key"), (f"to_json({row})", "value")]
+        columns = [f"CAST({text} AS BINARY) AS {name}" for text, name in texts]
+        frame = self.spark.range(0, rows, 1, PARTITIONS).selectExpr(
+            *columns, f"CAST(id % {PARTITIONS} AS INT) AS partition"
+        )
+        write = frame.write.format("kafka").option("kafka.bootstrap.servers", self.servers)
+        write.option("topic", topic).option("kafka.linger.ms", "50").option("kafka.batch.size", "262144").save()
+
+    def few(self) -> None:
+        """Write ten rows of each group, which only the rows of changes match."""
+        for n in range(10 * GROUPS):
+            self.producer.send("few", json.dumps({"g": n % GROUPS, "x": 1, "n": n}).encode())
+        self.producer.flush()
+
+    def change(self, topic: str, shape: Shape, begin: int, rows: int) -> None:
+        for n in range(begin, begin + CHANGES):
+            row = shape.change(n, rows)
+            key = json.dumps({"id": row["id"]}).encode()
+            self.producer.send(topic, json.dumps(row).encode(), key=key, partition=row["id"] % PARTITIONS)
+        self.producer.flush()
+
+    def seconds(self, name: str, rows: int) -> float:
+        """Return the median CPU seconds of a round of changes over so many rows; print what it took."""
+        from flinkddl.api import Catalog
+        from flinkddl.runtime.kafka.admin import KafkaAdmin
+
+        shape, topic = SHAPES[name], f"{name}-{rows}"
+        with KafkaAdmin({"bootstrap.servers": self.servers}) as admin:
+            admin.create_topic(topic, PARTITIONS, {"retention.ms": "-1"})
+        self.fill(topic, shape.value, rows)
+        sets = "".join(f"SET '{key}' = '{value}';" for key, value in SETTINGS.items())
+        tables = [FEW.format(servers=self.servers), ROWS.format(topic=topic, servers=self.servers, **shape.table)]
+        catalog = Catalog(self.spark.newSession())
+        catalog.execute(sets + ";".join(tables))
+        begin = time.perf_counter()
+        job = catalog.execute(f"CREATE TABLE hole WITH ('connector' = 'blackhole') AS {shape.query}").job
+        read = Read(job)
+        read.until(rows + (10 * GROUPS if name == "join" else 0))
+        filled, used = time.perf_counter() - begin, []
+        for n in range(WARM + ROUNDS):
+            before = spark_cpu()
+            self.change(topic, shape, n * CHANGES, rows)
+            read.until(read.rows + CHANGES)
+            used.append(spark_cpu() - before)
+        job.stop()
+        counted = used[WARM:]
+        print(
+            f"{name:<9}{rows:>11,} rows read in {filled:>6.1f} s; a round {statistics.median(counted):.2f} CPU s "
+            f"({min(counted):.2f} to {max(counted):.2f}), last batch {read.last.batch_ms:,} ms, "
+            f"resident {_resident() / 1e9:.2f} GB",
+            flush=True,
+        )
+        return statistics.median(counted)
+
+
+class Read:
+    """How much a job has read, and its last batch."""
+
+    def __init__(self, job: Any) -> None:
+        self.job, self.rows, self.last = job, 0, None
+
+    def until(self, rows: int) -> None:
+        """Wait for the batch after which so many rows are read. Raises what the job failed with."""
+        while self.rows < rows:
+            if self.job.await_termination(timeout=0.05):
+                raise RuntimeError("the job has ended")
+            for progress in self.job.progress:
+                if progress.rows_in and (self.last is None or progress.batch > self.last.batch):
+                    self.rows, self.last = self.rows + progress.rows_in, progress
+
+
+def _resident() -> int:
+    """Return the bytes of memory that Spark's process has at the moment."""
+    text = Path(f"/proc/{spark_pid()}/status").read_text()
+    return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmRSS")) * 1024
+
+
+def main(records: int = 10_000_000, names: tuple[str, ...] = tuple(SHAPES)) -> None:
+    """Print a line for each shape and size, and the ratio of each shape."""
+    from flinkddl.runtime.broker.server import Broker, BrokerOptions
+    from flinkddl.runtime.kafka.admin import KafkaAdmin
+    from flinkddl.runtime.session.sessions import SparkOptions, build_session
+
+    conf = {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "2"}
+    with Broker(BrokerOptions(heap="700m")) as broker, KafkaAdmin({"bootstrap.servers": broker.bootstrap}) as admin:
+        spark = build_session(SparkOptions(master="local[2]", conf=conf))
+        admin.create_topic("few", 1)
+        growth = Growth(spark, broker.bootstrap)
+        growth.few()
+        try:
+            for name in names:
+                small, large = (growth.seconds(name, rows) for rows in (SMALL, records))
+                print(f"{name:<9}{records:,} rows against {SMALL:,}: {large / small:.2f}", flush=True)
+        finally:
+            spark.stop()
