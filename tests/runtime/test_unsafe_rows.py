@@ -86,6 +86,10 @@ def test_heads_of_a_join_and_an_aggregate() -> None:
     assert head_of(head + b"\4\xac\4\x99", "aggregate", ()) == {
         "layout": 1, "counter": 0, "rows": 2, "sequence": 278, "calls": "99",
     }  # fmt: skip
+    timed = b"\x81" + bytes(7) + b"\4\xac\4\x99" + bytes(6) + b"\1\2"
+    assert head_of(timed, "aggregate", ()) == {
+        "layout": 1, "counter": 0, "touched": 258, "rows": 2, "sequence": 278, "calls": "99",
+    }  # fmt: skip
     key = row(INT)
     leaf = b"\2\2\2" + bytes([len(key) * 2]) + key + b"\2\4"  # 1 row, next page 1, 1 entry, key, copies: 2
     found = head_of(head + leaf + b"\0\0\0", "inner", [None, None, INNER, INNER])

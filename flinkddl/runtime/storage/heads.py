@@ -1,7 +1,7 @@
 """What a head of state by key holds (flinkddl/jvm, package ``flinkddl.state``: Store, Aggregate, Latest, Join, Top).
 
-A head is a word (layout's version, counter), then the kind's own bytes. A small group is in its head whole; of a larger
-one the head has the root of a tree whose pages lie in map 0.
+A head is a word (layout's version, counter), then the kind's own bytes, with a TTL the time of its last change. A small
+group is in its head whole; of a larger one the head has the root of a tree whose pages lie in map 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ BODY = 8
 KEY = 10
 """Bytes of a group's key before its struct: a hash and the node's number (Rows.KEY)."""
 _NODE = slice(8, KEY)
-_LAYOUT = 1  # of what this module reads
+_TIMED = 0x80  # in a head's first byte: it ends with a time (Store.TIMED)
+_LAYOUTS = {"top": (1, 2)}  # those that this module reads, of other kinds 1
 
 
 def node_of(key: bytes) -> int:
@@ -34,16 +35,21 @@ def key_of(key: bytes, fields: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def head_of(head: bytes, kind: str, arguments: Sequence[Any]) -> dict[str, Any]:
     """Return what a head of a kind holds, its ``layout`` and ``counter`` first; ``arguments`` are types of the call's.
 
-    Of a kind or a layout that is not known here the bytes are given as they are.
+    ``touched``: the time of its last change in ms, where it has a TTL. Of a kind or a layout that is not known here the
+    bytes are given as they are.
     """
-    found = {"layout": head[0], "counter": int.from_bytes(head[1:BODY], "big")}
+    layout, body = head[0] & ~_TIMED, head[BODY:]
+    found = {"layout": layout, "counter": int.from_bytes(head[1:BODY], "big")}
+    if head[0] & _TIMED:
+        found["touched"] = int.from_bytes(body[-8:], "big")
+        body = body[:-8]
     read = _KINDS.get(kind)
-    if read is None or head[0] != _LAYOUT:
-        return found | {"bytes": head[BODY:].hex()}
+    if read is None or layout not in _LAYOUTS.get(kind, (1,)):
+        return found | {"bytes": body.hex()}
     try:
-        return found | read(_Bytes(head[BODY:]), arguments)
+        return found | read(_Bytes(body), arguments)
     except (ValueError, IndexError, TypeError, KeyError) as error:
-        return found | {"bytes": head[BODY:].hex(), "error": f"not read: {error}"}
+        return found | {"bytes": body.hex(), "error": f"not read: {error}"}
 
 
 class _Bytes:

@@ -22,8 +22,11 @@ abstract class Kind implements Serializable {
     /** Once a task, before any group. */
     void open() { }
 
-    /** The version of what {@link Store#keep} is given; state of another version is refused (see {@link Store}). */
+    /** The version of what {@link Store#keep} is given for a new group. */
     int layout() { return 1; }
+
+    /** Whether it goes on with groups of that version, which they keep; state of others is refused (see {@link Store}). */
+    boolean reads(int layout) { return layout == layout(); }
 
     /**
      * Rows of a group that came together (a micro-batch; in real-time mode one), in any order; each is good until the

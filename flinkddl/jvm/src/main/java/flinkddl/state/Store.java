@@ -34,6 +34,7 @@ final class Store {
     private byte[] key;
     private long now;
     private long counter;
+    private int layout; // of the group's head
     private boolean noted; // the sweep will come by
 
     /** {@code alone}: all groups are of one node. */
@@ -55,29 +56,34 @@ final class Store {
         sweep = sweeps.computeIfAbsent(Rows.node(key), n -> new Sweep(head, maps[0], alone ? new byte[0] : new byte[] {(byte) (n >> 8), n.byteValue()}));
         sweep.once(key, kind.life(), now, this::looked);
         counter = 0;
+        layout = kind.layout();
         noted = false;
     }
+
+    /** The version in which the group's head is, after {@link #head}: it is kept in the same. */
+    int layout() { return layout; }
 
     /** The time of the batch, in ms. */
     long now() { return now; }
 
     /**
      * The whole head, whose first {@link #BODY} bytes are not the kind's; null of a group that is not there.
-     * Fails on a layout that is not this version's: what lies there would be read as something else.
+     * Fails on a layout that the kind does not read: what lies there would be taken for something else.
      */
     byte[] head() {
         byte[] bytes = head.get();
         if (bytes == null) {
             return null;
         }
-        int layout = bytes[0] & ~TIMED & 0xFF;
-        if (layout != kind.layout()) {
-            throw new IllegalStateException("the state was written in layout " + layout + ", this version of flinkddl reads layout " + kind.layout());
+        int written = bytes[0] & ~TIMED & 0xFF;
+        if (!kind.reads(written)) {
+            throw new IllegalStateException("the state was written in layout " + written + ", this version of flinkddl reads layout " + kind.layout());
         }
         if (old(bytes)) {
             clear();
             return null;
         }
+        layout = written;
         noted = timed(bytes);
         counter = Long.reverseBytes(Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET)) & (1L << COUNTER) - 1;
         return noted ? Arrays.copyOf(bytes, bytes.length - Long.BYTES) : bytes;
@@ -116,7 +122,7 @@ final class Store {
             return;
         }
         boolean timed = kind.life() > 0;
-        long first = kind.layout() | (timed ? TIMED : 0);
+        long first = layout | (timed ? TIMED : 0);
         Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET, Long.reverseBytes(first << COUNTER | counter));
         head.update(timed ? ByteBuffer.allocate(bytes.length + Long.BYTES).put(bytes).putLong(now).array() : bytes);
         if (timed && !noted) {

@@ -14,7 +14,9 @@ import org.apache.spark.sql.types.StructType;
 
 /**
  * The first places of a partition ({@code retract_top}): a tree of places, in order of the rows, of when they came and of
- * their bytes; where rows can be taken back, one of rows too, which says when their copies came. Pages are in map 0.
+ * their bytes; where rows can be taken back, one of rows too, which says when their copies came. It has the same order:
+ * what changes is mostly at one end, and lies there in few pages. In layout 1 it had that of the bytes, anywhere. Pages
+ * are in map 0.
  */
 final class Top extends Kind {
     private final RetractOrder order;
@@ -24,6 +26,8 @@ final class Top extends Kind {
     private transient Tree rows;
     private transient Ages placeAges;
     private transient Ages rowAges;
+    private transient Tree[] byLayout;
+    private transient Ages[] agesByLayout;
     private transient long now;
     private transient long count; // places that are kept
     private transient long first;
@@ -41,14 +45,23 @@ final class Top extends Kind {
 
     @Override void open() {
         places = new Tree(0, this::compare);
-        rows = new Tree(1, Tree.BYTES);
         placeAges = new Ages(2, places, lives[0]);
-        rowAges = new Ages(2, rows, lives[0]);
+        byLayout = new Tree[] {new Tree(1, Tree.BYTES), new Tree(1, this::compareRows)};
+        agesByLayout = new Ages[] {new Ages(2, byLayout[0], lives[0]), new Ages(2, byLayout[1], lives[0])};
     }
 
+    @Override int layout() { return 2; }
+
+    @Override boolean reads(int layout) { return layout == 1 || layout == 2; }
+
     /** Places are eight bytes of the sequence, then the order and the row. */
-    private int compare(byte[] a, byte[] b) {
-        int c = order.compare(entry(a).getStruct(0, orders), entry(b).getStruct(0, orders));
+    private int compare(byte[] a, byte[] b) { return compare(entry(a), entry(b), a, b); }
+
+    /** Rows are the order and the row. */
+    private int compareRows(byte[] a, byte[] b) { return compare(Retract.view(a, 2), Retract.view(b, 2), a, b); }
+
+    private int compare(UnsafeRow left, UnsafeRow right, byte[] a, byte[] b) {
+        int c = order.compare(left.getStruct(0, orders), right.getStruct(0, orders));
         return c != 0 ? c : Tree.BYTES.compare(a, b);
     }
 
@@ -96,6 +109,8 @@ final class Top extends Kind {
         byte[] head = group.head();
         now = group.now();
         count = 0;
+        rows = byLayout[group.layout() - 1];
+        rowAges = agesByLayout[group.layout() - 1];
         places.reset(group.map(0));
         rows.reset(group.map(0));
         Ages ages = grows ? placeAges : rowAges; // nothing is taken back: there are no rows but those at their places
