@@ -1,0 +1,247 @@
+"""The edits, thought out from README alone: what changes in a script, and what a start over its checkpoint must say.
+
+What a start says is asked for by pieces of its text: the fates of the queries (``kept: totals``), the code, both texts
+of a refusal. Nothing here was written with flinkddl's code at hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tests.upgrades import shapes as s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.upgrades.shapes import Results, Shape
+    from tests.upgrades.tables import Record, Row
+
+Change = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The exit code of the second start and pieces of what it says; ``silent``: of its checkpoint it says nothing."""
+
+    exit: int
+    pieces: tuple[str, ...] = ()
+    silent: bool = False
+
+    @property
+    def refused(self) -> bool:
+        return self.exit != 0
+
+
+def kept(*queries: str) -> Answer:
+    return Answer(0, tuple(f"kept: {q}" for q in queries))
+
+
+SILENT = Answer(0, silent=True)
+"""The answer to an edit that leaves the plan as it is: it goes on without a word."""
+
+
+def refused(*pieces: str, code: str = "FD820") -> Answer:
+    return Answer(3, (code, *pieces))
+
+
+def _same(row: Row) -> Row | None:
+    return row
+
+
+def _any(record: Record) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One edit of a shape's script, and the recount of its sinks.
+
+    ``shows`` is the new script's filter and projection above its state, ``counts`` its filter below; ``gives`` takes
+    the place of the shape's results where the edit changes them. ``elsewhere``: where the edited script writes a sink;
+    ``new``: sinks that it adds, whose INSERT begins where its tables say; ``gone``: sinks without an INSERT now.
+    ``fails``: the code with which the unedited script ends over the later records. ``earlier``: gone on with the
+    earlier commit. ``finding``: what README promises and ``answer``, which is what happens, does not keep.
+    """
+
+    name: str
+    shape: Shape
+    changes: tuple[Change, ...]
+    answer: Answer
+    shows: Callable[[Row], Row | None] = _same
+    counts: Callable[[Record], bool] = _any
+    gives: Results = field(default_factory=dict)
+    elsewhere: dict[str, str] = field(default_factory=dict)
+    new: Results = field(default_factory=dict)
+    gone: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    fails: str = ""
+    earlier: bool = False
+    finding: str = ""
+
+    @property
+    def script(self) -> str:
+        """The script after the edit. Raises ValueError where the edit finds nothing to change."""
+        text = self.shape.script
+        for old, new in self.changes:
+            if old not in text:
+                raise ValueError(f"{self.name}: {old!r} is not in the script of {self.shape.name}")
+            text = text.replace(old, new)
+        return text
+
+
+def _first(text: str) -> Change:
+    """Return a change that puts a text before the script's first table."""
+    return ("CREATE TABLE orders", text + "CREATE TABLE orders")
+
+
+def _human(record: Record) -> bool:
+    return record.row is not None and record.row["usr"] != "bot"
+
+
+TOTALS = (
+    Edit("where-over-updates", s.TOTALS, (("FROM orders", "FROM orders WHERE price > 5"),), refused("totals", "price")),
+    Edit("key-changed", s.TOTALS, (
+        ("region STRING, n BIGINT", "cust STRING, n BIGINT"), ("PRIMARY KEY (region)", "PRIMARY KEY (cust)"),
+        ("SELECT region, COUNT", "SELECT cust, COUNT"), ("GROUP BY region", "GROUP BY cust"),
+    ), refused("by=[region]", "by=[cust]")),
+    Edit("aggregate-changed", s.TOTALS, (("SUM(price)", "MAX(price)"),), refused("SUM(price)", "MAX(price)")),
+    Edit("aggregate-added", s.TOTALS, (
+        ("total INT", "total INT, least INT"), ("SUM(price)", "SUM(price), MIN(price)"),
+    ), refused("SUM(price))", "MIN(price)")),
+    Edit("type-changed", s.TOTALS, (("price INT", "price BIGINT"), ("total INT", "total BIGINT")),
+         refused("INT", "BIGINT")),
+    Edit("other-source-topic", s.TOTALS, (("${P}orders", "${P}other_orders"),), refused("-orders'", "-other_orders'")),
+    Edit("other-source-format", s.TOTALS, (
+        ("'topic' = '${P}orders', 'properties.bootstrap.servers' = '${SERVERS}', 'key.format' = 'json',"
+         " 'value.format' = 'json'",
+         "'topic' = '${P}orders', 'properties.bootstrap.servers' = '${SERVERS}', 'key.format' = 'json',"
+         " 'value.format' = 'csv'"),
+    ), refused("json", "csv")),
+    Edit("state-form-changed", s.TOTALS, (_first("SET 'flinkddl.execution.state' = 'aggregate';\n"),),
+         refused("flinkddl.execution.state", code="FD887")),
+    Edit("operator-more", s.TOTALS, (
+        ("FROM orders GROUP BY region", "FROM (SELECT DISTINCT region, price FROM orders) GROUP BY region"),
+    ), refused("totals")),
+    Edit("job-renamed", s.TOTALS, (("= 'shop'", "= 'store'"),), refused("shop", "store", code="FD825")),
+    Edit("having-added", s.TOTALS, (("GROUP BY region", "GROUP BY region HAVING COUNT(*) > 1"),), kept("totals"),
+         shows=lambda r: r if r["n"] > 1 else None),
+    Edit("output-column-added", s.TOTALS, (
+        ("total INT", "total INT, mean DOUBLE"), ("SUM(price)", "SUM(price), SUM(price) / CAST(COUNT(*) AS DOUBLE)"),
+    ), kept("totals"), shows=lambda r: r | {"mean": r["total"] / r["n"]}),
+    Edit("sink-renamed", s.TOTALS, (("TABLE totals", "TABLE regions"), ("INTO totals", "INTO regions")),
+         kept("regions")),
+    Edit("sink-topic", s.TOTALS, (("${P}totals", "${P}totals_2"),), kept("totals"),
+         elsewhere={"totals": "totals_2"}),
+    Edit("source-renamed", s.TOTALS, (("TABLE orders", "TABLE purchases"), ("FROM orders", "FROM purchases")),
+         kept("totals")),
+    Edit("view-between", s.TOTALS, (
+        ("INSERT INTO", "CREATE VIEW bought AS SELECT id, price, region FROM orders;\nINSERT INTO"),
+        ("FROM orders GROUP", "FROM bought GROUP"),
+    ), kept("totals")),
+    Edit("client-option", s.TOTALS, (
+        ("'topic' = '${P}orders'", "'topic' = '${P}orders', 'properties.max.poll.records' = '100'"),
+    ), kept("totals")),
+    Edit("ttl-added", s.TOTALS, (_first("SET 'table.exec.state.ttl' = '1 h';\n"),), kept("totals")),
+    Edit("source-column-added", s.TOTALS, (("price INT", "price INT, note STRING"),), kept("totals")),
+    Edit("four-edits-at-once", s.TOTALS, (
+        ("TABLE orders", "TABLE purchases"), ("FROM orders", "FROM purchases"), ("${P}totals", "${P}totals_3"),
+        ("GROUP BY region", "GROUP BY region HAVING SUM(price) < 50"), ("SUM(price) FROM", "-SUM(price) FROM"),
+    ), kept("totals"), shows=lambda r: r | {"total": -r["total"]} if r["total"] < 50 else None,
+        elsewhere={"totals": "totals_3"}),
+)  # fmt: skip
+MAXIMA = (
+    Edit("sink-renamed-without-job-name", s.MAXIMA, (("TABLE maxima", "TABLE tops"), ("INTO maxima", "INTO tops")),
+         refused("default_database.maxima", "default_database.tops", code="FD825")),
+    Edit("sink-renamed-under-old-name", s.MAXIMA, (
+        ("TABLE maxima", "TABLE tops"), ("INTO maxima", "INTO tops"),
+        _first("SET 'pipeline.name' = 'insert-into_default_catalog.default_database.maxima';\n"),
+    ), kept("tops")),
+    Edit("having-over-maximum", s.MAXIMA, (("GROUP BY region", "GROUP BY region HAVING MAX(price) < 20"),),
+         kept("maxima"), shows=lambda r: r if r["top"] < 20 else None),
+)  # fmt: skip
+VISITORS = (
+    Edit("distinct-taken-away", s.VISITORS, (("COUNT(DISTINCT usr)", "COUNT(usr)"),),
+         refused("COUNT(DISTINCT usr)", "COUNT(usr)")),
+    Edit("where-over-inserts", s.VISITORS, (("FROM visits", "FROM visits WHERE usr <> 'bot'"),), kept("visitors"),
+         counts=_human),
+    Edit("source-column-added-to-inserts", s.VISITORS, (("page STRING, ts", "page STRING, agent STRING, ts"),),
+         kept("visitors")),
+    Edit("source-column-taken-away", s.VISITORS, ((", ts TIMESTAMP(3))", ")"),), kept("visitors")),
+    Edit("ignore-errors-after-poison", s.BROKEN, (
+        ("'format' = 'json'", "'format' = 'json', 'json.ignore-parse-errors' = 'true'"),
+    ), kept("visitors"), fails="FD750"),
+    Edit("partitions-raised", s.RAISED, (("page, COUNT(*), COUNT", "page, COUNT(*) + 0, COUNT"),), kept("visitors")),
+    Edit("ttl-changed", s.AGEING, (("'1 h'", "'2 h'"),), kept("visitors")),
+    Edit("ttl-taken-away", s.AGEING, (("SET 'table.exec.state.ttl' = '1 h';\n", ""),), kept("visitors")),
+)  # fmt: skip
+JOINS = (
+    Edit("inner-to-left", s.JOINED, (("o JOIN", "o LEFT JOIN"),), refused("joined", "inner", "left")),
+    Edit("join-condition-changed", s.JOINED, (
+        ("o.cust = c.cust", "o.region = c.cust"),
+    ), refused("joined", "cust", "region")),
+    Edit("join-unread-column", s.JOINED, (
+        ("name STRING, PRIMARY KEY (id)", "name STRING, region STRING, PRIMARY KEY (id)"),
+        ("c.name FROM", "c.name, o.region FROM"),
+    ), refused("joined", "region")),
+    Edit("join-column-computed", s.JOINED, (("c.name FROM", "UPPER(c.name) FROM"),), kept("joined"),
+         shows=lambda r: r | {"name": r["name"].upper()}),
+    Edit("where-above-join", s.JOINED, (
+        ("o.cust = c.cust", "o.cust = c.cust WHERE o.price + CHAR_LENGTH(c.name) > 13"),
+    ), kept("joined"), shows=lambda r: r if r["price"] + len(r["name"]) > 13 else None),
+    Edit("where-of-one-side-above-join", s.JOINED, (("o.cust = c.cust", "o.cust = c.cust WHERE o.price > 9"),),
+         kept("joined"), shows=lambda r: r if r["price"] > 9 else None),
+    Edit("left-to-inner", s.LEFT, (("o LEFT JOIN", "o JOIN"),), refused("joined", "left", "inner")),
+    Edit("left-column-filled", s.LEFT, (("c.name FROM", "COALESCE(c.name, '?') FROM"),), kept("joined"),
+         shows=lambda r: r | {"name": r["name"] or "?"}),
+    Edit("left-sink-topic-and-client-option", s.LEFT, (
+        ("${P}joined", "${P}joined_2"),
+        ("'topic' = '${P}customers'", "'topic' = '${P}customers', 'properties.client.id' = 'mine'"),
+    ), kept("joined"), elsewhere={"joined": "joined_2"}),
+)  # fmt: skip
+RANKS = (
+    Edit("top-n-changed", s.TOP2, (("rn <= 2", "rn <= 3"),), refused("top2", "2", "3")),
+    Edit("top-order-turned", s.TOP2, (("price DESC", "price ASC"),), refused("DESC", "ASC")),
+    Edit("top-column-computed", s.TOP2, (("id, price FROM (", "id, price * 100 FROM ("),), kept("top2"),
+         shows=lambda r: r | {"price": r["price"] * 100}),
+    Edit("last-to-first", s.LATEST, (("ts DESC", "ts ASC"),), refused("latest", "last", "first")),
+    Edit("where-above-newest", s.LATEST, (("rn = 1", "rn = 1 AND page <> 'help'"),), kept("latest"),
+         shows=lambda r: r if r["page"] != "help" else None),
+    Edit("delay-changed-above-newest", s.LATEST, (("'5' SECOND", "'7' SECOND"),), kept("latest")),
+)  # fmt: skip
+SETS = (
+    Edit("insert-less", s.PAIR, ((s.VISITORS_INSERT, ""),), refused("--allow-dropped-state", "dropped: visitors")),
+    Edit("insert-less-allowed", s.PAIR, ((s.VISITORS_INSERT, ""),), Answer(0, ("kept: totals", "dropped: visitors")),
+         gone=("visitors",), flags=("--allow-dropped-state",)),
+    Edit("insert-more", s.PAIR, (
+        ("EXECUTE STATEMENT", s.sink("maxima", "region STRING, top INT", "region") + "EXECUTE STATEMENT"),
+        ("BEGIN\n", "BEGIN\nINSERT INTO maxima SELECT region, MAX(price) FROM orders GROUP BY region;\n"),
+    ), Answer(0, ("kept: totals", "visitors", "new: maxima")), new={"maxima": s.maxima}),
+    Edit("inserts-in-other-order", s.PAIR, (
+        (s.TOTALS_INSERT + s.VISITORS_INSERT, s.VISITORS_INSERT + s.TOTALS_INSERT),
+    ), Answer(0, ("kept: ", "totals", "visitors"))),
+)  # fmt: skip
+WINDOWS = (
+    Edit("window-size-changed", s.WINDOWS, (("'10' SECOND", "'20' SECOND"),), refused("windows", "10", "20")),
+    Edit("watermark-delay-longer", s.WINDOWS, (("'5' SECOND", "'20' SECOND"),), kept("windows"),
+         gives={"windows": lambda records: s.closed(records, delay=20)}),
+    Edit("watermark-delay-shorter", s.WINDOWS, (("'5' SECOND", "'1' SECOND"),), kept("windows"),
+         gives={"windows": lambda records: s.closed(records, delay=1)}),
+)  # fmt: skip
+CHAINS = (
+    Edit("chain-aggregate-changed", s.BEST, (("MAX(total)", "MIN(total)"),), refused("MAX(total)", "MIN(total)")),
+    Edit("chain-where-above", s.BEST, (("= m.top", "= m.top WHERE s.total + m.top > 100"),), kept("best"),
+         shows=lambda r: r if 2 * r["total"] > 100 else None),
+    Edit("chain-column-computed", s.BEST, (("s.total FROM", "s.total + 1 FROM"),), kept("best"),
+         shows=lambda r: r | {"total": r["total"] + 1}),
+    Edit("chain-view-renamed", s.BEST, (("VIEW sums", "VIEW spent"), ("FROM sums", "FROM spent")), kept("best")),
+)  # fmt: skip
+COMMITS = (
+    Edit("begun-earlier", s.OLDER, (), Answer(0, ())),
+    Edit("begun-earlier-and-edited", s.OLDER, (("s.total FROM", "s.total + 1 FROM"),), kept("best"),
+         shows=lambda r: r | {"total": r["total"] + 1}),
+    Edit("gone-on-with-earlier", s.BEST, (), Answer(0, ()), earlier=True),
+    Edit("gone-on-with-earlier-and-edited", s.BEST, (("s.total FROM", "s.total + 1 FROM"),), kept("best"),
+         shows=lambda r: r | {"total": r["total"] + 1}, earlier=True),
+)  # fmt: skip
+EDITS = TOTALS + MAXIMA + VISITORS + JOINS + RANKS + SETS + WINDOWS + CHAINS + COMMITS

@@ -1,0 +1,251 @@
+"""The jobs that are edited: a script each, its records under the first and under the second start, and its recount."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tests.upgrades.tables import Record, Records, Row, Table, grouped, keyed, newest, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Results = dict[str, Callable[[Iterable[Record]], Table]]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A job. ``results``: for each sink topic what its query gives over all of some records.
+
+    ``raised``: partitions that its sources have before the later records come; ``earlier``: begun by an earlier commit.
+    """
+
+    name: str
+    script: str
+    before: Records
+    after: Records
+    results: Results
+    raised: int = 1
+    earlier: bool = False
+
+    @property
+    def sources(self) -> set[str]:
+        """The topics that it reads, or may read once it is edited."""
+        return {r.topic for r in self.before + self.after}
+
+
+def order(id_: int, cust: str, region: str, price: int) -> Record:
+    return Record("orders", {"id": id_, "cust": cust, "region": region, "price": price}, {"id": id_})
+
+
+def customer(cust: str, name: str) -> Record:
+    return Record("customers", {"cust": cust, "name": name}, {"cust": cust})
+
+
+def visit(usr: str, page: str, second: int, partition: int = 0) -> Record:
+    at = f"2026-01-02 10:{second // 60:02d}:{second % 60:02d}"
+    return Record("visits", {"usr": usr, "page": page, "ts": at}, partition=partition)
+
+
+ORDERS = (
+    order(1, "c1", "north", 10), order(2, "c2", "north", 20), order(3, "c1", "south", 5), order(4, "c3", "east", 7),
+    order(5, "c2", "west", 3), order(6, "c1", "south", 8),
+)  # fmt: skip
+# the maximum of north is taken back, south gets one, west is left empty, nothing touches east
+LATER = (
+    Record("orders", None, {"id": 2}), order(3, "c1", "south", 50), order(7, "c3", "north", 15),
+    order(5, "c2", "south", 3),
+)  # fmt: skip
+CUSTOMERS = (customer("c1", "Ann"), customer("c2", "Bob"))
+RENAMED = (customer("c1", "Anna"), customer("c3", "Cid"), Record("customers", None, {"cust": "c2"}))
+VISITS = (
+    visit("u1", "home", 1), visit("u2", "home", 3), visit("u1", "home", 4), visit("u3", "help", 12),
+    visit("u1", "help", 14), visit("u4", "jobs", 18),
+)  # fmt: skip
+RETURNS = (
+    visit("u2", "home", 23), visit("u5", "home", 24), visit("u3", "help", 27), visit("bot", "help", 29),
+    visit("u6", "news", 41), visit("bot", "home", 45),
+)  # fmt: skip
+
+UPSERT = (
+    "'connector' = 'upsert-kafka', 'topic' = '${{P}}{0}', 'properties.bootstrap.servers' = '${{SERVERS}}',"
+    " 'key.format' = 'json', 'value.format' = 'json'"
+)
+ORDERS_DDL = (
+    "CREATE TABLE orders (id INT, cust STRING, region STRING, price INT, PRIMARY KEY (id) NOT ENFORCED)"
+    f" WITH ({UPSERT.format('orders')});\n"
+)
+CUSTOMERS_DDL = (
+    "CREATE TABLE customers (cust STRING, name STRING, PRIMARY KEY (cust) NOT ENFORCED)"
+    f" WITH ({UPSERT.format('customers')});\n"
+)
+VISITS_DDL = (
+    "CREATE TABLE visits (usr STRING, page STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND) WITH"
+    " ('connector' = 'kafka', 'topic' = '${P}visits', 'properties.bootstrap.servers' = '${SERVERS}',"
+    " 'scan.startup.mode' = 'earliest-offset', 'format' = 'json');\n"
+)
+PLAIN_VISITS_DDL = VISITS_DDL.replace(", WATERMARK FOR ts AS ts - INTERVAL '5' SECOND", "")
+BOUNDED = "'value.format' = 'json', 'scan.bounded.mode' = 'latest-offset'"
+
+
+def sink(name: str, columns: str, key: str) -> str:
+    """Return the DDL of an upsert topic of that name."""
+    return f"CREATE TABLE {name} ({columns}, PRIMARY KEY ({key}) NOT ENFORCED) WITH ({UPSERT.format(name)});\n"
+
+
+def named(name: str) -> str:
+    return f"SET 'pipeline.name' = '{name}';\n"
+
+
+TOTALS_SINK = sink("totals", "region STRING, n BIGINT, total INT", "region")
+TOTALS_INSERT = "INSERT INTO totals SELECT region, COUNT(*), SUM(price) FROM orders GROUP BY region;\n"
+VISITORS_SINK = sink("visitors", "page STRING, n BIGINT, users BIGINT", "page")
+VISITORS_INSERT = "INSERT INTO visitors SELECT page, COUNT(*), COUNT(DISTINCT usr) FROM visits GROUP BY page;\n"
+
+
+def totals(records: Iterable[Record]) -> Table:
+    groups = grouped(newest(records, "orders"), "region")
+    out = [{"region": k, "n": len(v), "total": sum(r["price"] for r in v)} for k, v in groups.items()]
+    return keyed(out, "region")
+
+
+def maxima(records: Iterable[Record]) -> Table:
+    groups = grouped(newest(records, "orders"), "region")
+    return keyed([{"region": k, "top": max(r["price"] for r in v)} for k, v in groups.items()], "region")
+
+
+def visitors(records: Iterable[Record]) -> Table:
+    groups = grouped(rows(records, "visits"), "page")
+    out = [{"page": k, "n": len(v), "users": len({r["usr"] for r in v})} for k, v in groups.items()]
+    return keyed(out, "page")
+
+
+def _joined(records: Iterable[Record], left: bool) -> Table:
+    records = list(records)
+    names = {r["cust"]: r["name"] for r in newest(records, "customers")}
+    found = [r for r in newest(records, "orders") if left or r["cust"] in names]
+    return keyed([{"id": r["id"], "price": r["price"], "name": names.get(r["cust"])} for r in found], "id")
+
+
+def joined(records: Iterable[Record]) -> Table:
+    return _joined(records, left=False)
+
+
+def left_joined(records: Iterable[Record]) -> Table:
+    return _joined(records, left=True)
+
+
+def top2(records: Iterable[Record]) -> Table:
+    out: list[Row] = []
+    for region, group in grouped(newest(records, "orders"), "region").items():
+        first = sorted(group, key=lambda r: -r["price"])[:2]
+        out += [{"region": region, "rn": i + 1, "id": r["id"], "price": r["price"]} for i, r in enumerate(first)]
+    return keyed(out, "region", "rn")
+
+
+def latest(records: Iterable[Record]) -> Table:
+    groups = grouped(rows(records, "visits"), "usr")
+    return keyed([max(v, key=lambda r: str(r["ts"])) for v in groups.values()], "usr")
+
+
+def best(records: Iterable[Record]) -> Table:
+    groups = grouped(newest(records, "orders"), "cust")
+    sums = {k: sum(r["price"] for r in v) for k, v in groups.items()}
+    top = max(sums.values(), default=None)
+    return keyed([{"cust": k, "total": v} for k, v in sums.items() if v == top], "cust")
+
+
+def _second(row: dict[str, Any]) -> int:
+    minute, second = row["ts"][14:16], row["ts"][17:19]
+    return int(minute) * 60 + int(second)
+
+
+def closed(records: Iterable[Record], delay: int = 5, size: int = 10) -> Table:
+    """Return the windows of so many seconds that a watermark of that delay has closed (no record here is late)."""
+    visits = rows(records, "visits")
+    watermark = max(map(_second, visits), default=0) - delay
+    counts: dict[tuple[int, str], int] = {}
+    for row in visits:
+        at = (_second(row) // size * size, row["page"])
+        counts[at] = counts.get(at, 0) + 1
+    # a window holds what lies below its end: the watermark has to be at its last millisecond
+    done = {k: n for k, n in counts.items() if k[0] + size <= watermark}
+    out = [{"start": f"2026-01-02 10:{s // 60:02d}:{s % 60:02d}", "page": p, "n": n} for (s, p), n in done.items()]
+    return keyed(out, "start", "page")
+
+
+TOTALS = Shape(
+    "totals",
+    named("shop") + ORDERS_DDL + TOTALS_SINK + TOTALS_INSERT,
+    ORDERS, LATER, {"totals": totals},
+)  # fmt: skip
+MAXIMA = Shape(
+    "maxima",
+    "SET 'execution.runtime-mode' = 'streaming';\n"
+    + ORDERS_DDL.replace("'value.format' = 'json'", BOUNDED)
+    + sink("maxima", "region STRING, top INT", "region")
+    + "INSERT INTO maxima SELECT region, MAX(price) FROM orders GROUP BY region;\n",
+    ORDERS, LATER, {"maxima": maxima},
+)  # fmt: skip
+VISITORS = Shape(
+    "visitors",
+    named("site") + PLAIN_VISITS_DDL + VISITORS_SINK + VISITORS_INSERT,
+    VISITS, RETURNS, {"visitors": visitors},
+)  # fmt: skip
+AGEING = Shape(
+    "ageing",
+    named("site") + "SET 'table.exec.state.ttl' = '1 h';\n" + PLAIN_VISITS_DDL + VISITORS_SINK + VISITORS_INSERT,
+    VISITS, RETURNS, {"visitors": visitors},
+)  # fmt: skip
+JOINED = Shape(
+    "joined",
+    named("names") + ORDERS_DDL + CUSTOMERS_DDL + sink("joined", "id INT, price INT, name STRING", "id")
+    + "INSERT INTO joined SELECT o.id, o.price, c.name FROM orders o JOIN customers c ON o.cust = c.cust;\n",
+    ORDERS + CUSTOMERS, LATER + RENAMED, {"joined": joined},
+)  # fmt: skip
+LEFT = Shape(
+    "left",
+    JOINED.script.replace("orders o JOIN", "orders o LEFT JOIN"),
+    ORDERS + CUSTOMERS, LATER + RENAMED, {"joined": left_joined},
+)  # fmt: skip
+TOP2 = Shape(
+    "top2",
+    named("ranks") + ORDERS_DDL + sink("top2", "region STRING, rn BIGINT, id INT, price INT", "region, rn")
+    + "INSERT INTO top2 SELECT region, rn, id, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY region"
+    " ORDER BY price DESC) AS rn FROM orders) WHERE rn <= 2;\n",
+    ORDERS, LATER, {"top2": top2},
+)  # fmt: skip
+LATEST = Shape(
+    "latest",
+    named("seen") + VISITS_DDL + sink("latest", "usr STRING, page STRING, ts TIMESTAMP(3)", "usr")
+    + "INSERT INTO latest SELECT usr, page, ts FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY usr"
+    " ORDER BY ts DESC) AS rn FROM visits) WHERE rn = 1;\n",
+    VISITS, RETURNS, {"latest": latest},
+)  # fmt: skip
+PAIR = Shape(
+    "pair",
+    named("both") + ORDERS_DDL + PLAIN_VISITS_DDL + TOTALS_SINK + VISITORS_SINK
+    + "EXECUTE STATEMENT SET BEGIN\n" + TOTALS_INSERT + VISITORS_INSERT + "END;\n",
+    ORDERS + VISITS, LATER + RETURNS, {"totals": totals, "visitors": visitors},
+)  # fmt: skip
+WINDOWS = Shape(
+    "windows",
+    named("tumbling") + VISITS_DDL + sink("windows", "`start` TIMESTAMP(3), page STRING, n BIGINT", "`start`, page")
+    + "INSERT INTO windows SELECT window_start, page, COUNT(*) FROM TABLE(TUMBLE(TABLE visits, DESCRIPTOR(ts),"
+    " INTERVAL '10' SECOND)) GROUP BY window_start, window_end, page;\n",
+    VISITS, RETURNS, {"windows": closed},
+)  # fmt: skip
+BEST = Shape(
+    "best",
+    named("best") + ORDERS_DDL + sink("best", "cust STRING, total INT", "cust")
+    + "CREATE VIEW sums AS SELECT cust, SUM(price) AS total FROM orders GROUP BY cust;\n"
+    "INSERT INTO best SELECT s.cust, s.total FROM sums s JOIN (SELECT MAX(total) AS top FROM sums) m"
+    " ON s.total = m.top;\n",
+    ORDERS, LATER, {"best": best},
+)  # fmt: skip
+BROKEN = replace(VISITORS, name="broken", after=(Record("visits", raw=b"{'no': json"), *RETURNS))
+RAISED = replace(
+    VISITORS, name="raised", raised=3,
+    after=tuple(replace(r, partition=i % 3) for i, r in enumerate(RETURNS)),
+)  # fmt: skip
+OLDER = replace(BEST, name="older", earlier=True)
