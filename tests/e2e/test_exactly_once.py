@@ -1,4 +1,4 @@
-"""Small runs of the kill harnesses; the large ones are ``python -m tests.exactly_once`` and ``tests.executor_kills``."""
+"""Small runs of the kill harnesses; the large ones are ``python -m tests.exactly_once`` and ``executor_kills``."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from tests.support.java_udf import needs_javac, udf_jar
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("work", [
-    Work("rows", 3000), Work("counts", 3000), Work("changes", 3000, window=7), Work("changes", 3000, "at-least-once", window=7),
+WORKS = (
+    Work("rows", 3000),
+    Work("counts", 3000),
+    Work("changes", 3000, window=7),
+    Work("changes", 3000, "at-least-once", window=7),
     Work("counts", 3000, "at-least-once", "realtime", window=8),
-], ids=lambda w: f"{w.query}-{w.delivery}-{w.mode}")  # fmt: skip
+)
+
+
+@pytest.mark.parametrize("work", WORKS, ids=lambda w: f"{w.query}-{w.delivery}-{w.mode}")
 def test_three_kills_lose_and_double_nothing(work: Work) -> None:
     done = exactly_once.run(3, work)
     assert (done.kills, done.mistakes) == (3, 0), done.judged
