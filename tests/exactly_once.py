@@ -121,6 +121,7 @@ class Harness:
         command = [sys.executable, "-c", entry, "run", str(script), "--quiet", "--master", self.master]
         command += ["--checkpoint", str(self.folder / "checkpoint"), "--conf", JAVA]
         command += ["--conf", "spark.driver.memory=1g"]
+        command += ["--allow-jar", self.work.fails] if self.work.fails else []
         log = (self.folder / "run.log").open("ab")
         return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
