@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.runtime.broker.server import free_ports
 from flinkddl.runtime.machine.java import find_java
-from tests.exactly_once import Harness, arguments, asked, filled, report
+from tests.exactly_once import START_SECONDS, Harness, arguments, asked, filled, report
 from tests.support.java_udf import udf_jar
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from tests.exactly_once import Work
 
 WORKERS = 2
-READY_SECONDS = 60.0
 EXECUTOR = b"CoarseGrainedExecutorBackend"
 
 
@@ -99,7 +98,7 @@ def _daemon(args: list[str], log: Path, ready: str) -> Iterator[None]:
     with log.open("wb") as out:
         process = subprocess.Popen(command, env=env, stdout=out, stderr=out, start_new_session=True)
     try:
-        end = time.monotonic() + READY_SECONDS
+        end = time.monotonic() + START_SECONDS
         while ready not in log.read_text(errors="replace"):
             if process.poll() is not None or time.monotonic() > end:
                 raise RuntimeError(f"{args[0]} did not start: {log.read_text(errors='replace')[-1000:]}")
