@@ -254,11 +254,13 @@ class Judge:
         self.servers = servers
         self.query = query
         self.topics = {name: read(servers, name) for name in sources(query)}
+        self.wanted = {name: self._wanted(name) for name in QUERIES[query]}
+        self.histories: dict[str, dict[Key, list[tuple[int, ...] | None]]] = {}
 
     def exact(self, isolation: str) -> bool:
         """Tell whether each sink holds what it must."""
         found = (
-            self._last(_changes(self.servers, name, isolation)) == self._wanted(name) for name in QUERIES[self.query]
+            self._last(_changes(self.servers, name, isolation)) == self.wanted[name] for name in QUERIES[self.query]
         )
         return all(found)
 
@@ -267,15 +269,17 @@ class Judge:
         return {name: self._judged(name, _changes(self.servers, name, isolation)) for name in QUERIES[self.query]}
 
     def _judged(self, name: str, changes: list[Change]) -> Judged:
-        wanted, last = self._wanted(name), self._last(changes)
+        wanted, last = self.wanted[name], self._last(changes)
         lost = sum(key not in last for key in wanted)
         wrong = sum(key not in wanted or wanted[key] != row for key, row in last.items())
         by_key = defaultdict(list)
         for key, row in changes:
             by_key[key].append(row)
-        histories = self._histories(name) if INSERTS[name].order == "history" else {}
-        serials = INSERTS[name].order == "serials"
-        repeated = sum(_repeated(rows, histories.get(key), serials=serials) for key, rows in by_key.items())
+        order = INSERTS[name].order
+        if order == "history" and name not in self.histories:
+            self.histories[name] = self._histories(name)
+        histories = {key: self.histories[name].get(key, []) for key in by_key} if order == "history" else {}
+        repeated = sum(_repeated(rows, histories.get(key), serials=order == "serials") for key, rows in by_key.items())
         return Judged(lost, wrong, repeated)
 
     def _last(self, changes: list[Change]) -> Sink:
