@@ -1,8 +1,9 @@
-"""``kill -9`` against the executors of a standalone cluster: ``python -m tests.executor_kills --kills 10``.
+"""``kill -9`` against executors of a standalone cluster: ``python -m tests.executor_kills --query changes --kills 10``.
 
 The job of tests.exactly_once runs on a master and two workers of one core. Its driver lives; executors of it are killed
 at a random moment after a batch was planned, as often as wanted. Spark runs the lost tasks again on the other one, and
-the worker starts a new executor: a ``read_committed`` reader counts what is lost and what is doubled.
+the worker starts a new executor: readers count what is lost, wrong or there again. With ``--failing`` tasks fail beside
+that, above the operators with state and after those have changed it: a Java function of the job fails at times.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from typing import TYPE_CHECKING
 
 from flinkddl.runtime.broker.server import free_ports
 from flinkddl.runtime.machine.java import find_java
-from tests.exactly_once import Harness, arguments, filled, report
+from tests.exactly_once import START_SECONDS, Harness, arguments, asked, filled, report
+from tests.support.java_udf import udf_jar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.exactly_once import Work
+
 WORKERS = 2
-READY_SECONDS = 60.0
 EXECUTOR = b"CoarseGrainedExecutorBackend"
 
 
@@ -43,12 +46,13 @@ class OnCluster(Harness):
                 if not (running := executors(self.master)):
                     continue
                 os.kill(self.random.choice(running), signal.SIGKILL)
-                self.kills += 1
-                open_batch = self.batches("offsets") > self.batches("commits")
-                self.moments["batch open" if open_batch else "between batches"] += 1
-                print(f"kill {self.kills}: batch {self.batches('commits')}", flush=True)
-        finally:
-            self.await_end(job)
+                self.note(self.moment())
+        except BaseException:
+            self.stop(job)
+            raise
+        self.await_end(job)
+        if failed := len(list(self.folder.glob("worker*/**/task-failed-*"))):
+            self.moments["tasks failed beside"] = failed
 
 
 def executors(master: str) -> list[int]:
@@ -94,7 +98,7 @@ def _daemon(args: list[str], log: Path, ready: str) -> Iterator[None]:
     with log.open("wb") as out:
         process = subprocess.Popen(command, env=env, stdout=out, stderr=out, start_new_session=True)
     try:
-        end = time.monotonic() + READY_SECONDS
+        end = time.monotonic() + START_SECONDS
         while ready not in log.read_text(errors="replace"):
             if process.poll() is not None or time.monotonic() > end:
                 raise RuntimeError(f"{args[0]} did not start: {log.read_text(errors='replace')[-1000:]}")
@@ -105,18 +109,22 @@ def _daemon(args: list[str], log: Path, ready: str) -> Iterator[None]:
         process.wait()
 
 
-def run(kills: int, records: int, query: str = "rows", window: float = 2.0, seed: int = 1) -> OnCluster:
-    """Kill executors under the job; return the harness with ``lost`` and ``doubled`` counted."""
-    limit = max(8, records // max(1, kills * 4))
-    with filled(OnCluster, records, query, limit, window, seed) as harness, cluster(harness.folder) as url:
+def run(kills: int, work: Work) -> OnCluster:
+    """Kill executors under the job; return the harness with its sinks judged."""
+    limit = max(8, work.records // max(1, kills * 4))
+    with filled(OnCluster, work, limit) as harness, cluster(harness.folder) as url:
         harness.master = url
         harness.kill_all(kills)
-        harness.lost, harness.doubled = harness.lost_and_doubled()
+        harness.judge()
         return harness
 
 
 def main() -> int:
-    return report("executors killed", run, arguments("tests.executor_kills", __doc__, 10, 40_000).parse_args())
+    parser = arguments("tests.executor_kills", __doc__, 10, 40_000)
+    parser.add_argument("--failing", action="store_true", help="tasks fail beside")
+    args, begin = parser.parse_args(), time.monotonic()
+    done = run(args.kills, asked(args, fails=str(udf_jar("kills")) if args.failing else ""))
+    return report("executors killed", done, time.monotonic() - begin)
 
 
 if __name__ == "__main__":

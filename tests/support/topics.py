@@ -22,10 +22,15 @@ def send(servers: str, topic: str, rows: Iterable[dict[str, Any]], partition: in
 
 def committed(servers: str, topic: str) -> list[Any]:
     """Return what a ``read_committed`` reader of the whole topic sees, partition by partition."""
+    return read(servers, topic, "read_committed")
+
+
+def read(servers: str, topic: str, isolation: str = "read_uncommitted") -> list[Any]:
+    """Return what a reader of the whole topic sees, partition by partition."""
     from kafka import KafkaConsumer, TopicPartition
 
     consumer = KafkaConsumer(
-        bootstrap_servers=servers, isolation_level="read_committed", enable_auto_commit=False,
+        bootstrap_servers=servers, isolation_level=isolation, enable_auto_commit=False,
         fetch_max_bytes=1 << 26, max_partition_fetch_bytes=1 << 23, max_poll_records=50_000,
     )  # fmt: skip
     partitions = [TopicPartition(topic, p) for p in sorted(consumer.partitions_for_topic(topic) or ())]
@@ -37,3 +42,14 @@ def committed(servers: str, topic: str) -> list[Any]:
             records += batch
     consumer.close()
     return sorted(records, key=lambda r: (r.partition, r.offset))
+
+
+def ends(servers: str, topics: Iterable[str]) -> int:
+    """Return how many places of topics are taken, marks of transactions among them."""
+    from kafka import KafkaConsumer, TopicPartition
+
+    consumer = KafkaConsumer(bootstrap_servers=servers, enable_auto_commit=False)
+    partitions = [TopicPartition(topic, p) for topic in topics for p in consumer.partitions_for_topic(topic) or ()]
+    found = sum(consumer.end_offsets(partitions).values())
+    consumer.close()
+    return found
