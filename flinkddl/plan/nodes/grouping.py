@@ -105,7 +105,8 @@ class Aggregate(Untimed, Unary):
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return upserts of Spark's own aggregates where the newest rows are enough, else a group before and after."""
         native = asked.latest and not asked.sequence and self.always_changes and inputs[0].kind == "append"
-        return Form("upsert" if native and not how.forgets(self.ttl) else "images", tuple(range(len(self.keys))))
+        native = native and not how.chain and not how.forgets(self.ttl)
+        return Form("upsert" if native else "images", tuple(range(len(self.keys))))
 
 
 @dataclass(frozen=True, kw_only=True)

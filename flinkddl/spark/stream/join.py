@@ -88,7 +88,8 @@ def join(sides: Sides, node: Join | IntervalJoin | WindowJoin, ctx: Lowering, he
     """Join two relations, blind to time; what is planned as append has no row that is taken back."""
     rest = residual(node.condition, sides.keys, len(sides.left.fields))
     fits = sides.append or ctx.config.flinkddl_join_strategy == "BILINEAR"
-    own = node.kind == "inner" and sides.keys and fits and not sides.windowed and not here.shares
+    ours = sides.windowed or here.shares or ctx.chain
+    own = node.kind == "inner" and sides.keys and fits and not ours
     if own and not must_forget(ctx, *sides.ttl, span=node.span):
         out = native(sides, ctx)
     else:

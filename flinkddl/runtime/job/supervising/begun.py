@@ -49,10 +49,10 @@ def kept(job: SparkJob, stored: Mapping[str, Any] | None) -> SparkJob:
     return job if known == job.forms else job.as_begun(dict(enumerate(known.values())))
 
 
-def forms_of(stored: Mapping[str, Any]) -> dict[str, bool]:
-    """Return whether the state of queries lies by key, by their names; of an older run one for all, by no name."""
+def forms_of(stored: Mapping[str, Any]) -> dict[str, bool | str]:
+    """Return in which form the state of queries lies, by their names; of an older run one for all, by no name."""
     if stored["forms"] is not None:
-        return {str(name): bool(form) for name, form in stored["forms"].items()}
+        return {str(name): form if isinstance(form, str) else bool(form) for name, form in stored["forms"].items()}
     return {"": any(words.endswith(BY_KEY) for _, words in stored["plan"])}
 
 

@@ -19,7 +19,7 @@ final class Aggregate extends Kind {
     private transient UnsafeProjection projection;
     private transient Call[] state;
 
-    /** {@code arguments}: weight BIGINT, sequence BIGINT, a struct with an argument a call. */
+    /** {@code arguments}: weight BIGINT, sequence BIGINT, NULL for the number of the group's turn, a struct with an argument a call. */
     Aggregate(StructType arguments) {
         calls = (StructType) arguments.apply(2).dataType();
         finish = RetractAggregate.finishers(calls);
@@ -37,10 +37,14 @@ final class Aggregate extends Kind {
         long[] rest = {0, Long.MIN_VALUE}; // number of rows, newest sequence
         read(group, rest);
         UnsafeRow before = rest[0] > 0 ? results() : null;
+        long turn = 0; // what came together came at once
         while (rows.hasNext()) {
             UnsafeRow row = rows.next();
             long weight = row.getLong(0);
-            long sequence = row.isNullAt(1) ? 0 : row.getLong(1);
+            if (row.isNullAt(1) && turn == 0) {
+                turn = group.next();
+            }
+            long sequence = row.isNullAt(1) ? turn : row.getLong(1);
             rest[0] += weight;
             rest[1] = Math.max(rest[1], sequence);
             InternalRow args = row.getStruct(2, state.length);
