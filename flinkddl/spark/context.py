@@ -103,7 +103,7 @@ class Lowering:
     ``decoded`` says what is read of each scan (its identity, ``plan/decoded.py``); ``leaders`` which scans are read as
     one, ``ordered`` of which of those the order of arrival is wanted, and ``once`` what has been lowered of those, by
     their leader and what is asked of them; ``merged`` has the numbers of equal sub-plans by the identities of their
-    places, ``made`` what has been lowered of those, ``newest`` the rows before and after that have been made of upserts,
+    places, ``made`` what has been lowered of those, ``newest`` the rows before and after that were made of upserts,
     ``chained`` whether a part of the job has become a chain;
     ``extras`` are the roles (``jars.lock.json``) whose jars the job's session must have beside Spark's own;
     ``owners`` notes the plan node (its identity) that each step was made for;

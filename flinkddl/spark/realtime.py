@@ -184,7 +184,8 @@ def not_one_to_one(sink: PhysicalSink) -> str:
     """Return why a sink may get more or fewer records than its sources hold; "" where each of them gives one."""
     for here in sink.root.walk():
         node = here.node
-        if not node.one_each:
+        changes = any(i.form.kind != "append" for i in here.inputs) and not (here is sink.root and sink.keyed)
+        if not node.one_each or (changes and sink.how.chain):
             return f"{node.name} may give more or fewer rows than it takes"
         if isinstance(node, Scan) and (here.form.kind != "append" or _drops(node)):
             return f"not each record of '{node.table.path.name}' is a row"

@@ -196,21 +196,27 @@ class Work:
         """Wait until each sink's topic holds the table that it must."""
         assert self.process is not None
         end = time.monotonic() + seconds
-        left = dict.fromkeys(self.names)
-        while left:
-            for name in list(left):
-                found, wanted = self.table(name), QUERIES[name][1](self.feed.tables)
-                if found == wanted:
-                    del left[name]
-                    continue
-                assert self.process.poll() is None, self.log
-                assert time.monotonic() < end, (name, found, wanted, self.log)
-            time.sleep(0.3)
+        wanted = {name: QUERIES[name][1](self.feed.tables) for name in self.names}
+        there = 0
+        while there < 2:  # and they stay so
+            found = {name: self.table(name) for name in self.names}
+            there = there + 1 if found == wanted else 0
+            wrong = {name: (found[name], wanted[name]) for name in self.names if found[name] != wanted[name]}
+            assert self.process.poll() is None, self.log
+            assert there or time.monotonic() < end, (wrong, self.log)
+            time.sleep(0.5)
 
     def table(self, name: str) -> dict[int, int]:
         """Return the table that a sink's topic holds."""
         rows = support.upserted(support.read_topic(self.servers, self.sinks[name]))
         return {json.loads(k)["k"]: json.loads(v)["v"] for k, v in rows.items()}
+
+    def await_some(self, seconds: float = 60) -> None:
+        """Wait until the first sink has more records than now: what was sent is half done."""
+        topic = self.sinks[self.names[0]]
+        before, end = len(support.read_topic(self.servers, topic)), time.monotonic() + seconds
+        while len(support.read_topic(self.servers, topic)) == before:
+            assert time.monotonic() < end, self.log
 
     def end(self, number: int = signal.SIGTERM) -> None:
         """End the process, and wait for it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,11 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
 from tests.e2e import support
+from tests.e2e.realtime_jobs import QUERIES, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -34,6 +37,68 @@ CREATE TABLE counts (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH
    'key.format' = 'json', 'value.format' = 'json');
 INSERT INTO counts SELECT k, COUNT(*) FROM clicks GROUP BY k;
 """
+
+
+REALTIME = "SET 'flinkddl.execution.mode' = 'realtime';"
+CHAIN = "SET 'flinkddl.execution.state' = 'chain';"
+
+
+@pytest.fixture
+def work(broker: Broker, new_topic: Callable[..., str], tmp_path: Path) -> Iterator[Callable[..., Work]]:
+    """Return a function that makes a job of queries; what still runs in the end is ended."""
+    made: list[Work] = []
+
+    def make(*names: str, partitions: int = 1) -> Work:
+        made.append(Work(tmp_path, broker.bootstrap, names, new_topic, partitions))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.end(signal.SIGKILL)
+
+
+def test_changing_rows(work: Callable[..., Work]) -> None:
+    """A SUM over upserts with changes and tombstones, and a join of two such tables: what is sent comes out at once."""
+    job = work("sum", "inner")
+    job.feed.send(300)
+    job.start(REALTIME)
+    job.await_tables(240)
+    for _ in range(2):
+        job.feed.send(100)
+        job.await_tables()
+
+
+@pytest.mark.slow
+def test_each_kind(work: Callable[..., Work]) -> None:
+    """Two partitions and two tasks a stage: rows of one group come from several."""
+    job = work(*QUERIES, partitions=2)
+    job.feed.send(300)
+    job.start(REALTIME)
+    job.await_tables(420)
+    for _ in range(3):
+        job.feed.send(200)
+        job.await_tables()
+
+
+@pytest.mark.slow
+def test_killed_in_a_batch_and_in_both_modes_in_turn(work: Callable[..., Work]) -> None:
+    """What was read since the last batch's end is read again; micro-batches go on where real time ended, and back."""
+    job = work("sum", "distinct", "left", "counts", partitions=2)
+    every = "SET 'execution.checkpointing.interval' = '7 s';"
+    job.feed.send(300)
+    job.start(every + REALTIME)
+    job.await_tables(300)
+    time.sleep(8)  # a batch ends
+    job.feed.send(400)
+    job.await_some()
+    job.end(signal.SIGKILL)
+    for sets in (every + REALTIME, CHAIN, every + REALTIME):
+        job.feed.send(200)
+        job.start(sets)
+        job.await_tables(300)
+        job.feed.send(100)
+        job.await_tables()
+        job.end()
 
 
 def start(spark: SparkSession, broker: Broker, source: str, sink: str, parallelism: int) -> Job:

@@ -64,7 +64,7 @@ class How:
     ``table.exec.state.ttl``; ``strict`` says that state must be forgotten after it (``flinkddl.state.ttl.strict``);
     ``shares`` that a table whose rows meet again is read once (``plan/sharing.py``), ``merges`` that equal sub-plans
     with state run as one (``plan/merged.py``), and ``reuses`` that they may. ``keyed``: updating operators keep their
-    state by key, ``because`` of which where nobody said so (``plan/stateforms.py``); ``chain``: all of them in one chain
+    state by key, ``because`` of which where nobody said so (``plan/stateforms.py``); ``chain``: all of them in a chain
     of stages, from the scans to the sink (``spark/stream/whole.py``).
     """
 

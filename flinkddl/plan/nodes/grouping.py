@@ -49,7 +49,11 @@ class Aggregate(Untimed, Unary):
     forgets = True
     state = always("one row of totals a group")
     updates = always(True)
-    one_each = True
+
+    @property
+    def one_each(self) -> bool:
+        """Whether each row changes its group."""
+        return self.always_changes
 
     @property
     def detail(self) -> str:
