@@ -9,7 +9,7 @@ from flinkddl.runtime.job.supervising.preparing import local_cores
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.spark import job as J
 from flinkddl.spark.meaning import meanings
-from flinkddl.spark.realtime import SETTINGS, blockers, tasks
+from flinkddl.spark.realtime import SETTINGS, blockers, not_one_to_one, tasks
 
 TABLES = """
 SET 'flinkddl.execution.mode' = 'realtime';
@@ -186,6 +186,25 @@ def test_no_chain(name: str) -> None:
     assert job is None
     assert [e[:5] for e in errors] == ["FD677"]
     assert words in errors[0]
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        (TAKEN["count per key"], ""),
+        (TAKEN["upserts pass"], "not each record of 'c' is a row"),
+        (CHAINED["distinct"][0], " may give more or fewer rows than it takes"),
+        ("SET 'flinkddl.execution.state' = 'chain';" + TAKEN["filter"], "Filter may give more"),
+        ("SET 'flinkddl.execution.state' = 'chain'; INSERT INTO a SELECT k, id FROM o;", ""),
+    ],
+)
+def test_lag_is_known_where_each_record_gives_one(sql: str, words: str) -> None:
+    """A group of DISTINCT values may stay as it is."""
+    job, _ = compiled(sql)
+    assert job is not None
+    told = not_one_to_one(job.plan[0])
+    assert words in told
+    assert bool(words) == bool(told)
 
 
 @pytest.mark.parametrize(("interval", "batch"), [("30 s", 30_000), ("1 s", 5000)])
