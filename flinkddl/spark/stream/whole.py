@@ -25,8 +25,20 @@ if TYPE_CHECKING:
 
 
 def whole(sink: PhysicalSink, rel: Rel, first: int, ctx: Lowering) -> Rel:
-    """Make the steps of a query, those from number ``first`` on, one chain; where that cannot be they stay."""
-    twins = _twins(sink, first, ctx)
+    """Make the steps of a query, those from number ``first`` on, one chain; where that cannot be they stay.
+
+    Rows of a part that runs once may part in a way that a chain cannot take: then each part runs by itself.
+    """
+    steps = list(ctx.steps)
+    for together in dict.fromkeys((sink.how.merges, False)):
+        ctx.steps[:] = steps
+        if found := _whole(_twins(sink, first, ctx, together), rel, first, ctx):
+            return found
+    ctx.steps[:] = steps
+    return rel
+
+
+def _whole(twins: Mapping[str, str], rel: Rel, first: int, ctx: Lowering) -> Rel | None:
     _merge(ctx, first, twins)
     top = twins.get(rel.step, rel.step)
     if not any(isinstance(s, GroupBy) or _parted(s, ctx, first) for s in ctx.steps[first:]):
@@ -35,8 +47,7 @@ def whole(sink: PhysicalSink, rel: Rel, first: int, ctx: Lowering) -> Rel:
     found = whole_region(graph := Graph.of(ctx.steps[first:]), end)
     streams = flows(ctx.steps)
     if found is None or not all(streams[e] for e in found.entries):
-        ctx.steps.pop()
-        return rel.with_(step=top)
+        return None
     put(ctx, graph, found)
     drop_unread(ctx, first, end)
     return rel.with_(step=end)
@@ -46,10 +57,10 @@ def _parted(step: Step, ctx: Lowering, first: int) -> bool:
     return sum(s.reads.count(step.name) for s in ctx.steps[first:]) > 1
 
 
-def _twins(sink: PhysicalSink, first: int, ctx: Lowering) -> dict[str, str]:
+def _twins(sink: PhysicalSink, first: int, ctx: Lowering, together: bool) -> dict[str, str]:
     """Return of each step that is there already the one that it is, by what both do and what they read.
 
-    A step of a node that may give other rows the next time (RAND) is none, nor one with state where each keeps its own.
+    A step of a node that may give other rows the next time (RAND) is none; ``together``: steps with state may be.
     """
     apart = {id(here.node) for here in sink.root.walk() if not repeatable(here.node)}
     twins: dict[str, str] = {}
@@ -58,7 +69,7 @@ def _twins(sink: PhysicalSink, first: int, ctx: Lowering) -> dict[str, str]:
     for step in ctx.steps[first:]:
         if isinstance(step, GroupBy | JoinStep) or any(r in keeps for r in step.reads):
             keeps.add(step.name)
-        if ctx.owners.get(step.name) in apart or (step.name in keeps and not sink.how.merges):
+        if ctx.owners.get(step.name) in apart or (step.name in keeps and not together):
             continue
         same = known.setdefault(_told(_reading(step, twins)), step.name)
         if same != step.name:
