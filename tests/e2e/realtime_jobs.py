@@ -59,6 +59,7 @@ def _left(t: Tables) -> dict[Any, Any]:
 
 QUERIES: dict[str, tuple[str, Callable[[Tables], dict[Any, Any]]]] = {
     "latest": ("SELECT id, v FROM a WHERE v > 20", lambda t: {r["id"]: r["v"] for r in t["a"] if r["v"] > 20}),
+    "last": ("SELECT g, v FROM a", lambda t: {r["g"]: r["v"] for r in t["a"]}),
     "sum": (
         "SELECT g, SUM(v) FROM a GROUP BY g",
         lambda t: {g: sum(r["v"] for r in rs) for g, rs in _grouped(t["a"], "g").items()},
@@ -131,9 +132,9 @@ class Feed:
                 continue
             gone = rng.random() < 0.25
             table = self.keyed[name]
-            if gone:
+            if gone or table.get(row["id"]) != row:  # in the order of their last change
                 table.pop(row["id"], None)
-            else:
+            if not gone:
                 table[row["id"]] = row
             value = None if gone else json.dumps(row).encode()
             key = json.dumps({"id": row["id"]}).encode()

@@ -30,6 +30,7 @@ IMAGES = "__pair"
 KEY = "__key"
 TURN = "__turn"
 BY_TURN = "CAST(NULL AS BIGINT)"
+"""The order of what has none, in a chain: an operator that asks for it takes the rows as they come (Aggregate.java)."""
 ONE_GROUP: list[Named] = [(f"{KEY}0", "0")]
 """The key of a GROUP BY without keys: a constant keeps it out of Spark's global aggregate, a row for no input."""
 

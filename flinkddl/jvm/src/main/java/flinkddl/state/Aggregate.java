@@ -41,12 +41,11 @@ final class Aggregate extends Kind {
         while (rows.hasNext()) {
             UnsafeRow row = rows.next();
             long weight = row.getLong(0);
-            if (row.isNullAt(1) && turn == 0) {
-                turn = group.next();
-            }
-            long sequence = row.isNullAt(1) ? turn : row.getLong(1);
+            boolean known = !row.isNullAt(1);
+            turn = known || turn > 0 ? turn : group.next();
+            long sequence = known ? row.getLong(1) : turn;
             rest[0] += weight;
-            rest[1] = Math.max(rest[1], sequence);
+            rest[1] = known ? Math.max(rest[1], sequence) : rest[1];
             InternalRow args = row.getStruct(2, state.length);
             for (int i = 0; i < state.length; i++) {
                 state[i].add(args, i, weight, sequence);
@@ -60,7 +59,7 @@ final class Aggregate extends Kind {
         UnsafeRow after = rest[0] > 0 ? results() : null;
         keep(group, rest, empty);
         boolean same = before == null || after == null ? before == after : before.equals(after);
-        return same ? nothing() : one(Retract.row(before, after, rest[1]));
+        return same ? nothing() : one(Retract.row(before, after, rest[1] == Long.MIN_VALUE ? null : rest[1]));
     }
 
     private void read(Store group, long[] rest) {
