@@ -137,7 +137,7 @@ class Settings:
     flinkddl_watermark_partitions: int = 64
     flinkddl_state_ttl_strict: bool = False
     flinkddl_join_strategy: Literal["MULTISET", "BILINEAR"] = "MULTISET"
-    flinkddl_execution_state: Literal["AGGREGATE", "KEYED", "AUTO"] = "AUTO"
+    flinkddl_execution_state: Literal["AGGREGATE", "KEYED", "CHAIN", "AUTO"] = "AUTO"
 
     @classmethod
     def of(cls, raw: Mapping[str, str]) -> Settings:

@@ -7,12 +7,13 @@ the scan or a bounded run folds them, are read as wholes: a change of a field th
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.merged import twins
-from flinkddl.plan.nodes import Filter, Project, Scan
+from flinkddl.plan.nodes import Filter, Project, Scan, scans
 from flinkddl.plan.rex import Call, InputRef, Rex, walk
-from flinkddl.plan.sharing import meeting
+from flinkddl.plan.sharing import meeting, same_scans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,13 +26,16 @@ Path = tuple[int | str, ...]
 """A field of a node, then names inside it."""
 
 
-def decoded(trees: Sequence[Physical], *, streaming: bool, merging: Sequence[Physical] = ()) -> dict[int, Parts]:
+def decoded(
+    trees: Sequence[Physical], *, streaming: bool, merging: Sequence[Physical] = (), chains: Sequence[Physical] = ()
+) -> dict[int, Parts]:
     """Return what is read of each scan, by the identity of its node; a scan that is not there is read as a whole.
 
-    ``merging``: trees in which equal sub-plans run as one, for all that is read of them.
+    ``merging``: trees in which equal sub-plans run as one, for all that is read of them; ``chains``: trees in which
+    each table is read once.
     """
     found: dict[int, Parts] = {}
-    for twin in twins(merging):
+    for twin in chain(twins(merging), *(same_scans(scans(tree.node)) for tree in chains)):
         parts = found.setdefault(id(twin[0]), {})
         found |= {id(scan): parts for scan in twin}
     for tree in trees:

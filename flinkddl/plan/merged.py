@@ -56,14 +56,15 @@ def _worth(here: Physical) -> bool:
     """Whether it reads a table, keeps state or has to (the newest row of a key), and gives the same each time."""
     parts = list(here.walk())
     keeps = any(not isinstance(p.node, Stateless | Scan) or _changes(p) for p in parts)
-    return keeps and any(isinstance(p.node, Scan) for p in parts) and all(_always(p.node) for p in parts)
+    return keeps and any(isinstance(p.node, Scan) for p in parts) and all(repeatable(p.node) for p in parts)
 
 
 def _changes(here: Physical) -> bool:
     return isinstance(here.node, Scan) and here.form.kind != "append"
 
 
-def _always(node: Node) -> bool:
+def repeatable(node: Node) -> bool:
+    """Return whether a node gives the same of the same rows each time."""
     values = [getattr(node, f.name) for f in fields(node) if f.name not in _INPUTS]
     return all(_same(call) for call in _calls(values))
 

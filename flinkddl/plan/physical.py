@@ -63,7 +63,7 @@ class PhysicalSink:
     @property
     def mode(self) -> OutputMode:
         """Spark's output mode; real-time mode has but one."""
-        changes = self.conflict is not None or self.how.realtime
+        changes = self.conflict is not None or self.how.realtime or self.how.chain
         return "update" if self.how.streaming and changes else self.how.mode
 
     @property
@@ -112,6 +112,7 @@ class PhysicalSink:
     def chosen(self) -> str:
         """In which form the query keeps its state, and why; "" where that is SET."""
         form = "state by key" if self.how.keyed else "state as aggregates"
+        form = "state by key, one chain" if self.how.chain else form
         return f"{form}: {self.how.because}" if self.how.because else ""
 
     @property
@@ -128,10 +129,13 @@ class PhysicalSink:
 def how_of(config: Settings, *, streaming: bool = True, realtime: bool = False) -> How:
     """Return what of the settings the forms hang on."""
     ttl, strict = config.table_exec_state_ttl, config.flinkddl_state_ttl_strict
-    keyed = streaming and config.flinkddl_execution_state == "KEYED"
-    shares = keyed and config.table_optimizer_reuse_source_enabled
-    merges = keyed and config.table_optimizer_reuse_sub_plan_enabled and not realtime
-    return How(streaming, ttl=ttl, strict=strict, realtime=realtime, shares=shares, merges=merges, keyed=keyed)
+    chain = streaming and config.flinkddl_execution_state == "CHAIN"
+    keyed = chain or (streaming and config.flinkddl_execution_state == "KEYED")
+    shares = keyed and not chain and config.table_optimizer_reuse_source_enabled
+    reuses = config.table_optimizer_reuse_sub_plan_enabled
+    merges = keyed and reuses and (chain or not realtime)
+    how = How(streaming, ttl=ttl, strict=strict, realtime=realtime, reuses=reuses)
+    return replace(how, shares=shares, merges=merges, keyed=keyed, chain=chain)
 
 
 def physical_plan(sinks: Sequence[Sink], config: Settings) -> tuple[PhysicalSink, ...]:
@@ -166,7 +170,7 @@ def _streams(plans: Sequence[SinkPlan], config: Settings) -> bool:
 
 def decide(node: Node, asked: Traits, how: How) -> tuple[Physical, How]:
     """Decide the tree of a query, and with which output mode it runs."""
-    how = replace(how, mode="update" if how.streaming and _updates(node, asked, how) else "append")
+    how = replace(how, mode="update" if how.streaming and (how.chain or _updates(node, asked, how)) else "append")
     return _decide(node, asked, how), how
 
 

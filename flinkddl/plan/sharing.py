@@ -44,15 +44,21 @@ def meeting(node: Node) -> list[list[Scan]]:
 
     Each way to the node is row by row; of too many ways none is there.
     """
+    found = filter(None, map(_source, node.inputs if isinstance(node, Join | Union) else ()))
+    return [group for group in same_scans(found) if 1 < len(group) <= MOST_WAYS]
+
+
+def same_scans(scans: Iterable[Scan]) -> list[list[Scan]]:
+    """Return scans, those of one table together."""
     out: dict[int, list[list[Scan]]] = {}
-    for scan in filter(None, map(_source, node.inputs if isinstance(node, Join | Union) else ())):
+    for scan in scans:
         candidates = out.setdefault(hash_of(scan), [])
         same = next((group for group in candidates if alike(group[0], scan)), None)
         if same is None:
             candidates.append([scan])
         else:
             same.append(scan)
-    return [group for candidates in out.values() for group in candidates if 1 < len(group) <= MOST_WAYS]
+    return [group for candidates in out.values() for group in candidates]
 
 
 def leaders(nodes: Iterable[Node]) -> dict[int, int]:

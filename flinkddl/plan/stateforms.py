@@ -2,6 +2,7 @@
 
 By key a change costs what it touches, and what is there twice runs once; as aggregates, rows of a batch are put
 together before they are exchanged, and each change costs its group. So what has totals of inserts alone is aggregates.
+In real-time mode what Spark's own operators cannot do is one chain of operators by key.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.merged import merged
-from flinkddl.plan.nodes import Scan
+from flinkddl.plan.nodes import Join, Scan, Union, scans
 from flinkddl.plan.nodes.base import Stateless
+from flinkddl.plan.nodes.forms import APPEND, COMPARES, JOINS, ONCE, How
 from flinkddl.plan.physical import physical_plan, physical_sink
 from flinkddl.plan.sharing import meeting
 
@@ -19,30 +21,87 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from flinkddl.catalog.settings import Settings
-    from flinkddl.plan.nodes import Sink
+    from flinkddl.plan.nodes import Node, Sink
     from flinkddl.plan.physical import Physical, PhysicalSink
 
 BEGUN = "its checkpoint was begun so"
+CHAIN = How(chain=True).form
+Begun = bool | str
+"""In which form a checkpoint has a query's state: whether by key, or ``CHAIN``."""
 
 
-def planned(sinks: Sequence[Sink], config: Settings, begun: Mapping[int, bool]) -> tuple[PhysicalSink, ...]:
+def planned(sinks: Sequence[Sink], config: Settings, begun: Mapping[int, Begun]) -> tuple[PhysicalSink, ...]:
     """Return ``physical_plan``, each query in the form that is SET or, with 'auto', fits it.
 
-    ``begun`` says of queries by their number whether the checkpoint that they go on with has their state by key.
+    ``begun`` says of queries by their number in which form the checkpoint that they go on with has their state.
     Raises as ``physical_plan``.
     """
-    if config.flinkddl_execution_state != "AUTO":
-        return physical_plan(sinks, config)
-    found = physical_plan(sinks, replace(config, flinkddl_execution_state="KEYED"))
-    return tuple(chosen(one, begun.get(n)) for n, one in enumerate(found))
+    state = config.flinkddl_execution_state
+    found = physical_plan(sinks, replace(config, flinkddl_execution_state="KEYED") if state == "AUTO" else config)
+    if state == "AUTO":
+        found = tuple(chosen(one, begun.get(n)) for n, one in enumerate(found))
+    return tuple(_at_once(one) if state in ("AUTO", "KEYED") else one for one in found)
 
 
-def chosen(found: PhysicalSink, begun: bool | None = None) -> PhysicalSink:
+def _at_once(found: PhysicalSink) -> PhysicalSink:
+    """Return a query in the form in which it can run in real-time mode, where it is to."""
+    if not found.how.realtime or found.how.chain or not any(needs_chain(found)) or any(out_of_chain(found)):
+        return found
+    return _chain(found, found.how.because and "real-time mode")
+
+
+def _chain(found: PhysicalSink, because: str) -> PhysicalSink:
+    how = replace(found.how, keyed=True, chain=True, shares=False, merges=found.how.reuses, because=because)
+    return physical_sink(found.sink, found.plan, how)
+
+
+def needs_chain(found: PhysicalSink) -> Iterator[tuple[Node, str]]:
+    """Yield the nodes of a query that real-time mode takes in a chain of operators by key alone, and why, inputs first.
+
+    Spark's own aggregates give out each change; nothing else that keeps state does, and none of it may lie below a
+    UNION ALL, nor may two readings of one topic.
+    """
+    for here in reversed(list(found.root.walk())):
+        arranged = here is found.root and found.form.kind == "upsert" and not found.keyed
+        if why := COMPARES if arranged else _held_back(here):
+            yield here.node, why
+
+
+def _held_back(here: Physical) -> str:
+    newest = any(i.form.kind == "upsert" for i in here.inputs)
+    if newest and here.form.kind in ("delta", "images"):
+        return f"needs the row before an update (ChangelogNormalize), which {COMPARES}"
+    return here.node.holds_back(here.form) or (_united(here) if isinstance(here.node, Union) else "")
+
+
+def _united(here: Physical) -> str:
+    if not all(isinstance(p.node, Stateless | Scan) for i in here.inputs for p in i.walk()):
+        return "unites what an operator with state gives, which real-time mode does not"
+    read = [scan.table for scan in scans(here.node)]
+    return (
+        "unites two readings of one topic, which real-time mode does not" if len(set(map(id, read))) < len(read) else ""
+    )
+
+
+def out_of_chain(found: PhysicalSink) -> Iterator[tuple[Node, str]]:
+    """Yield the nodes that no stage can do, and why: they wait for the watermark, or ask others.
+
+    What else has no form by key is seen when it is lowered.
+    """
+    for here in reversed(list(found.root.walk())):
+        node = here.node
+        if node.requires_watermark or (node.holds_back(here.form) == JOINS and not isinstance(node, Join)):
+            yield node, node.holds_back(APPEND) or ONCE
+
+
+def chosen(found: PhysicalSink, begun: Begun | None = None) -> PhysicalSink:
     """Return a query that was planned by key in the form that fits it, or in which its state was begun."""
     if not found.how.streaming:
         return found
+    if begun == CHAIN:
+        return _chain(found, BEGUN)
     reasons = [] if found.how.realtime else list(_by_key(found))
-    keyed = bool(reasons) if begun is None else begun
+    keyed = bool(reasons) if begun is None else bool(begun)
     because = BEGUN if keyed != bool(reasons) else "; ".join(reasons) or _not_by_key(found)
     how = replace(found.how, because=because)
     if keyed:

@@ -101,7 +101,7 @@ def flow_of(job: SparkJob) -> Flow:
             "format": w.format,
             "mode": w.mode,
             "options": {k: mask(k, v) for k, v in sorted(w.options.items())},
-            "stateByKey": job.forms.get(w.name, False),
+            "stateByKey": bool(job.forms.get(w.name, False)),
             "stateBecause": because.get(w.name, ""),
         }
         for w in job.writes

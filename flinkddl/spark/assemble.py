@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from flinkddl.catalog.settings import Settings
     from flinkddl.plan.nodes import Sink
     from flinkddl.plan.physical import PhysicalSink
+    from flinkddl.plan.stateforms import Begun
     from flinkddl.spark.context import Rel
     from flinkddl.spark.job import Write
 
-NOT_BEGUN: Mapping[int, bool] = {}
+NOT_BEGUN: Mapping[int, Begun] = {}
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
@@ -53,13 +54,21 @@ _STREAMING = {
 
 
 def lower_job(
-    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Mapping[int, bool] = NOT_BEGUN
+    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Mapping[int, Begun] = NOT_BEGUN
 ) -> SparkJob:
     """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals.
 
     ``begun``: see ``plan/stateforms.py``.
     """
+    job = _lowered(name, sinks, config, zone, bag, begun)
+    return replace(job, settings={**job.settings, **realtime.checked(job)})
+
+
+def _lowered(
+    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Mapping[int, Begun] = NOT_BEGUN
+) -> SparkJob:
     physical = planned(sinks, config, begun)
+    realtime.check_chains(physical)
     streaming = physical[0].how.streaming
     ctx = _begin(physical, config, zone)
     writes = [_write(p, ctx) for p in physical]
@@ -68,8 +77,8 @@ def lower_job(
         note_kept(ctx.steps, sinks, config, bag)
     if not can_name(ctx.steps, writes):
         ctx.settings.pop(NAMED_SOURCES, None)
-    forms = {n: p.how.keyed for n, p in enumerate(physical)}
-    job = SparkJob(
+    forms = {n: p.how.form for n, p in enumerate(physical)}
+    return SparkJob(
         name=name,
         plan=physical,
         steps=tuple(ctx.steps),
@@ -86,12 +95,9 @@ def lower_job(
         essence=partial(essence, sinks, tuple(ctx.steps)),
         apart=partial(_apart, name, sinks, config, zone, forms) if ctx.chained else None,
         as_begun=partial(_as_begun, name, sinks, config, zone) if any(p.how.because for p in physical) else None,
+        as_chain=partial(_as_chain, name, sinks, config, zone) if _may_chain(config, streaming) else None,
         owners=_owned(ctx, sinks),
     )
-    if physical[0].how.realtime:
-        realtime.check(job)
-        return replace(job, settings={**job.settings, **realtime.SETTINGS})
-    return job
 
 
 def _owned(ctx: Lowering, sinks: Sequence[Sink]) -> dict[str, str]:
@@ -102,25 +108,35 @@ def _owned(ctx: Lowering, sinks: Sequence[Sink]) -> dict[str, str]:
 
 def _begin(physical: Sequence[PhysicalSink], config: Settings, zone: str) -> Lowering:
     streaming = physical[0].how.streaming
-    merging = [p.query for p in physical if p.how.merges]
+    merging = [p.query for p in physical if p.how.merges and not p.how.chain]
+    chains = [p.query for p in physical if p.how.chain]
     return Lowering(
         streaming=streaming,
         zone=zone,
         config=config,
         bounded=streaming and all(p.bounded for p in physical),
         timed=timed_tables([p.sink for p in physical]),
-        decoded=decoded([p.query for p in physical], streaming=streaming, merging=merging),
+        decoded=decoded([p.query for p in physical], streaming=streaming, merging=merging, chains=chains),
     )
 
 
-def _apart(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, forms: Mapping[int, bool]) -> SparkJob:
+def _apart(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, forms: Mapping[int, Begun]) -> SparkJob:
     """Return the job with each equal sub-plan by itself; what there is to note of it was noted."""
     return lower_job(name, sinks, replace(config, table_optimizer_reuse_sub_plan_enabled=False), zone, Bag(), forms)
 
 
-def _as_begun(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Mapping[int, bool]) -> SparkJob:
+def _as_begun(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Mapping[int, Begun]) -> SparkJob:
     """Return the job with its queries in the forms in which a checkpoint has them."""
     return lower_job(name, sinks, config, zone, Bag(), begun)
+
+
+def _may_chain(config: Settings, streaming: bool) -> bool:
+    return streaming and config.flinkddl_execution_state != "AGGREGATE"
+
+
+def _as_chain(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str) -> SparkJob:
+    """Return the job as one chain a query, whether or not that can be."""
+    return _lowered(name, sinks, replace(config, flinkddl_execution_state="CHAIN"), zone, Bag())
 
 
 def session_settings(streaming: bool) -> dict[str, str]:

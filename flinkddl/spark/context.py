@@ -101,12 +101,13 @@ class Lowering:
     ``row_kinds`` asks a scan of CDC records for ``__kind``;
     ``bounded`` says of a streaming run that its sources end; ``timed`` are the tables below operators on event time;
     ``decoded`` says what is read of each scan (its identity, ``plan/decoded.py``); ``leaders`` which scans are read as
-    one, and ``once`` what has been lowered of those, by their leader and what is asked of them; ``merged`` has the
-    numbers of equal sub-plans by the identities of their places, ``made`` what has been lowered of those, ``newest``
-    the rows before and after that have been made of upserts, ``chained`` whether a part of the job has become a chain;
+    one, ``ordered`` of which of those the order of arrival is wanted, and ``once`` what has been lowered of those, by
+    their leader and what is asked of them; ``merged`` has the numbers of equal sub-plans by the identities of their
+    places, ``made`` what has been lowered of those, ``newest`` the rows before and after that were made of upserts,
+    ``chained`` whether a part of the job has become a chain;
     ``extras`` are the roles (``jars.lock.json``) whose jars the job's session must have beside Spark's own;
     ``owners`` notes the plan node (its identity) that each step was made for;
-    ``keyed`` says whether the query at hand keeps its state by key;
+    ``keyed`` says whether the query at hand keeps its state by key, ``chain`` whether all of it in one chain;
     ``output_mode`` is Spark's, of the query that is lowered; ``sink`` is the physical plan of the INSERT.
     """
 
@@ -123,12 +124,14 @@ class Lowering:
     timed: frozenset[str] = frozenset()
     decoded: Mapping[int, Parts] = field(default_factory=dict, repr=False)
     leaders: Mapping[int, int] = field(default_factory=dict)
+    ordered: frozenset[int] = frozenset()
     once: dict[tuple[int, Traits], Rel] = field(default_factory=dict)
     merged: Mapping[int, int] = field(default_factory=dict)
     made: dict[int, Rel] = field(default_factory=dict)
     newest: dict[Rel, Rel] = field(default_factory=dict)
     chained: bool = False
     keyed: bool = False
+    chain: bool = False
     owners: dict[str, int] = field(default_factory=dict)
     sink: PhysicalSink | None = None
     _names: set[str] = field(default_factory=set)

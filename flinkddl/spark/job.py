@@ -402,7 +402,8 @@ class SparkJob:
     ``extras`` are the roles (``jars.lock.json``) whose jars its session must have beside Spark's own.
     ``plan`` is the physical plan, a tree a sink. ``jars`` are those of Java functions, and whether the user names each.
     ``apart`` makes the job in which nothing runs once that is there twice; None where nothing does. ``as_begun`` makes
-    the job with queries, by their number, in another form of state; None where the form is SET.
+    the job with queries, by their number, in another form of state; None where the form is SET. ``as_chain`` makes the
+    job with one chain a query, as real-time mode has it.
     ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
     """
 
@@ -418,7 +419,10 @@ class SparkJob:
     restart: RestartStrategy | None = None
     identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False, metadata=UNTOLD)
     apart: Callable[[], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
-    as_begun: Callable[[Mapping[int, bool]], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
+    as_begun: Callable[[Mapping[int, bool | str]], SparkJob] | None = field(
+        default=None, compare=False, metadata=UNTOLD
+    )
+    as_chain: Callable[[], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
     queries: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False, metadata=UNTOLD)
     essence: Callable[[], tuple[Any, Any]] = field(default=lambda: ((), ()), compare=False, metadata=UNTOLD)
@@ -439,9 +443,9 @@ class SparkJob:
         return list(zip(self.writes, self.plan, strict=False))
 
     @property
-    def forms(self) -> dict[str, bool]:
-        """Whether each query keeps the state of its updating operators by key, by the name of its write."""
-        return {w.name: p.how.keyed for w, p in self.planned if p.how.streaming}
+    def forms(self) -> dict[str, bool | str]:
+        """In which form each query keeps the state of its updating operators, by the name of its write."""
+        return {w.name: p.how.form for w, p in self.planned if p.how.streaming}
 
     @cached_property
     def fingerprint(self) -> tuple[tuple[str, str], ...]:

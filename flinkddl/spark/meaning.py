@@ -83,7 +83,7 @@ def _meaning(job: SparkJob, planned: PhysicalSink, write: Write) -> Meaning:
         tree = [[-1, _digest(told), f"Sink({planned.state or planned.conflict})"], *tree]
     return Meaning(
         write=write.name,
-        mode=f"{write.mode} {job.trigger[0] == 'realTime'}",
+        mode=f"{write.mode} {'chain' if planned.how.chain else job.trigger[0] == 'realTime'}",
         sink="" if forgets else digest(place),
         reads=[text for step in mine if (text := _read(step, named))],
         tree=tree,

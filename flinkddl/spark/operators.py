@@ -107,7 +107,7 @@ class _Walk:
         elif not steps and self.running.get(self.numbers[id(found)], path) != path:
             names = (f"runs once, as the other n{self.numbers[id(found)]}",)
         state = _state(mode, [s for s in steps if _keeps(s)])
-        places: list[int | str] = [id(found), *(s.name for s in steps), *([] if depth else [""])]
+        places: list[int | str] = [id(found.node), *(s.name for s in steps), *([] if depth else [""])]
         why = next((self.blocked[p] for p in places if self.blocked.get(p)), "")
         identity = str(self.identities.get(id(found), "")) if state else ""
         yield OnSpark(depth, found, mode, names, state, why, identity, self.numbers[id(found)])

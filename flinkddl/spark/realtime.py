@@ -1,9 +1,10 @@
 """Spark's real-time mode (``SET 'flinkddl.execution.mode' = 'realtime'``): which jobs it takes, and the tasks it needs.
 
 What it takes is Spark's own list (RealTimeModeAllowlist of Spark 4.3: Kafka in, Kafka or console out, projections,
-filters, unions of different topics, GROUP BY, dropDuplicates; no stream-stream join, no operator with state below a
-union, update mode only). On our side: an operator that compares a group with what it was before the batch has no
-place there, because a batch lasts as long as its trigger says and gives out every single change.
+filters, unions of different topics, GROUP BY, dropDuplicates, transformWithState; no stream-stream join, no operator
+with state below a union, update mode only). An aggregate of ours compares a group with what it was before the batch,
+which lasts as long as its trigger says there. So what changes rows runs as one chain of operators by key
+(``stream/whole.py``), each of which takes a row at a time.
 """
 
 from __future__ import annotations
@@ -13,20 +14,29 @@ from typing import TYPE_CHECKING
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes.forms import COMPARES
 from flinkddl.plan.nodes.leaves import Scan
-from flinkddl.spark.job import KAFKA, Coalesce, DropDuplicates, GroupBy, Read, Step, UnionAll
+from flinkddl.plan.stateforms import needs_chain, out_of_chain
+from flinkddl.spark.job import KAFKA, Coalesce, DropDuplicates, GroupBy, JoinStep, Read, Step, UnionAll, below
+from flinkddl.spark.stateful import nodes_by_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from flinkddl.catalog.settings import Settings
-    from flinkddl.plan.physical import Physical, PhysicalSink
+    from flinkddl.plan.nodes import Node
+    from flinkddl.plan.physical import PhysicalSink
     from flinkddl.spark.job import SparkJob, Write
+
+    Blocked = tuple[Node | Step, str]
 
 MODE = "flinkddl.execution.mode"
 SINKS = (KAFKA, "console")
 SHORTEST_MS = 5000  # spark.sql.streaming.realTimeMode.minBatchDuration
 USUAL_MS = 300_000  # Spark's own Trigger.RealTime: each boundary holds records up for most of a second
 SETTINGS = {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
+"""Spark keeps it with the checkpoint: a chain has it in micro-batches too, so that both modes can go on with one."""
+UNLISTED = {"spark.sql.streaming.realTimeMode.allowlistCheck": "false"}
+"""Of chains: Spark's list has none of the nodes that pack rows around its transformWithState."""
+TOO_MANY = "has rows that go on in more ways than one chain of operators by key can be made of"
 
 
 def wanted(config: Settings) -> bool:
@@ -39,19 +49,44 @@ def batch_ms(config: Settings) -> int:
     return max(config.execution_checkpointing_interval or USUAL_MS, SHORTEST_MS)
 
 
-def check(job: SparkJob) -> None:
-    """Raise FD662 with the operator that keeps a job out of real-time mode."""
-    for reason in refusals(job):
-        help = f"take \"SET '{MODE}' = 'realtime'\" out: the job runs in micro-batches"
-        message = f"the job cannot run in real-time mode: {reason}"
-        raise FlinkDdlError.of("FD662", message, job.plan[0].sink.span, help)
+def checked(job: SparkJob) -> dict[str, str]:
+    """Return the settings of a job in real-time mode, or as one chain.
+
+    Raises FD662 with the operator that keeps it out of real-time mode, FD677 with the one that no chain can do.
+    """
+    chained = any(p.how.chain for p in job.plan)
+    if job.plan[0].how.realtime:
+        for reason in refusals(job):
+            help = f"take \"SET '{MODE}' = 'realtime'\" out: the job runs in micro-batches"
+            message = f"the job cannot run in real-time mode: {reason}"
+            raise FlinkDdlError.of("FD662", message, job.plan[0].sink.span, help)
+        return SETTINGS | (UNLISTED if chained else {})
+    for place, why in _of_chain(job) if chained else ():
+        raise _no_chain(job.plan[0], place, why)
+    return SETTINGS if chained else {}
+
+
+def check_chains(plan: Iterable[PhysicalSink]) -> None:
+    """Raise FD677 with a node that no stage can do of a query that is to be one chain."""
+    for sink in plan:
+        for node, why in out_of_chain(sink) if sink.how.chain else ():
+            raise _no_chain(sink, node, why)
+
+
+def _no_chain(sink: PhysicalSink, place: Node | Step, why: str) -> FlinkDdlError:
+    help = "take \"SET 'flinkddl.execution.state' = 'chain'\" out"
+    message = f"the query cannot be one chain of operators by key: {_operator(place)} {why}"
+    return FlinkDdlError.of("FD677", message, sink.sink.span, help)
+
+
+def _operator(place: Node | Step) -> str:
+    return f"the operator '{place.name}'" if isinstance(place, Step) else f"the operator {place.describe()}"
 
 
 def refusals(job: SparkJob) -> Iterator[str]:
     """Yield what keeps a job out of real-time mode, as a sentence each."""
     for place, why in blockers(job):
-        what = f"'{place.name}'" if isinstance(place, Step) else place.node.describe()
-        yield f"the operator {what} {why}"
+        yield f"{_operator(place)} {why}"
     for write in job.writes:
         if write.format not in SINKS:
             yield f"the sink '{write.name}' writes through '{write.format}', real-time mode into Kafka only"
@@ -59,24 +94,56 @@ def refusals(job: SparkJob) -> Iterator[str]:
         yield f"the function '{next(iter(job.udfs))}' is Python, which real-time mode does not run"
 
 
-def blockers(job: SparkJob) -> Iterator[tuple[Physical | Step, str]]:
-    """Yield what real-time mode does not take, and why: operators as planned, inputs first, then what is read."""
-    for sink in job.plan:
-        for here in reversed(list(sink.root.walk())):
-            arranged = here is sink.root and sink.form.kind == "upsert" and not sink.keyed
-            if why := COMPARES if arranged else _held_back(here):
-                yield here, why
-    steps = {s.name: s for s in job.steps}
-    for step in job.steps:
+def blockers(job: SparkJob) -> Iterator[Blocked]:
+    """Yield what real-time mode does not take, and why: operators as planned, inputs first, then what is read.
+
+    What only a chain can do there is looked for in the job as one chain.
+    """
+    needed = [found for sink in job.plan if not sink.how.chain for found in _needed(sink)]
+    chained = _as_chain(job) if needed else job
+    if chained is None:
+        yield from needed
+    else:
+        yield from _of_chain(chained)
+    steps = {s.name: s for s in (chained or job).steps}
+    for step in steps.values():
         if why := _reading(step, steps):
             yield step, why
 
 
-def _held_back(here: Physical) -> str:
-    newest = any(i.form.kind == "upsert" for i in here.inputs)
-    if newest and here.form.kind in ("delta", "images"):
-        return f"needs the row before an update (ChangelogNormalize), which {COMPARES}"
-    return here.node.holds_back(here.form)
+def _needed(sink: PhysicalSink) -> list[tuple[Node, str]]:
+    needed = list(needs_chain(sink))
+    return needed and (list(out_of_chain(sink)) or needed)
+
+
+def _as_chain(job: SparkJob) -> SparkJob | None:
+    if job.as_chain is None or job.plan[0].how.realtime:
+        return None  # in real-time mode it is one where it can be
+    try:
+        return job.as_chain()
+    except FlinkDdlError:
+        return None
+
+
+def _of_chain(job: SparkJob) -> Iterator[Blocked]:
+    """Yield the nodes of queries that are to be chains, and have no form by key or too many ways."""
+    places = nodes_by_path(job)
+    steps = {s.name: s for s in job.steps}
+    chains = {s for w, p in job.planned if p.how.chain for s in _names(w.input, steps)}
+    without = [s for s in job.steps if s.name in chains and _keeps(s) and not (isinstance(s, GroupBy) and s.stage)]
+    alone = [s for s in without if isinstance(s, GroupBy) and all(c.form == "keyed" for c in s.state_calls)]
+    for step in [s for s in without if s not in alone] or alone:
+        here = places.get(job.owners.get(step.name, ""))
+        why = TOO_MANY if step in alone else here.node.holds_back(here.form) if here else ""
+        yield here.node if here else step, why or COMPARES
+
+
+def _names(name: str, steps: Mapping[str, Step]) -> set[str]:
+    return {s.name for s in below(steps[name], steps)}
+
+
+def _keeps(step: Step) -> bool:
+    return isinstance(step, GroupBy | DropDuplicates | JoinStep)
 
 
 def _reading(step: Step, steps: Mapping[str, Step]) -> str:
@@ -117,7 +184,8 @@ def not_one_to_one(sink: PhysicalSink) -> str:
     """Return why a sink may get more or fewer records than its sources hold; "" where each of them gives one."""
     for here in sink.root.walk():
         node = here.node
-        if not node.one_each:
+        changes = any(i.form.kind != "append" for i in here.inputs) and not (here is sink.root and sink.keyed)
+        if not node.one_each or (changes and sink.how.chain):
             return f"{node.name} may give more or fewer rows than it takes"
         if isinstance(node, Scan) and (here.form.kind != "append" or _drops(node)):
             return f"not each record of '{node.table.path.name}' is a row"

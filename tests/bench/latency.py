@@ -245,7 +245,8 @@ def main(records: int = 75_000, rate: int = 1000, names: Sequence[str] = ()) -> 
 
     with Broker(BrokerOptions(heap="1g")) as broker, Flink() as flink:
         conf = {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "1"}
-        spark = build_session(SparkOptions(master="local[2]", conf=conf))
+        # in real-time mode a chain has a task a stage, all at once; most of them wait
+        spark = build_session(SparkOptions(master="local[8]", conf=conf))
         pace = Pace(broker.bootstrap, rate, max(records // rate, WARM_SECONDS + 5))
         measured = Measured(pace, spark, flink)
         for name in names or SHAPES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,11 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
 from tests.e2e import support
+from tests.e2e.realtime_jobs import QUERIES, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -34,6 +37,85 @@ CREATE TABLE counts (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH
    'key.format' = 'json', 'value.format' = 'json');
 INSERT INTO counts SELECT k, COUNT(*) FROM clicks GROUP BY k;
 """
+
+
+REALTIME = "SET 'flinkddl.execution.mode' = 'realtime';"
+CHAIN = "SET 'flinkddl.execution.state' = 'chain';"
+
+
+@pytest.fixture
+def work(broker: Broker, new_topic: Callable[..., str], tmp_path: Path) -> Iterator[Callable[..., Work]]:
+    """Return a function that makes a job of queries; what still runs in the end is ended."""
+    made: list[Work] = []
+
+    def make(*names: str, partitions: int = 1) -> Work:
+        made.append(Work(tmp_path, broker.bootstrap, names, new_topic, partitions))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.end(signal.SIGKILL)
+
+
+def test_changing_rows(work: Callable[..., Work]) -> None:
+    """A SUM over upserts with changes and tombstones, and a join of two such tables: what is sent comes out at once.
+
+    So does a table by another key, of which the row that changed last stands.
+    """
+    job = work("sum", "inner", "last")
+    job.feed.send(300)
+    job.start(REALTIME)
+    job.await_tables(240)
+    for _ in range(2):
+        job.feed.send(100)
+        job.await_tables()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_each_kind(work: Callable[..., Work]) -> None:
+    """Two partitions and two tasks a stage: rows of one group come from several."""
+    job = work(*(name for name in QUERIES if name != "last"), partitions=2)  # rows of several have no last one
+    job.feed.send(300)
+    job.start(REALTIME)
+    job.await_tables(500)
+    for _ in range(3):
+        job.feed.send(200)
+        job.await_tables()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_killed_in_a_batch(work: Callable[..., Work]) -> None:
+    """What was read since the last batch's end is read again."""
+    job = work("sum", "left")
+    every = "SET 'execution.checkpointing.interval' = '10 s';"
+    job.feed.send(200)
+    job.start(every + REALTIME)
+    job.await_tables(400)
+    time.sleep(11)  # a batch ends
+    job.feed.send(400)
+    job.await_some()
+    job.end(signal.SIGKILL)
+    job.feed.send(200)
+    job.start(every + REALTIME)
+    job.await_tables(400)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("name", ["sum", "inner"])
+def test_both_modes_in_turn(work: Callable[..., Work], name: str) -> None:
+    """Micro-batches go on where real time ended, and back; which form the state has, the checkpoint says."""
+    job = work(name)
+    for sets in (REALTIME, "", CHAIN, REALTIME):
+        job.feed.send(200)
+        job.start("SET 'execution.checkpointing.interval' = '10 s';" + sets)
+        job.await_tables(300)
+        time.sleep(11 * bool(sets))  # a batch ends
+        job.feed.send(100)
+        job.await_tables()
+        job.end()
 
 
 def start(spark: SparkSession, broker: Broker, source: str, sink: str, parallelism: int) -> Job:

@@ -52,7 +52,8 @@ def test_java_stays_small() -> None:
     # 110 more: Java aggregates over frames, parameters of the job, the record that a failing function was given.
     # 40 more: MIN, MAX, FIRST_VALUE and LAST_VALUE keep one value where no row is taken back.
     # 20 more: a kind goes on with groups of an older layout.
-    assert lines < 13460, f"{lines} lines of Java"
+    # 10 more: rows that pass keep their order in a group, an operator counts its turns where it has no other order.
+    assert lines < 13470, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

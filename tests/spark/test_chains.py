@@ -12,7 +12,7 @@ from flinkddl.runtime.storage.checkpoint import job_folder, open_checkpoint, sto
 from flinkddl.runtime.storage.file_systems import LOCAL
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.spark.edits import compare, renumbered
-from flinkddl.spark.job import GroupBy
+from flinkddl.spark.job import GroupBy, Read
 from flinkddl.spark.meaning import meanings
 from flinkddl.spark.operators import operators
 from flinkddl.spark.realtime import reads_of
@@ -126,6 +126,28 @@ def test_nodes_of_a_stage_keep_their_numbers() -> None:
     made = renumbered(old, edit.numbers)
     calls = {c.node for s in made.steps if isinstance(s, GroupBy) for c in s.state_calls}
     assert calls == {c.node + 7 for s in old.steps if isinstance(s, GroupBy) for c in s.state_calls}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_whole_query_as_one_chain(name: str) -> None:
+    made = job(CASES[name][0], "SET 'flinkddl.execution.state' = 'chain';")
+    assert list(made.forms.values()) == ["chain"]
+    stages = [s for s in made.steps if isinstance(s, GroupBy)]
+    assert all(s.stage for s in stages)
+    reads = [s.topics for s in made.steps if isinstance(s, Read)]
+    assert len(set(reads)) == len(reads)
+    calls = [(n.keys, n.call.kind, n.call.args) for s in stages if s.stage for n in s.stage.nodes]
+    # of two counts by chance, and of the matches of each side
+    twice = {"RAND() is not the same twice": 1, "outer, with a condition": 1}
+    assert len(calls) - len(set(calls)) == twice.get(name, 0)
+
+
+def test_a_query_that_is_one_chain_does_not_begin_without_stages() -> None:
+    made = job(HOT, "SET 'flinkddl.execution.state' = 'chain';")
+    assert list(made.forms.values()) == ["chain"]
+    assert formed(made, None, lambda: "") is made
+    with pytest.raises(FlinkDdlError, match=r"FD893.*another Spark"):
+        formed(made, None, lambda: "another Spark")
 
 
 def test_a_checkpoint_goes_on_in_the_form_that_it_was_begun_in(tmp_path: Path) -> None:

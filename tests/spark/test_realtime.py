@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from flinkddl.diagnostics import SourceText
 from flinkddl.runtime.job.supervising.preparing import local_cores
 from flinkddl.script.compile import Start, compile_script
-from flinkddl.spark.realtime import tasks
-
-if TYPE_CHECKING:
-    from flinkddl.spark import job as J
+from flinkddl.spark import job as J
+from flinkddl.spark.meaning import meanings
+from flinkddl.spark.realtime import SETTINGS, blockers, not_one_to_one, tasks
 
 TABLES = """
 SET 'flinkddl.execution.mode' = 'realtime';
@@ -46,44 +43,66 @@ TAKEN = {
     "in order of time": "INSERT INTO a SELECT k, v FROM o ORDER BY ts;",
     "windows alone": "INSERT INTO a SELECT k, v FROM TABLE(TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE));",
 }
-BLOCKED = {
-    "group that may stay as it is": (
-        "INSERT INTO s SELECT k, MAX(v) FROM o GROUP BY k;",
-        "Aggregate(by=[k], MAX(v)) compares",
-    ),
-    "distinct": (
-        "INSERT INTO s SELECT k, COUNT(DISTINCT v) FROM o GROUP BY k;",
-        "Aggregate(by=[k], COUNT(DISTINCT v)) compares",
-    ),
-    "join": ("INSERT INTO a SELECT o.k, o.v FROM o JOIN o AS x ON o.k = x.k;", "joins two streams"),
-    "outer join": ("INSERT INTO s SELECT o.k, c.n FROM o LEFT JOIN c ON o.k = c.k;", "ChangelogNormalize"),
+CHAINED = {
+    "group that may stay as it is": ("INSERT INTO s SELECT k, MAX(v) FROM o GROUP BY k;", 1, "MAX(v)) compares"),
+    "distinct": ("INSERT INTO s SELECT k, COUNT(DISTINCT v) FROM o GROUP BY k;", 1, "COUNT(DISTINCT v)) compares"),
+    "join": ("INSERT INTO a SELECT o.k, o.v FROM o JOIN o AS x ON o.k = x.k;", 1, "joins two streams"),
+    "outer join": ("INSERT INTO s SELECT o.k, c.n FROM o LEFT JOIN c ON o.k = c.k;", 3, "ChangelogNormalize"),
     "top": (
         "INSERT INTO s SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS n FROM o) "
         "WHERE n = 1;",
+        1,
         "Rank(ROW_NUMBER 1..1, by=[k], order=[v]) compares",
-    ),
-    "window": (
-        "INSERT INTO a SELECT k, COUNT(*) FROM TABLE(TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) "
-        "GROUP BY k, window_start, window_end;",
-        "gives a window out once",
     ),
     "last by arrival": (
         "INSERT INTO s SELECT k, id FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY pt DESC) AS n FROM o) "
         "WHERE n = 1;",
+        1,
         "Deduplicate(last, by=[k], order=pt, proctime) compares",
     ),
+    "sets of changing rows": (
+        "INSERT INTO s SELECT k, COUNT(*) FROM (SELECT k, MAX(v) AS m FROM o GROUP BY k) "
+        "GROUP BY GROUPING SETS ((k, m), (k));",
+        3,
+        "compares",
+    ),
+    "limit": ("INSERT INTO s SELECT k, v FROM o LIMIT 3;", 1, "Sort(fetch=3) compares"),
+    "some upserts": ("INSERT INTO s SELECT * FROM c WHERE n > 1;", 1, "ChangelogNormalize"),
+    "another key": (
+        "INSERT INTO s SELECT CAST(n AS STRING), n FROM c ON CONFLICT DO DEDUPLICATE;",
+        2,
+        "ChangelogNormalize",
+    ),
+    "union of one topic": ("INSERT INTO a SELECT k, v FROM o UNION ALL SELECT k, id FROM o;", 0, "two readings"),
+    "first rows beside all": (
+        "INSERT INTO a SELECT k, v FROM o UNION ALL SELECT k, id FROM "
+        "(SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY pt) AS n FROM o) WHERE n = 1;",
+        1,
+        "unites what an operator with state gives",
+    ),
+}
+"""Queries that are chains of so many stages, and what keeps them out of real-time mode as aggregates."""
+BLOCKED = {
+    "window": (
+        "INSERT INTO a SELECT k, COUNT(*) FROM TABLE(TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) "
+        "GROUP BY k, window_start, window_end;",
+        "WindowAggregate(TUMBLE(ts, size=60000ms), by=[k], COUNT(*), properties=[start, end]) gives a window out once",
+    ),
+    "interval join": (
+        "INSERT INTO a SELECT o.k, o.v FROM o JOIN o AS x ON o.k = x.k AND o.ts BETWEEN x.ts - INTERVAL '1' MINUTE "
+        "AND x.ts;",
+        "IntervalJoin(inner",
+    ),
     "over": ("INSERT INTO a SELECT k, COUNT(*) OVER (PARTITION BY k ORDER BY pt) FROM o;", "Over("),
-    "limit": ("INSERT INTO s SELECT k, v FROM o LIMIT 3;", "Sort(fetch=3) compares"),
+    "over below a join": (
+        "INSERT INTO a SELECT y.k, y.n FROM (SELECT k, COUNT(*) OVER (PARTITION BY k ORDER BY pt) AS n FROM o) AS y "
+        "JOIN o AS x ON y.k = x.k;",
+        "Over(",
+    ),
     "session": (
         "INSERT INTO a SELECT k, v FROM TABLE(SESSION(TABLE o PARTITION BY k, DESCRIPTOR(ts), INTERVAL '1' MINUTE));",
         "gives a window out once",
     ),
-    "some upserts": ("INSERT INTO s SELECT * FROM c WHERE n > 1;", "ChangelogNormalize"),
-    "another key": (
-        "INSERT INTO s SELECT CAST(n AS STRING), n FROM c ON CONFLICT DO DEDUPLICATE;",
-        "ChangelogNormalize",
-    ),
-    "union of one topic": ("INSERT INTO a SELECT k, v FROM o UNION ALL SELECT k, id FROM o;", "two readings"),
     "print": ("INSERT INTO p SELECT k, v FROM o;", "flinkddl.print"),
 }
 
@@ -97,6 +116,59 @@ def test_taken(name: str) -> None:
     assert [w.mode for w in job.writes] == ["update"]
 
 
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_spark_does_alone_has_the_state_that_it_had(name: str) -> None:
+    job, _ = compiled(TAKEN[name])
+    assert job is not None
+    assert list(job.forms.values()) == [False]
+
+
+@pytest.mark.parametrize("name", CHAINED)
+def test_chained(name: str) -> None:
+    """One stage after the other, each topic read once, nothing united above the first; each stage's tasks at once."""
+    sql, count, words = CHAINED[name]
+    job, errors = compiled(sql)
+    assert not errors
+    assert job is not None
+    assert list(job.forms.values()) == ["chain"]
+    stages = [s for s in job.steps if isinstance(s, J.GroupBy)]
+    assert len(stages) == count
+    assert all(s.stage for s in stages)
+    assert not list(blockers(job))
+    reads = [s for s in job.steps if isinstance(s, J.Read)]
+    assert len({r.topics for r in reads}) == len(reads)
+    steps = {s.name: s for s in job.steps}
+    unions = [s for s in job.steps if isinstance(s, J.UnionAll)]
+    assert not any(isinstance(s, J.GroupBy) for u in unions for s in J.below(u, steps))
+    assert tasks(job, lambda read: 4, 3) == 4 * len(reads) + 3 * count
+    _, errors = compiled("SET 'flinkddl.execution.state' = 'aggregate';" + sql)
+    assert [e[:5] for e in errors] == ["FD662"]
+    assert words in errors[0]
+
+
+@pytest.mark.parametrize("name", CHAINED)
+def test_micro_batches_can_go_on_with_a_chain(name: str) -> None:
+    """The same operators, kept in the same way; by itself a query in micro-batches is none."""
+    sql, _, _ = CHAINED[name]
+    fast, _ = compiled(sql)
+    micro = "SET 'flinkddl.execution.mode' = 'micro-batch';"
+    slow, errors = compiled(f"{micro} SET 'flinkddl.execution.state' = 'chain';" + sql)
+    assert not errors
+    assert fast is not None
+    assert slow is not None
+    assert (slow.steps, slow.fingerprint, meanings(slow)) == (fast.steps, fast.fingerprint, meanings(fast))
+    assert [w.mode for w in slow.writes] == ["update"]
+    assert slow.trigger[0] == "processingTime"
+    assert SETTINGS.items() <= slow.settings.items()
+    plain, _ = compiled(micro + sql)
+    assert plain is not None
+    assert "chain" not in plain.forms.values()
+    assert not list(blockers(plain))
+    begun = plain.as_begun
+    assert begun is not None
+    assert begun({0: "chain"}).steps == slow.steps
+
+
 @pytest.mark.parametrize("name", BLOCKED)
 def test_blocked(name: str) -> None:
     sql, words = BLOCKED[name]
@@ -104,6 +176,35 @@ def test_blocked(name: str) -> None:
     assert job is None
     assert [e[:5] for e in errors] == ["FD662"]
     assert words in errors[0]
+
+
+@pytest.mark.parametrize("name", [name for name in BLOCKED if name != "print"])
+def test_no_chain(name: str) -> None:
+    sql, words = BLOCKED[name]
+    sets = "SET 'flinkddl.execution.mode' = 'micro-batch'; SET 'flinkddl.execution.state' = 'chain';"
+    job, errors = compiled(sets + sql)
+    assert job is None
+    assert [e[:5] for e in errors] == ["FD677"]
+    assert words in errors[0]
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        (TAKEN["count per key"], ""),
+        (TAKEN["upserts pass"], "not each record of 'c' is a row"),
+        (CHAINED["distinct"][0], " may give more or fewer rows than it takes"),
+        ("SET 'flinkddl.execution.state' = 'chain';" + TAKEN["filter"], "Filter may give more"),
+        ("SET 'flinkddl.execution.state' = 'chain'; INSERT INTO a SELECT k, id FROM o;", ""),
+    ],
+)
+def test_lag_is_known_where_each_record_gives_one(sql: str, words: str) -> None:
+    """A group of DISTINCT values may stay as it is."""
+    job, _ = compiled(sql)
+    assert job is not None
+    told = not_one_to_one(job.plan[0])
+    assert words in told
+    assert bool(words) == bool(told)
 
 
 @pytest.mark.parametrize(("interval", "batch"), [("30 s", 30_000), ("1 s", 5000)])

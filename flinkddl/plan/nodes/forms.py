@@ -63,8 +63,9 @@ class How:
     ``mode`` is Spark's output mode, ``realtime`` whether it runs in real-time mode; ``ttl`` in ms is
     ``table.exec.state.ttl``; ``strict`` says that state must be forgotten after it (``flinkddl.state.ttl.strict``);
     ``shares`` that a table whose rows meet again is read once (``plan/sharing.py``), ``merges`` that equal sub-plans
-    with state run as one (``plan/merged.py``). ``keyed``: updating operators keep their state by key, ``because`` of
-    which where nobody said so (``plan/stateforms.py``).
+    with state run as one (``plan/merged.py``), and ``reuses`` that they may. ``keyed``: updating operators keep their
+    state by key, ``because`` of which where nobody said so (``plan/stateforms.py``); ``chain``: all of them in a chain
+    of stages, from the scans to the sink (``spark/stream/whole.py``).
     """
 
     streaming: bool = True
@@ -74,8 +75,15 @@ class How:
     realtime: bool = False
     shares: bool = False
     merges: bool = False
+    reuses: bool = False
     keyed: bool = False
+    chain: bool = False
     because: str = ""
+
+    @property
+    def form(self) -> bool | str:
+        """In which form state is kept: whether by key, or "chain"."""
+        return "chain" if self.chain else self.keyed
 
     def forgets(self, *hints: int | None) -> bool:
         """Whether an operator that never forgets must not be used."""

@@ -49,7 +49,11 @@ class Aggregate(Untimed, Unary):
     forgets = True
     state = always("one row of totals a group")
     updates = always(True)
-    one_each = True
+
+    @property
+    def one_each(self) -> bool:
+        """Whether each row changes its group."""
+        return self.always_changes
 
     @property
     def detail(self) -> str:
@@ -105,7 +109,8 @@ class Aggregate(Untimed, Unary):
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return upserts of Spark's own aggregates where the newest rows are enough, else a group before and after."""
         native = asked.latest and not asked.sequence and self.always_changes and inputs[0].kind == "append"
-        return Form("upsert" if native and not how.forgets(self.ttl) else "images", tuple(range(len(self.keys))))
+        native = native and not how.chain and not how.forgets(self.ttl)
+        return Form("upsert" if native else "images", tuple(range(len(self.keys))))
 
 
 @dataclass(frozen=True, kw_only=True)

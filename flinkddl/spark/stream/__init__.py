@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.merged import merged
-from flinkddl.plan.nodes import Filter, Project, Scan, Union, Unnest, Values
+from flinkddl.plan.nodes import Filter, Project, Scan, Union, Unnest, Values, scans
 from flinkddl.plan.rules import files
-from flinkddl.plan.sharing import leaders
+from flinkddl.plan.sharing import leaders, same_scans
 from flinkddl.spark.base import project
 from flinkddl.spark.stream.base import HANDLERS, lower_node
 from flinkddl.spark.stream.chain import chained
 from flinkddl.spark.stream.fanout import drop_unread
 from flinkddl.spark.stream.kinds import first_rows, last_changes, normalise, to_delta, to_images, to_upsert
+from flinkddl.spark.stream.whole import whole
 
 if TYPE_CHECKING:
     from flinkddl.plan.nodes import Node
@@ -31,19 +32,30 @@ __all__ = ["HANDLERS", "lower", "lower_for"]
 
 def lower(tree: Physical, how: How, ctx: Lowering) -> Rel:
     """Lower a query as planned; sets ``ctx.output_mode`` and the session settings it needs."""
-    ctx.output_mode, ctx.keyed = how.mode, how.keyed
+    ctx.output_mode, ctx.keyed, ctx.chain = how.mode, how.keyed, how.chain
     if how.mode == "update":
         # chains of our own aggregates are exact; Spark's check knows only its own patterns
         ctx.settings["spark.sql.streaming.statefulOperator.checkCorrectness.enabled"] = "false"
     ctx.leaders = leaders(here.node for here in tree.walk() if here.shares) if how.shares else {}
+    ctx.ordered = frozenset()
     first = len(ctx.steps)
-    if how.merges and how.mode == "update":
+    if how.chain:
+        _read_once(tree, ctx)
+    elif how.merges and how.mode == "update":
         return _merged(tree, ctx, first)
     ctx.once.clear()
     rel = _finished(lower_node(tree, ctx), ctx)
-    if ctx.once:
+    if ctx.once and not how.chain:
         drop_unread(ctx, first, rel.step)
     return rel
+
+
+def _read_once(tree: Physical, ctx: Lowering) -> None:
+    """Let each table of a chain be read once, with its order of arrival where one of its readers asks for that."""
+    groups = same_scans(scans(tree.node))
+    ctx.leaders = {id(scan): id(group[0]) for group in groups for scan in group}
+    asked = ((ctx.leaders[id(here.node)], here.asked) for here in tree.walk() if isinstance(here.node, Scan))
+    ctx.ordered = frozenset(leader for leader, traits in asked if traits.sequence)
 
 
 def _merged(tree: Physical, ctx: Lowering, first: int) -> Rel:
@@ -86,6 +98,12 @@ def lower_for(sink: PhysicalSink, ctx: Lowering) -> Rel:
     Where rows of one key race (``upsert-materialize`` is NONE) the last change of it wins; behind an operator, whose
     changes have no order of arrival, the last live row.
     """
+    first = len(ctx.steps)
+    rel = _for_sink(sink, ctx)
+    return whole(sink, rel, first, ctx) if sink.how.chain else rel
+
+
+def _for_sink(sink: PhysicalSink, ctx: Lowering) -> Rel:
     node, form = sink.sink.input, sink.form
     rel = lower(sink.query, sink.how, ctx)
     ctx.output_mode = sink.mode

@@ -56,14 +56,20 @@ def explode(
 
 
 def choose(
-    step: str, keep: Sequence[Named], each: tuple[Sequence[Choice], Sequence[str]], ctx: Lowering, told: tuple[str, str]
+    step: str,
+    keep: Sequence[Named],
+    each: tuple[Sequence[Choice], Sequence[str]],
+    ctx: Lowering,
+    told: tuple[str, str],
+    *,
+    parts: bool = True,
 ) -> str:
     """Add a Select that makes a row of each choice whose condition holds, under these names; returns its name.
 
-    ``told`` are the prefix of the step's name and its note.
+    ``told`` are the prefix of the step's name and its note; ``parts``: in a chain each choice is a way of its own.
     """
-    choices = tuple((condition, tuple(values)) for condition, values in each[0])
-    rows = ", ".join(f"IF({condition}, {struct(values)}, NULL)" for condition, values in choices)
+    choices = tuple((condition, tuple(values)) for condition, values in each[0]) if parts else ()
+    rows = ", ".join(f"IF({condition}, {struct(values)}, NULL)" for condition, values in each[0])
     call = (f"inline(array_compact(array({rows})))", tuple(each[1]))
     name, note = ctx.fresh(told[0]), told[1]
     made = Select(name=name, input=step, columns=tuple(keep), generator=call, note=note, choices=choices)

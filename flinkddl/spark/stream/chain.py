@@ -61,7 +61,7 @@ def chained(ctx: Lowering, first: int, top: str) -> set[str]:
         found = region(graph, base)
         streams = flows(ctx.steps)
         if found is not None and all(streams[e] for e in found.entries) and _pays(ctx, found):
-            _put(ctx, graph, found)
+            put(ctx, graph, found)
             drop_unread(ctx, first, top)
 
 
@@ -76,7 +76,7 @@ def _pays(ctx: Lowering, found: Region) -> bool:
     return True
 
 
-def _put(ctx: Lowering, graph: Graph, found: Region) -> None:
+def put(ctx: Lowering, graph: Graph, found: Region) -> None:
     """Put the chain's steps where its last step was."""
     ctx.chained = True
     old = list(ctx.steps)
@@ -126,7 +126,7 @@ class _Chain:
             self.seen -= set(nodes)
 
     def _first(self, ways: Sequence[Way]) -> int:
-        return min(self.found.depths[way.target] for way in ways)
+        return 1 if self.found.whole else min(self.found.depths[way.target] for way in ways)
 
     def _united(self, parts: Sequence[str], prefix: str) -> str:
         if len(parts) == 1:

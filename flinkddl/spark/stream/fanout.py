@@ -29,7 +29,7 @@ def united(prefix: str, parts: Sequence[str], note: str, ctx: Lowering) -> str:
 
     Returns the step's name.
     """
-    scans = {rel.step: rel for rel in ctx.once.values()}
+    scans = {} if ctx.chain else {rel.step: rel for rel in ctx.once.values()}
     known = {s.name: s for s in ctx.steps} if scans else {}
     ways: dict[str, list[_Way]] = {}
     for part in parts if scans else ():

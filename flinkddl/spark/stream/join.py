@@ -25,7 +25,7 @@ from flinkddl.spark.job import JoinStep, StateCall, UnionAll
 from flinkddl.spark.rowtime import is_rowtime, untimed
 from flinkddl.spark.stream.base import explode, lowers, members, struct
 from flinkddl.spark.stream.fanout import united
-from flinkddl.spark.stream.kinds import KEY, arrival, family, inputs, single, weight, weighted
+from flinkddl.spark.stream.kinds import BY_TURN, KEY, arrival, family, inputs, single, weight, weighted
 from flinkddl.spark.ttl import hinted_ttl, must_forget
 from flinkddl.sqltypes import quote, spark_type
 
@@ -88,7 +88,8 @@ def join(sides: Sides, node: Join | IntervalJoin | WindowJoin, ctx: Lowering, he
     """Join two relations, blind to time; what is planned as append has no row that is taken back."""
     rest = residual(node.condition, sides.keys, len(sides.left.fields))
     fits = sides.append or ctx.config.flinkddl_join_strategy == "BILINEAR"
-    own = node.kind == "inner" and sides.keys and fits and not sides.windowed and not here.shares
+    ours = sides.windowed or here.shares or ctx.chain
+    own = node.kind == "inner" and sides.keys and fits and not ours
     if own and not must_forget(ctx, *sides.ttl, span=node.span):
         out = native(sides, ctx)
     else:
@@ -127,7 +128,8 @@ def plain(rel: Rel, ctx: Lowering, here: Physical) -> Rel:
     columns = names_of(fields)
     named: list[Named] = list(zip(columns, map(quote, rel.columns[: len(fields)]), strict=True))
     named += [(WEIGHT, WEIGHT)] * (rel.kind == "delta")
-    named += [(SEQUENCE, arrival(rel))] * here.asked.sequence + [(WINDOW, WINDOW)] * rel.windowed
+    came = BY_TURN if ctx.chain and not rel.sequence else arrival(rel)
+    named += [(SEQUENCE, came)] * here.asked.sequence + [(WINDOW, WINDOW)] * rel.windowed
     step = select(rel.step, named, ctx, "joined")
     return rel.with_(step=step, columns=columns, fields=fields, sequence=here.asked.sequence)
 

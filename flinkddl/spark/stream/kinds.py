@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 IMAGES = "__pair"
 KEY = "__key"
 TURN = "__turn"
+BY_TURN = "CAST(NULL AS BIGINT)"
+"""The order of what has none, in a chain: an operator that asks for it takes the rows as they come (Aggregate.java)."""
 ONE_GROUP: list[Named] = [(f"{KEY}0", "0")]
 """The key of a GROUP BY without keys: a constant keeps it out of Spark's global aggregate, a row for no input."""
 
@@ -46,11 +48,14 @@ def arrival(rel: Rel) -> str:
 def in_turn(rel: Rel, ctx: Lowering) -> tuple[Rel, str]:
     """Give each change when it came, as BIGINT text: its arrival order, or its micro-batch's time, which replays keep.
 
+    A real-time batch has one time for minutes: in a chain the operator counts its turns instead.
     The time stands in a column of its own: Spark takes a micro-batch's time for non-deterministic, and nothing that is
     may be an argument of an aggregate function.
     """
     if rel.sequence:
         return rel, SEQUENCE
+    if ctx.chain:
+        return rel, BY_TURN
     return rel.with_(step=extend(rel, [(TURN, "unix_millis(current_timestamp())")], ctx, "in_turn")), TURN
 
 
@@ -64,20 +69,23 @@ def inputs(here: Physical, ctx: Lowering) -> list[Rel]:
     return [to_delta(lower_node(i, ctx), ctx) for i in here.inputs]
 
 
-def to_delta(rel: Rel, ctx: Lowering) -> Rel:
-    """Bring a relation to ``append`` or ``delta``: rows that operators with weights can read."""
+def to_delta(rel: Rel, ctx: Lowering, *, many: bool = False) -> Rel:
+    """Bring a relation to ``append`` or ``delta``: rows that operators with weights can read.
+
+    ``many``: each of them becomes several next, which in a chain it cannot on one of two ways.
+    """
     match rel.kind:
         case "append" | "delta":
             return rel
         case "upsert":
-            return to_delta(normalise(rel, ctx), ctx)
+            return to_delta(normalise(rel, ctx), ctx, many=many)
     old = struct(map(quote, rel.before_columns))
     new = struct(map(quote, rel.columns))
     n = len(rel.fields)
     keep = _tail(rel)
     both = ((BEFORE, ("-1", old)), (AFTER, ("1", new)))
     told = ("changes", "old row taken back, new row given")
-    rows = choose(rel.step, keep, (both, (WEIGHT, "__row")), ctx, told)
+    rows = choose(rel.step, keep, (both, (WEIGHT, "__row")), ctx, told, parts=not (many and ctx.chain))
     columns = (*zip(rel.columns, members("__row", n), strict=True), (WEIGHT, WEIGHT), *keep)
     return rel.with_(step=select(rows, columns, ctx, "delta"), kind="delta")
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes import Deduplicate, Rank, Sort
 from flinkddl.plan.rex import SortKey
-from flinkddl.spark.base import carried, extend, group, select
-from flinkddl.spark.context import SEQUENCE
+from flinkddl.spark.base import carried, extend, group, same, select, where
+from flinkddl.spark.context import AFTER, SEQUENCE
 from flinkddl.spark.job import DropDuplicates, StateCall
 from flinkddl.spark.lateness import drop_late
 from flinkddl.spark.partitions import above_timed
@@ -112,6 +112,8 @@ def lower_deduplicate(node: Deduplicate, ctx: Lowering, here: Physical) -> Rel:
     """Lower keep-first and keep-last."""
     rel = lower_node(here.inputs[0], ctx)
     rel = drop_late(rel, node.order, ctx) if rel.watermark else rel
+    if here.form.kind == "append" and ctx.chain:
+        return _as_append(_latest(rel, node, ctx, here.asked.sequence), ctx)
     if here.form.kind == "append":
         return _first_arrived(rel, node, ctx)
     must_forget(ctx, span=node.span)
@@ -136,6 +138,13 @@ def _first_arrived(rel: Rel, node: Deduplicate, ctx: Lowering) -> Rel:
     columns, note = tuple(rel.columns[k] for k in node.keys), "Deduplicate: first row per key"
     step = ctx.add(DropDuplicates(name=ctx.fresh("first"), input=rel.step, columns=columns, note=note))
     return rel.with_(step=step.name)
+
+
+def _as_append(rel: Rel, ctx: Lowering) -> Rel:
+    """Bring ``images`` of rows that never change to ``append``."""
+    kept = (*rel.columns, *([SEQUENCE] * rel.sequence))
+    step = select(where(rel.step, AFTER, ctx, "first"), same(kept), ctx, "first_rows")
+    return rel.with_(step=step, kind="append", key=())
 
 
 def _without_watermark(rel: Rel, node: Deduplicate, ctx: Lowering) -> Rel:
@@ -172,7 +181,9 @@ def lower_sort(node: Sort, ctx: Lowering, here: Physical) -> Rel:
     (rel,) = inputs(here, ctx)
     end = NO_LIMIT if node.fetch is None else node.offset + node.fetch
     out = top(rel, _rank(node, (), node.order, node.offset + 1, end), ctx)
-    return single(to_delta(out, ctx), ctx) if here.form.kind == "append" else out
+    if here.form.kind == "append":
+        return _as_append(out, ctx) if ctx.chain else single(to_delta(out, ctx), ctx)
+    return out
 
 
 def _ordered_by_time(node: Sort, ctx: Lowering, here: Physical) -> Rel:

@@ -7,7 +7,7 @@ state below; what lies between such steps and the step in which all their rows m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.spark.job import (
@@ -15,12 +15,15 @@ from flinkddl.spark.job import (
     DropDuplicates,
     GroupBy,
     JoinStep,
+    Read,
+    Rows,
     Select,
     StateCall,
     UnionAll,
     Where,
     WithMetadata,
     WithWatermark,
+    below,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 MOST_WAYS = 32
 MOST_PASSED = 2
 """Of a table that is read: rows that pass more stages cost more than reading it once more (linear.md)."""
+_OF_RECORDS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
+"""The columns of Spark's Kafka source."""
 Move = tuple["Step", int]
 """A step of a way, and which of its choices; -1 where it has none."""
 
@@ -84,6 +89,8 @@ class Graph:
                 return self.columns(step.parts[0])
             case Where() | WithMetadata() | WithWatermark() | Coalesce() | DropDuplicates():
                 return self.columns(step.input)
+            case Read() if step.of_topics:
+                return (*_OF_RECORDS, *(["headers"] if step.options.get("includeHeaders") == "true" else []))
             case JoinStep():
                 left, right = self.columns(step.left), self.columns(step.right)
                 return None if left is None or right is None else (*left, *right)
@@ -114,7 +121,7 @@ class Graph:
 class Region:
     """What lies between ``entries`` and ``end``: ``inside`` are the steps, ``depths`` of operators with state and end.
 
-    ``entries`` are steps outside whose rows come in, each with its ways.
+    ``entries`` are steps outside whose rows come in, each with its ways; of a ``whole`` query all of them at stage 1.
     """
 
     end: str
@@ -122,6 +129,7 @@ class Region:
     depths: Mapping[str, int]
     entries: Mapping[str, tuple[Way, ...]]
     ways: Mapping[str, tuple[Way, ...]]
+    whole: bool = False
 
     @property
     def stages(self) -> int:
@@ -156,6 +164,42 @@ def _region(graph: Graph, base: str, *, wide: bool) -> Region | None:
         return _described(graph, inside, end, entries)
     except _Unfit:
         return None
+
+
+def whole_region(graph: Graph, end: str) -> Region | None:
+    """Return what lies between the rows of tables and the last step; None where that cannot be a chain."""
+    inside: set[str] = set()
+    entries: set[str] = set()
+    for step in reversed(list(graph.steps.values())):
+        if step.name != end and not any(r in inside or r == end for r in graph.readers.get(step.name, ())):
+            continue
+        if _fits(step):
+            inside.add(step.name)
+        elif any(isinstance(s, GroupBy | JoinStep | DropDuplicates) for s in below(step, graph.steps)):
+            return None
+        else:
+            entries.add(step.name)
+    for name in sorted(entries):
+        entries.remove(name)
+        entries.add(_risen(graph, name, end))
+    inside -= {end, *(s.name for e in entries for s in below(graph.steps[e], graph.steps))}
+    read = [s.name for e in entries for s in below(graph.steps[e], graph.steps) if isinstance(s, Read | Rows)]
+    if len(set(read)) < len(read) or not all({*graph.steps[s].reads} <= inside | entries for s in (*inside, end)):
+        return None  # rows part below what only Spark does with them, such as a watermark
+    try:
+        return replace(_described(graph, frozenset(inside), end, entries), whole=True)
+    except _Unfit:
+        return None
+
+
+def _risen(graph: Graph, name: str, end: str) -> str:
+    """Return the step up to which projections and filters alone go on with rows, all of them the same way."""
+    while True:
+        several = graph.readers[name]
+        step = graph.steps[several[0]]
+        if len(several) > 1 or step.name == end or not isinstance(step, Select | Where) or unfolds(step):
+            return name
+        name = step.name
 
 
 class _Unfit(Exception):

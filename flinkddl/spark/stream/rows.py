@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from flinkddl.spark.job import Read, Rows
 from flinkddl.spark.rowtime import millis
 from flinkddl.spark.stream.base import explode, lower_node, lowers
 from flinkddl.spark.stream.fanout import united
-from flinkddl.spark.stream.kinds import arrival, drop_unchanged, inputs, normalise, weight
+from flinkddl.spark.stream.kinds import arrival, drop_unchanged, inputs, normalise, to_delta, weight
 from flinkddl.spark.unnest import elements, generator, grouping_copies
 from flinkddl.sqltypes import quote, spark_type
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flinkddl.plan.nodes import Field
+    from flinkddl.plan.nodes.forms import Traits
     from flinkddl.plan.physical import Physical
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
@@ -34,8 +36,16 @@ NO_WATERMARK = -(2**62)  # of a row without a time: earlier than any
 @lowers(Scan)
 def lower_scan(node: Scan, ctx: Lowering, here: Physical) -> Rel:
     """Lower a table through the scan that batch and streaming share; what is read as one, the first time alone."""
-    asked = here.asked
     leader = ctx.leaders.get(id(node))
+    if leader not in ctx.ordered or here.asked.sequence:
+        return _scanned(node, here.asked, leader, ctx)
+    rel = _scanned(node, replace(here.asked, sequence=True), leader, ctx)  # as others need it
+    kept = [c for c in (*rel.columns, *rel.reserved) if c != SEQUENCE]
+    return rel.with_(step=select(rel.step, same(kept), ctx, "unordered"), sequence=False)
+
+
+def _scanned(node: Scan, asked: Traits, leader: int | None, ctx: Lowering) -> Rel:
+    asked = replace(asked, latest=asked.latest and not ctx.chain)
     if leader is not None and (leader, asked) in ctx.once:
         return ctx.once[leader, asked]
     rel: Rel = import_module("flinkddl.spark.scan").lower_scan(node, ctx, asked.sequence or asked.watermark)
@@ -138,7 +148,7 @@ def lower_union(node: Union, ctx: Lowering, here: Physical) -> Rel:
 @lowers(Expand)
 def lower_expand(node: Expand, ctx: Lowering, here: Physical) -> Rel:
     """Lower GROUPING SETS: a copy of each row per set, the keys outside of it NULL, and the set's mask."""
-    (rel,) = inputs(here, ctx)
+    rel = to_delta(lower_node(here.inputs[0], ctx), ctx, many=True)
     columns = names_of(node.fields)
     copies = (grouping_copies(node, rel), columns)
     step = explode(rel.step, same(rel.reserved), copies, ctx, "expand", "Expand: GROUPING SETS")
@@ -148,7 +158,7 @@ def lower_expand(node: Expand, ctx: Lowering, here: Physical) -> Rel:
 @lowers(Unnest)
 def lower_unnest(node: Unnest, ctx: Lowering, here: Physical) -> Rel:
     """Lower CROSS / LEFT JOIN UNNEST: the elements of one collection beside the row."""
-    (rel,) = inputs(here, ctx)
+    rel = to_delta(lower_node(here.inputs[0], ctx), ctx, many=True)
     count = len(rel.fields)
     columns = names_of(node.fields, rel.reserved)
     keep = (*zip(columns[:count], map(quote, rel.columns), strict=True), *same(rel.reserved))

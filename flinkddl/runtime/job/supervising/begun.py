@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.stateforms import CHAIN
 from flinkddl.runtime.session.stages import stages_missing
 from flinkddl.runtime.storage.checkpoint import job_folder, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL, storage_of
@@ -30,7 +31,7 @@ def as_begun(spark: SparkSession, job: SparkJob, options: RunOptions) -> SparkJo
 
     Raises FD893 where those are two.
     """
-    if job.apart is None and job.as_begun is None:
+    if job.apart is None and job.as_begun is None and CHAIN not in job.forms.values():
         return job
     stored = _stored(spark, job, options)
     return formed(kept(job, stored), stored, lambda: stages_missing(spark))
@@ -49,15 +50,19 @@ def kept(job: SparkJob, stored: Mapping[str, Any] | None) -> SparkJob:
     return job if known == job.forms else job.as_begun(dict(enumerate(known.values())))
 
 
-def forms_of(stored: Mapping[str, Any]) -> dict[str, bool]:
-    """Return whether the state of queries lies by key, by their names; of an older run one for all, by no name."""
+def forms_of(stored: Mapping[str, Any]) -> dict[str, bool | str]:
+    """Return in which form the state of queries lies, by their names; of an older run one for all, by no name."""
     if stored["forms"] is not None:
-        return {str(name): bool(form) for name, form in stored["forms"].items()}
+        return {str(name): form if isinstance(form, str) else bool(form) for name, form in stored["forms"].items()}
     return {"": any(words.endswith(BY_KEY) for _, words in stored["plan"])}
 
 
 def formed(job: SparkJob, stored: Mapping[str, Any] | None, missing: Callable[[], str]) -> SparkJob:
     """Return the job as ``as_begun``, by what the run says with which it goes on, and why there are no stages."""
+    if CHAIN in job.forms.values() and (why := missing()):
+        message = f"job '{job.name}' is a chain of operators by key: {why}"
+        help = "run it with another Spark, or in micro-batches with 'flinkddl.execution.state' = 'aggregate'"
+        raise FlinkDdlError.of("FD893", message, help=help)
     if job.apart is None:
         return job
     if stored is not None and not stored["merges"]:

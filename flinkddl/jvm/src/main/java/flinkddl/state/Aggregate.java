@@ -19,7 +19,7 @@ final class Aggregate extends Kind {
     private transient UnsafeProjection projection;
     private transient Call[] state;
 
-    /** {@code arguments}: weight BIGINT, sequence BIGINT, a struct with an argument a call. */
+    /** {@code arguments}: weight BIGINT, sequence BIGINT, NULL for the number of the group's turn, a struct with an argument a call. */
     Aggregate(StructType arguments) {
         calls = (StructType) arguments.apply(2).dataType();
         finish = RetractAggregate.finishers(calls);
@@ -37,12 +37,15 @@ final class Aggregate extends Kind {
         long[] rest = {0, Long.MIN_VALUE}; // number of rows, newest sequence
         read(group, rest);
         UnsafeRow before = rest[0] > 0 ? results() : null;
+        long turn = 0; // what came together came at once
         while (rows.hasNext()) {
             UnsafeRow row = rows.next();
             long weight = row.getLong(0);
-            long sequence = row.isNullAt(1) ? 0 : row.getLong(1);
+            boolean known = !row.isNullAt(1);
+            turn = known || turn > 0 ? turn : group.next();
+            long sequence = known ? row.getLong(1) : turn;
             rest[0] += weight;
-            rest[1] = Math.max(rest[1], sequence);
+            rest[1] = known ? Math.max(rest[1], sequence) : rest[1];
             InternalRow args = row.getStruct(2, state.length);
             for (int i = 0; i < state.length; i++) {
                 state[i].add(args, i, weight, sequence);
@@ -56,7 +59,7 @@ final class Aggregate extends Kind {
         UnsafeRow after = rest[0] > 0 ? results() : null;
         keep(group, rest, empty);
         boolean same = before == null || after == null ? before == after : before.equals(after);
-        return same ? nothing() : one(Retract.row(before, after, rest[1]));
+        return same ? nothing() : one(Retract.row(before, after, rest[1] == Long.MIN_VALUE ? null : rest[1]));
     }
 
     private void read(Store group, long[] rest) {

@@ -66,9 +66,13 @@ public final class Rows implements Serializable {
         return key;
     }
 
-    /** The key of a row that passes: a group, {@link #PASS}, the edge. */
+    /**
+     * The key of a row that passes: a group, {@link #PASS}, the edge. What goes to one group of a deeper node passes in one
+     * group, so that it does not change its order.
+     */
     public byte[] pass(int edge, InternalRow row) {
-        UnsafeRow bytes = unsafe(row);
+        boolean keyed = type.length() == 2 && type.fieldNames()[0].equals("key");
+        UnsafeRow bytes = keyed ? unsafe(row).getStruct(0, ((StructType) type.apply(0).dataType()).length()) : unsafe(row);
         long hash = XXH64.hashUnsafeWords(bytes.getBaseObject(), bytes.getBaseOffset(), bytes.getSizeInBytes(), edge);
         return ByteBuffer.allocate(KEY + Short.BYTES).putLong(hash & GROUPS - 1).putShort((short) PASS).putShort((short) edge).array();
     }

@@ -1,0 +1,106 @@
+"""A whole query as one chain of stages: each topic is read once, equal parts run once, all rows enter at stage 1.
+
+Spark's real-time mode takes no operator with state below a UNION ALL. So what lies between the scans and the sink is
+one region (``regions.py``): its entries are the rows of the tables as they are decoded, its end is the last step. Rows
+for deeper stages pass those before them, and above the last stage one pass over its rows makes what is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+from flinkddl.plan.merged import repeatable
+from flinkddl.spark.job import GroupBy, JoinStep, Read, StageCall, StateCall, UnionAll, flows
+from flinkddl.spark.stream.chain import put
+from flinkddl.spark.stream.fanout import drop_unread
+from flinkddl.spark.stream.regions import Graph, whole_region
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from flinkddl.plan.physical import PhysicalSink
+    from flinkddl.spark.context import Lowering, Rel
+    from flinkddl.spark.job import Agg, Step
+
+
+def whole(sink: PhysicalSink, rel: Rel, first: int, ctx: Lowering) -> Rel:
+    """Make the steps of a query, those from number ``first`` on, one chain; where that cannot be they stay.
+
+    Rows of a part that runs once may part in a way that a chain cannot take: then each part runs by itself.
+    """
+    steps = list(ctx.steps)
+    for together in dict.fromkeys((sink.how.merges, False)):
+        ctx.steps[:] = steps
+        if found := _whole(_twins(sink, first, ctx, together), rel, first, ctx):
+            return found
+    ctx.steps[:] = steps
+    return rel
+
+
+def _whole(twins: Mapping[str, str], rel: Rel, first: int, ctx: Lowering) -> Rel | None:
+    _merge(ctx, first, twins)
+    top = twins.get(rel.step, rel.step)
+    if not any(isinstance(s, GroupBy) or _parted(s, ctx, first) for s in ctx.steps[first:]):
+        return rel.with_(step=top)
+    end = ctx.add(UnionAll(name=ctx.fresh("rows"), parts=(top,), note="what is written")).name
+    found = whole_region(graph := Graph.of(ctx.steps[first:]), end)
+    streams = flows(ctx.steps)
+    if found is None or not all(streams[e] for e in found.entries):
+        return None
+    put(ctx, graph, found)
+    drop_unread(ctx, first, end)
+    return rel.with_(step=end)
+
+
+def _parted(step: Step, ctx: Lowering, first: int) -> bool:
+    return sum(s.reads.count(step.name) for s in ctx.steps[first:]) > 1
+
+
+def _twins(sink: PhysicalSink, first: int, ctx: Lowering, together: bool) -> dict[str, str]:
+    """Return of each step that is there already the one that it is, by what both do and what they read.
+
+    A step of a node that may give other rows the next time (RAND) is none; ``together``: steps with state may be.
+    """
+    apart = {id(here.node) for here in sink.root.walk() if not repeatable(here.node)}
+    twins: dict[str, str] = {}
+    known: dict[str, str] = {}
+    keeps: set[str] = set()
+    for step in ctx.steps[first:]:
+        if isinstance(step, GroupBy | JoinStep) or any(r in keeps for r in step.reads):
+            keeps.add(step.name)
+        if ctx.owners.get(step.name) in apart or (step.name in keeps and not together):
+            continue
+        same = known.setdefault(_told(_reading(step, twins)), step.name)
+        if same != step.name:
+            twins[step.name] = same
+    return twins
+
+
+def _merge(ctx: Lowering, first: int, twins: Mapping[str, str]) -> None:
+    ctx.steps[first:] = [_reading(s, twins) for s in ctx.steps[first:] if s.name not in twins]
+
+
+def _reading(step: Step, twins: Mapping[str, str]) -> Step:
+    """Return a step that reads those that stay."""
+    if not any(r in twins for r in step.reads):
+        return step
+    match step:
+        case UnionAll():
+            return replace(step, parts=tuple(twins.get(p, p) for p in step.parts))
+        case JoinStep():
+            return replace(step, left=twins.get(step.left, step.left), right=twins.get(step.right, step.right))
+    return replace(step, input=twins.get(step.reads[0], step.reads[0]))  # type: ignore[call-arg]
+
+
+def _told(step: Step) -> str:
+    """Return all that a step does. Two tables of one topic read the same."""
+    free = {"name", "note"} | ({"table"} if isinstance(step, Read) and step.of_topics else set())
+    told = {f.name: getattr(step, f.name) for f in fields(step) if f.name not in free}
+    if isinstance(step, GroupBy):
+        told["aggs"] = _numberless(step.aggs)
+    return f"{type(step).__name__} {told}"
+
+
+def _numberless(aggs: Sequence[Agg]) -> list[tuple[str, str | StateCall | StageCall]]:
+    return [(name, replace(a, node=0) if isinstance(a, StateCall) else a) for name, a in aggs]
