@@ -6,7 +6,7 @@ together before they are exchanged, and each change costs its group. So what has
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.merged import merged
@@ -23,6 +23,27 @@ if TYPE_CHECKING:
     from flinkddl.plan.physical import Physical, PhysicalSink
 
 BEGUN = "its checkpoint was begun so"
+MERGES = "merges"
+"""Equal parts run once, in a chain of operators."""
+INSIDE = "inside"
+"""Outer, semi and anti joins test their conditions themselves, and no second operator counts the pairs."""
+TOGETHER = frozenset({MERGES, INSIDE})
+"""What takes fewer operators than it did in older versions, over whose checkpoints Spark takes no operator less."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """How the checkpoint was begun with which a job goes on.
+
+    ``forms`` says of queries by their number whether their state lies by key; ``together`` is of ``TOGETHER``.
+    """
+
+    forms: Mapping[int, bool] = field(default_factory=dict)
+    together: frozenset[str] = TOGETHER
+
+
+NEW = Begun()
+"""A job that goes on with nothing."""
 
 
 def planned(sinks: Sequence[Sink], config: Settings, begun: Mapping[int, bool]) -> tuple[PhysicalSink, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import Bag
 from flinkddl.plan.decoded import decoded
-from flinkddl.plan.stateforms import planned
+from flinkddl.plan.stateforms import INSIDE, MERGES, NEW, Begun, planned
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import java_jars, user_functions
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from flinkddl.spark.context import Rel
     from flinkddl.spark.job import Write
 
-NOT_BEGUN: Mapping[int, bool] = {}
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
@@ -53,15 +52,13 @@ _STREAMING = {
 
 
 def lower_job(
-    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Mapping[int, bool] = NOT_BEGUN
+    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Begun = NEW
 ) -> SparkJob:
-    """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals.
-
-    ``begun``: see ``plan/stateforms.py``.
-    """
-    physical = planned(sinks, config, begun)
+    """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals."""
+    physical = planned(sinks, config, begun.forms)
     streaming = physical[0].how.streaming
     ctx = _begin(physical, config, zone)
+    ctx.inside = INSIDE in begun.together
     writes = [_write(p, ctx) for p in physical]
     if streaming:
         ctx.steps[:] = as_streams(ctx.steps, (w.input for w in writes))
@@ -84,7 +81,8 @@ def lower_job(
         identity=partial(fingerprint, sinks, tuple(ctx.steps)),
         queries=partial(queries, sinks),
         essence=partial(essence, sinks, tuple(ctx.steps)),
-        apart=partial(_apart, name, sinks, config, zone, forms) if ctx.chained else None,
+        together=frozenset(ctx.together),
+        apart=partial(_apart, name, sinks, config, zone, forms) if ctx.together else None,
         as_begun=partial(_as_begun, name, sinks, config, zone) if any(p.how.because for p in physical) else None,
         owners=_owned(ctx, sinks),
     )
@@ -113,14 +111,23 @@ def _begin(physical: Sequence[PhysicalSink], config: Settings, zone: str) -> Low
     )
 
 
-def _apart(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, forms: Mapping[int, bool]) -> SparkJob:
-    """Return the job with each equal sub-plan by itself; what there is to note of it was noted."""
-    return lower_job(name, sinks, replace(config, table_optimizer_reuse_sub_plan_enabled=False), zone, Bag(), forms)
+def _apart(
+    name: str,
+    sinks: tuple[Sink, ...],
+    config: Settings,
+    zone: str,
+    forms: Mapping[int, bool],
+    together: frozenset[str],
+) -> SparkJob:
+    """Return the job with that alone in fewer operators which is in ``together``; what there is to note was noted."""
+    merges = config.table_optimizer_reuse_sub_plan_enabled and MERGES in together
+    config = replace(config, table_optimizer_reuse_sub_plan_enabled=merges)
+    return lower_job(name, sinks, config, zone, Bag(), Begun(forms, together))
 
 
 def _as_begun(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Mapping[int, bool]) -> SparkJob:
     """Return the job with its queries in the forms in which a checkpoint has them."""
-    return lower_job(name, sinks, config, zone, Bag(), begun)
+    return lower_job(name, sinks, config, zone, Bag(), Begun(begun))
 
 
 def session_settings(streaming: bool) -> dict[str, str]:

@@ -103,7 +103,8 @@ class Lowering:
     ``decoded`` says what is read of each scan (its identity, ``plan/decoded.py``); ``leaders`` which scans are read as
     one, and ``once`` what has been lowered of those, by their leader and what is asked of them; ``merged`` has the
     numbers of equal sub-plans by the identities of their places, ``made`` what has been lowered of those, ``newest``
-    the rows before and after that have been made of upserts, ``chained`` whether a part of the job has become a chain;
+    the rows before and after that have been made of upserts; ``inside`` says whether joins test their conditions
+    themselves, ``together`` what of the job is in fewer operators than it once was (``plan/stateforms.py``);
     ``extras`` are the roles (``jars.lock.json``) whose jars the job's session must have beside Spark's own;
     ``owners`` notes the plan node (its identity) that each step was made for;
     ``keyed`` says whether the query at hand keeps its state by key;
@@ -127,7 +128,8 @@ class Lowering:
     merged: Mapping[int, int] = field(default_factory=dict)
     made: dict[int, Rel] = field(default_factory=dict)
     newest: dict[Rel, Rel] = field(default_factory=dict)
-    chained: bool = False
+    inside: bool = True
+    together: set[str] = field(default_factory=set)
     keyed: bool = False
     owners: dict[str, int] = field(default_factory=dict)
     sink: PhysicalSink | None = None

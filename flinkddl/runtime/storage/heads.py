@@ -114,5 +114,5 @@ _KINDS: Mapping[str, Callable[[_Bytes, Sequence[Any]], dict[str, Any]]] = {
     "aggregate": _aggregate,
     "latest": _latest,
     "top": _top,
-    **dict.fromkeys(("inner", "left", "full", "semi", "anti"), _join),
+    **dict.fromkeys(("inner", "left", "full", "semi", "anti", "leftif", "fullif", "semiif", "antiif"), _join),
 }
