@@ -293,7 +293,16 @@ def made(query: Query, folder: Path) -> tuple[N.Node, list[Row]]:
     return query.build(*(node for node, _ in tables)), query.model(*(rows for _, rows in tables))
 
 
-IN_CI = ("normalise", "aggregates-delta", "join-left", "join-full", "top-append", "top-ranked-delta")
+IN_CI = (
+    "normalise",
+    "aggregates-delta",
+    "join-left",
+    "join-full",
+    "join-full-beyond",
+    "join-semi-copies",
+    "top-append",
+    "top-ranked-delta",
+)
 """One or two of each kind in every run; the nightly one takes all, as each takes half a minute on a slow machine."""
 
 

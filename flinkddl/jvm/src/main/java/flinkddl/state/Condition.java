@@ -2,17 +2,22 @@ package flinkddl.state;
 
 import java.io.Serializable;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.ArrayExists;
 import org.apache.spark.sql.catalyst.expressions.BasePredicate;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.IsNull;
 import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.expressions.Predicate$;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
 
@@ -28,6 +33,14 @@ final class Condition implements Serializable {
     private transient InternalRow variable;
 
     private Condition(Expression body) { this.body = body; }
+
+    /** Make and test one: fails with a LinkageError where this Spark has other classes. */
+    static void rehearse() {
+        NamedLambdaVariable pair = new NamedLambdaVariable("p", DataTypes.createStructType(new StructField[0]), true, NamedExpression.newExprId(), new AtomicReference<>());
+        List<NamedExpression> variables = List.of(pair);
+        LambdaFunction lambda = new LambdaFunction(new IsNull(pair), CollectionConverters.asScala(variables).toList(), false);
+        of(new ArrayExists(Literal.create(null, DataTypes.createArrayType(pair.dataType())), lambda, true)).holds(null, null);
+    }
 
     static Condition of(Expression marked) {
         if (!(marked instanceof ArrayExists exists) || !(exists.function() instanceof LambdaFunction lambda)) {

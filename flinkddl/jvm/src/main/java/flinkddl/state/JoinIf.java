@@ -3,6 +3,7 @@ package flinkddl.state;
 import flinkddl.Retract;
 import flinkddl.state.Sides.Change;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -25,8 +26,6 @@ final class JoinIf extends Kind {
     private final int[] fields;
     private Condition condition;
     private transient Sides sides;
-    private transient List<TreeMap<byte[], Row>> changed;
-    private transient List<Result> results;
 
     /** {@code arguments} as {@link Sides#fields} has them. */
     JoinIf(String kind, StructType arguments) {
@@ -40,15 +39,22 @@ final class JoinIf extends Kind {
 
     @Override void open() { sides = new Sides(fields, lives); }
 
+    @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {
+        Sides.Turn turn = sides.turn(rows);
+        return turn.apart() ? new Results(turn.changes()) : new Results(turn.changes(), group, sides.read(group));
+    }
+
     /** A row that changes: its copies, and the matching rows of the other side, before and after this turn. */
     private static final class Row {
+        final byte[] bytes;
         final UnsafeRow view;
         final long old;
         final long now;
         final long had;
         long has;
 
-        Row(UnsafeRow view, Change c, long had) {
+        Row(byte[] bytes, UnsafeRow view, Change c, long had) {
+            this.bytes = bytes;
             this.view = view;
             old = c.old;
             now = c.now;
@@ -57,121 +63,11 @@ final class JoinIf extends Kind {
         }
     }
 
-    /** The other side's match of a row that stays. */
-    private record Match(byte[] row, long copies, long has) { }
-
-    private record Result(byte[] left, byte[] right, long weight) { }
-
-    @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {
-        Sides.Turn turn = sides.turn(rows);
-        results = new ArrayList<>();
-        if (!turn.apart()) {
-            fold(group, turn.changes());
-        } else if (!matched) { // what can match nothing is not kept: its changes are those of the result
-            for (int i = 0; i < 2; i++) {
-                int side = i;
-                turn.changes().get(i).forEach((row, c) -> alone(side, row, c.now));
-            }
-        }
-        return given(results.iterator());
-    }
-
-    private void fold(Store group, List<TreeMap<byte[], Change>> changes) {
-        long[] sizes = sides.read(group);
-        changed = List.of(changed(0, changes.get(0)), changed(1, changes.get(1)));
-        List<List<Match>> stayed = List.of(scanned(0), scanned(1));
-        changed.get(0).forEach((l, a) -> changed.get(1).forEach((r, b) -> met(l, a, r, b)));
-        for (int i = 0; i < 2; i++) {
-            for (Map.Entry<byte[], Row> e : changed.get(i).entrySet()) {
-                Row row = e.getValue();
-                alone(i, e.getKey(), shown(row.has, row.now) - shown(row.had, row.old));
-                sizes[i] += row.now - row.old;
-                keep(i, e.getKey(), row.now, row.has, group.now());
-            }
-            for (Match m : stayed.get(i)) {
-                keep(i, m.row, m.copies, m.has, group.now());
-            }
-        }
-        sides.keep(group, sizes);
-    }
-
-    private TreeMap<byte[], Row> changed(int side, TreeMap<byte[], Change> changes) {
-        TreeMap<byte[], Row> rows = new TreeMap<>(Tree.BYTES);
-        changes.forEach((row, c) -> {
-            byte[] kept = sides.trees[side].get(row);
-            sides.known(side, kept, c);
-            if (c.old != c.now) {
-                rows.put(row, new Row(Retract.view(row, fields[side]), c, matches(side, kept)));
-            }
-        });
-        return rows;
-    }
-
-    /** Hold the rows of a side that stay against the other side's that change; gives those whose matches change. */
-    private List<Match> scanned(int side) {
-        TreeMap<byte[], Row> others = new TreeMap<>(changed.get(1 - side));
-        if (side == 1 && !pairs) { // of a row that was there it is known how many match
-            others.values().removeIf(other -> other.old != 0);
-        }
-        List<Match> touched = new ArrayList<>();
-        UnsafeRow view = new UnsafeRow(fields[side]);
-        for (Iterator<Map.Entry<byte[], byte[]>> all = sides.trees[side].scan(false); !others.isEmpty() && all.hasNext();) {
-            Map.Entry<byte[], byte[]> e = all.next();
-            if (changed.get(side).containsKey(e.getKey())) {
-                continue;
-            }
-            view.pointTo(e.getKey(), e.getKey().length);
-            scanned(side, e, view, others, touched);
-        }
-        return touched;
-    }
-
-    private void scanned(int side, Map.Entry<byte[], byte[]> e, UnsafeRow view, TreeMap<byte[], Row> others, List<Match> touched) {
-        long copies = Copies.weight(e.getValue());
-        long had = matches(side, e.getValue());
-        long has = had;
-        boolean hit = false;
-        for (Map.Entry<byte[], Row> o : others.entrySet()) {
-            Row other = o.getValue();
-            if (side == 0 ? condition.holds(view, other.view) : condition.holds(other.view, view)) {
-                hit = true;
-                has += other.now - other.old;
-                other.has += other.old == 0 ? copies : 0; // it is new: nobody has counted yet
-                if (pairs) {
-                    add(side == 0 ? e.getKey() : o.getKey(), side == 0 ? o.getKey() : e.getKey(), copies * (other.now - other.old));
-                }
-            }
-        }
-        if (alone[side] && hit && (has != had || sides.ages[side].forgets())) { // as in Flink, a match makes a row young
-            alone(side, e.getKey(), shown(has, copies) - shown(had, copies));
-            touched.add(new Match(e.getKey(), copies, has));
-        }
-    }
-
-    private void met(byte[] l, Row a, byte[] r, Row b) {
-        if (condition.holds(a.view, b.view)) {
-            a.has += a.old == 0 ? b.now : b.now - b.old;
-            b.has += b.old == 0 ? a.now : a.now - a.old;
-            if (pairs) {
-                add(l, r, a.now * b.now - a.old * b.old);
-            }
-        }
-    }
+    /** A row that stays, and what matches it now. */
+    private record Stayed(byte[] row, long copies, long has) { }
 
     /** How many copies of a row come out by themselves. */
     private long shown(long matches, long copies) { return (matches != 0) == matched ? copies : 0; }
-
-    private void alone(int side, byte[] row, long weight) {
-        if (alone[side]) {
-            add(side == 0 ? row : null, side == 0 ? null : row, weight);
-        }
-    }
-
-    private void add(byte[] l, byte[] r, long weight) {
-        if (weight != 0) {
-            results.add(new Result(l, r, weight));
-        }
-    }
 
     private long matches(int side, byte[] kept) {
         long[] matches = {0};
@@ -184,26 +80,170 @@ final class JoinIf extends Kind {
         return matches[0];
     }
 
-    private void keep(int side, byte[] row, long copies, long matches, long now) {
-        byte[] kept = copies == 0 ? null : !alone[side] ? Copies.of(copies) : Head.written(out -> {
-            Retract.writeLong(out, copies);
-            Retract.writeLong(out, matches);
-        });
-        sides.ages[side].put(row, kept, now);
-    }
+    /**
+     * The turn, done as its results are read, so that they need not lie all in memory: rows that stay are held against
+     * those that change, then these against each other; with the last result the group is kept.
+     */
+    private final class Results implements Iterator<Object> {
+        private final Store group;
+        private final long[] sizes;
+        private final List<TreeMap<byte[], Row>> changed = new ArrayList<>();
+        private final List<List<Stayed>> stayed = List.of(new ArrayList<>(), new ArrayList<>());
+        private final UnsafeRow[] views = {new UnsafeRow(fields[0]), new UnsafeRow(fields[1])};
+        private Iterator<Map.Entry<byte[], byte[]>> scan;
+        private Iterator<Row> crossed;
+        private List<Row> others;
+        private int side;
+        private List<Object> portion = new ArrayList<>();
 
-    private Iterator<Object> given(Iterator<Result> all) {
-        return new Iterator<>() {
-            @Override public boolean hasNext() { return all.hasNext(); }
-
-            @Override public Object next() {
-                List<Object> portion = new ArrayList<>();
-                while (portion.size() < PORTION && all.hasNext()) {
-                    Result r = all.next();
-                    portion.add(sides.result(r.left, r.right, r.weight));
-                }
-                return new GenericArrayData(portion.toArray());
+        /** Of rows that can match nothing: they are not kept, their changes are those of the result. */
+        Results(List<TreeMap<byte[], Change>> changes) {
+            group = null;
+            sizes = null;
+            side = 2;
+            crossed = Collections.emptyIterator();
+            for (int i = 0; i < 2 && !matched; i++) {
+                int of = i;
+                changes.get(i).forEach((row, c) -> alone(of, row, c.now));
             }
-        };
+        }
+
+        Results(List<TreeMap<byte[], Change>> changes, Store group, long[] sizes) {
+            this.group = group;
+            this.sizes = sizes;
+            for (int i = 0; i < 2; i++) {
+                changed.add(changed(i, changes.get(i)));
+            }
+            crossed = changed.get(0).values().iterator();
+        }
+
+        private TreeMap<byte[], Row> changed(int of, TreeMap<byte[], Change> changes) {
+            TreeMap<byte[], Row> rows = new TreeMap<>(Tree.BYTES);
+            changes.forEach((row, c) -> {
+                byte[] kept = sides.trees[of].get(row);
+                sides.known(of, kept, c);
+                if (c.old != c.now) {
+                    rows.put(row, new Row(row, Retract.view(row, fields[of]), c, matches(of, kept)));
+                }
+            });
+            return rows;
+        }
+
+        @Override public boolean hasNext() {
+            while (portion.size() < PORTION && step()) { }
+            return !portion.isEmpty();
+        }
+
+        @Override public Object next() {
+            hasNext();
+            Object out = new GenericArrayData(portion.toArray());
+            portion = new ArrayList<>();
+            return out;
+        }
+
+        /** Do a little more; false when all is done. */
+        private boolean step() {
+            if (side < 2) {
+                scan();
+            } else if (crossed.hasNext()) {
+                Row a = crossed.next();
+                changed.get(1).values().forEach(b -> met(a, b));
+            } else if (side == 2 && group != null) {
+                keep();
+                side++;
+            } else {
+                return false;
+            }
+            return true;
+        }
+
+        /** Hold the next row of a side that stays against the other side's that change. */
+        private void scan() {
+            if (scan == null) {
+                others = new ArrayList<>(changed.get(1 - side).values());
+                if (side == 1 && !pairs) { // of a row that was there it is known how many match
+                    others.removeIf(other -> other.old != 0);
+                }
+                scan = others.isEmpty() ? Collections.emptyIterator() : sides.trees[side].scan(false);
+            }
+            if (!scan.hasNext()) {
+                scan = null;
+                side++;
+                return;
+            }
+            Map.Entry<byte[], byte[]> e = scan.next();
+            if (!changed.get(side).containsKey(e.getKey())) {
+                scanned(e.getKey(), e.getValue());
+            }
+        }
+
+        private void scanned(byte[] row, byte[] kept) {
+            UnsafeRow view = views[side];
+            view.pointTo(row, row.length);
+            long copies = Copies.weight(kept);
+            long had = matches(side, kept);
+            long has = had;
+            boolean hit = false;
+            for (Row other : others) {
+                if (side == 0 ? condition.holds(view, other.view) : condition.holds(other.view, view)) {
+                    hit = true;
+                    has += other.now - other.old;
+                    other.has += other.old == 0 ? copies : 0; // it is new: nobody has counted yet
+                    pair(side == 0 ? row : other.bytes, side == 0 ? other.bytes : row, copies * (other.now - other.old));
+                }
+            }
+            if (alone[side] && hit && (has != had || sides.ages[side].forgets())) { // as in Flink, a match makes a row young
+                alone(side, row, shown(has, copies) - shown(had, copies));
+                stayed.get(side).add(new Stayed(row, copies, has));
+            }
+        }
+
+        private void met(Row a, Row b) {
+            if (condition.holds(a.view, b.view)) {
+                a.has += a.old == 0 ? b.now : b.now - b.old;
+                b.has += b.old == 0 ? a.now : a.now - a.old;
+                pair(a.bytes, b.bytes, a.now * b.now - a.old * b.old);
+            }
+        }
+
+        private void keep() {
+            for (int i = 0; i < 2; i++) {
+                for (Row row : changed.get(i).values()) {
+                    alone(i, row.bytes, shown(row.has, row.now) - shown(row.had, row.old));
+                    sizes[i] += row.now - row.old;
+                    keep(i, row.bytes, row.now, row.has);
+                }
+                for (Stayed row : stayed.get(i)) {
+                    keep(i, row.row, row.copies, row.has);
+                }
+            }
+            sides.keep(group, sizes);
+        }
+
+        private void keep(int of, byte[] row, long copies, long matches) {
+            byte[] kept = copies == 0 ? null : !alone[of] ? Copies.of(copies) : Head.written(out -> {
+                Retract.writeLong(out, copies);
+                Retract.writeLong(out, matches);
+            });
+            sides.ages[of].put(row, kept, group.now());
+        }
+
+        private void pair(byte[] l, byte[] r, long weight) {
+            if (pairs) {
+                add(l, r, weight);
+            }
+        }
+
+        private void alone(int of, byte[] row, long weight) {
+            if (alone[of]) {
+                add(of == 0 ? row : null, of == 0 ? null : row, weight);
+            }
+        }
+
+        private void add(byte[] l, byte[] r, long weight) {
+            if (weight != 0) {
+                portion.add(sides.result(l, r, weight));
+            }
+        }
     }
 }

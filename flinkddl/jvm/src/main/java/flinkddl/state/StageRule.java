@@ -66,6 +66,7 @@ final class StageRule extends Rule<LogicalPlan> {
         LogicalPlan state = transform(below, key.toAttribute(), value.toAttribute(), new KeyedStage(), out);
         Alias group = alias(field("group", row.type, out), "group");
         new StageRule().apply(new SerializeFromObject(seq(group), state));
+        Condition.rehearse();
     }
 
     @Override public LogicalPlan apply(LogicalPlan plan) {
