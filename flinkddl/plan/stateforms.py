@@ -7,7 +7,7 @@ In real-time mode what Spark's own operators cannot do is one chain of operators
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.merged import merged
@@ -26,11 +26,32 @@ if TYPE_CHECKING:
 
 BEGUN = "its checkpoint was begun so"
 CHAIN = How(chain=True).form
-Begun = bool | str
+StateForm = bool | str
 """In which form a checkpoint has a query's state: whether by key, or ``CHAIN``."""
+MERGES = "merges"
+"""Equal parts run once, in a chain of operators."""
+INSIDE = "inside"
+"""Outer, semi and anti joins test their conditions themselves, and no second operator counts the pairs."""
+FEWER = frozenset({MERGES, INSIDE})
+"""What takes fewer operators than it did in older versions, over whose checkpoints Spark takes no operator less."""
 
 
-def planned(sinks: Sequence[Sink], config: Settings, begun: Mapping[int, Begun]) -> tuple[PhysicalSink, ...]:
+@dataclass(frozen=True)
+class Begun:
+    """How the checkpoint was begun with which a job goes on.
+
+    ``forms`` says of queries by their number in which form their state lies; ``fewer`` is of ``FEWER``.
+    """
+
+    forms: Mapping[int, StateForm] = field(default_factory=dict)
+    fewer: frozenset[str] = FEWER
+
+
+NEW = Begun()
+"""A job that goes on with nothing."""
+
+
+def planned(sinks: Sequence[Sink], config: Settings, begun: Mapping[int, StateForm]) -> tuple[PhysicalSink, ...]:
     """Return ``physical_plan``, each query in the form that is SET or, with 'auto', fits it.
 
     ``begun`` says of queries by their number in which form the checkpoint that they go on with has their state.
@@ -94,7 +115,7 @@ def out_of_chain(found: PhysicalSink) -> Iterator[tuple[Node, str]]:
             yield node, node.holds_back(APPEND) or ONCE
 
 
-def chosen(found: PhysicalSink, begun: Begun | None = None) -> PhysicalSink:
+def chosen(found: PhysicalSink, begun: StateForm | None = None) -> PhysicalSink:
     """Return a query that was planned by key in the form that fits it, or in which its state was begun."""
     if not found.how.streaming:
         return found

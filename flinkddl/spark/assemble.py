@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import Bag
 from flinkddl.plan.decoded import decoded
-from flinkddl.plan.stateforms import planned
+from flinkddl.plan.stateforms import INSIDE, MERGES, NEW, Begun, planned
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import java_jars, user_functions
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from flinkddl.catalog.settings import Settings
     from flinkddl.plan.nodes import Sink
     from flinkddl.plan.physical import PhysicalSink
-    from flinkddl.plan.stateforms import Begun
+    from flinkddl.plan.stateforms import StateForm
     from flinkddl.spark.context import Rel
     from flinkddl.spark.job import Write
 
-NOT_BEGUN: Mapping[int, Begun] = {}
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
@@ -54,23 +53,19 @@ _STREAMING = {
 
 
 def lower_job(
-    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Mapping[int, Begun] = NOT_BEGUN
+    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Begun = NEW
 ) -> SparkJob:
-    """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals.
-
-    ``begun``: see ``plan/stateforms.py``.
-    """
+    """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals."""
     job = _lowered(name, sinks, config, zone, bag, begun)
     return replace(job, settings={**job.settings, **realtime.checked(job)})
 
 
-def _lowered(
-    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Mapping[int, Begun] = NOT_BEGUN
-) -> SparkJob:
-    physical = planned(sinks, config, begun)
+def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Begun = NEW) -> SparkJob:
+    physical = planned(sinks, config, begun.forms)
     realtime.check_chains(physical)
     streaming = physical[0].how.streaming
     ctx = _begin(physical, config, zone)
+    ctx.inside = INSIDE in begun.fewer
     writes = [_write(p, ctx) for p in physical]
     if streaming:
         ctx.steps[:] = as_streams(ctx.steps, (w.input for w in writes))
@@ -93,7 +88,8 @@ def _lowered(
         identity=partial(fingerprint, sinks, tuple(ctx.steps)),
         queries=partial(queries, sinks),
         essence=partial(essence, sinks, tuple(ctx.steps)),
-        apart=partial(_apart, name, sinks, config, zone, forms) if ctx.chained else None,
+        fewer=frozenset(ctx.fewer),
+        apart=partial(_apart, name, sinks, config, zone, forms) if ctx.fewer else None,
         as_begun=partial(_as_begun, name, sinks, config, zone) if any(p.how.because for p in physical) else None,
         as_chain=partial(_as_chain, name, sinks, config, zone) if _may_chain(config, streaming) else None,
         owners=_owned(ctx, sinks),
@@ -120,14 +116,25 @@ def _begin(physical: Sequence[PhysicalSink], config: Settings, zone: str) -> Low
     )
 
 
-def _apart(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, forms: Mapping[int, Begun]) -> SparkJob:
-    """Return the job with each equal sub-plan by itself; what there is to note of it was noted."""
-    return lower_job(name, sinks, replace(config, table_optimizer_reuse_sub_plan_enabled=False), zone, Bag(), forms)
+def _apart(
+    name: str,
+    sinks: tuple[Sink, ...],
+    config: Settings,
+    zone: str,
+    forms: Mapping[int, StateForm],
+    fewer: frozenset[str],
+) -> SparkJob:
+    """Return the job with that alone in fewer operators which is in ``fewer``; what there is to note was noted."""
+    merges = config.table_optimizer_reuse_sub_plan_enabled and MERGES in fewer
+    config = replace(config, table_optimizer_reuse_sub_plan_enabled=merges)
+    return lower_job(name, sinks, config, zone, Bag(), Begun(forms, fewer))
 
 
-def _as_begun(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Mapping[int, Begun]) -> SparkJob:
+def _as_begun(
+    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Mapping[int, StateForm]
+) -> SparkJob:
     """Return the job with its queries in the forms in which a checkpoint has them."""
-    return lower_job(name, sinks, config, zone, Bag(), begun)
+    return lower_job(name, sinks, config, zone, Bag(), Begun(begun))
 
 
 def _may_chain(config: Settings, streaming: bool) -> bool:

@@ -103,8 +103,9 @@ class Lowering:
     ``decoded`` says what is read of each scan (its identity, ``plan/decoded.py``); ``leaders`` which scans are read as
     one, ``ordered`` of which of those the order of arrival is wanted, and ``once`` what has been lowered of those, by
     their leader and what is asked of them; ``merged`` has the numbers of equal sub-plans by the identities of their
-    places, ``made`` what has been lowered of those, ``newest`` the rows before and after that were made of upserts,
-    ``chained`` whether a part of the job has become a chain;
+    places, ``made`` what has been lowered of those, ``newest`` the rows before and after that were made of upserts;
+    ``inside`` says whether joins test their conditions themselves, ``fewer`` what of the job is in fewer operators than
+    it once was (``plan/stateforms.py``);
     ``extras`` are the roles (``jars.lock.json``) whose jars the job's session must have beside Spark's own;
     ``owners`` notes the plan node (its identity) that each step was made for;
     ``keyed`` says whether the query at hand keeps its state by key, ``chain`` whether all of it in one chain;
@@ -129,7 +130,8 @@ class Lowering:
     merged: Mapping[int, int] = field(default_factory=dict)
     made: dict[int, Rel] = field(default_factory=dict)
     newest: dict[Rel, Rel] = field(default_factory=dict)
-    chained: bool = False
+    inside: bool = True
+    fewer: set[str] = field(default_factory=set)
     keyed: bool = False
     chain: bool = False
     owners: dict[str, int] = field(default_factory=dict)

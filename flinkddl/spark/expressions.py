@@ -38,10 +38,20 @@ _SPLIT = "write what is inside into a table of its own, and read that"
 _BRACKETS = re.compile(r"'(?:[^'\\]|\\.|'')*'|`[^`]*`|[()]", re.DOTALL)
 
 
+class Place(str):
+    """Spark SQL of a value that stands in the place of a column's name."""
+
+    __slots__ = ()
+
+
+def _column(name: str) -> str:
+    return str(name) if isinstance(name, Place) else quote(name)
+
+
 def to_spark(rex: Rex, columns: Sequence[str], zone: str = "UTC") -> str:
     """Return Spark SQL for an expression over ``columns``; ``zone`` is ``table.local-time-zone``."""
     if isinstance(rex, InputRef):
-        return quote(columns[rex.index])
+        return _column(columns[rex.index])
     return _checked(_inner(_folded(rex), columns, zone), rex)
 
 
@@ -135,7 +145,7 @@ def _long(first: str, links: Sequence[Call], others: Sequence[str], zone: str) -
 def _leaf(rex: Rex, columns: Sequence[str], zone: str) -> str:
     match rex:
         case InputRef():
-            return untimed(quote(columns[rex.index]), rex.type)
+            return untimed(_column(columns[rex.index]), rex.type)
         case Literal():
             return literal_to_spark(rex)
         case Call():

@@ -200,6 +200,9 @@ class StateCall:
     ``kind`` is what it keeps: the kind of a join, or "latest" for the class RetractLatest. ``ttl``: after how many ms
     without a change state is taken for empty, one a side of a join, 0 is never; () where nobody has said.
 
+    ``condition`` is what must hold of two rows, of the kinds that decide by more than the key (Condition.java): an
+    argument behind the others, of each pair of rows and of none that is given.
+
     ``form``: "keyed" keeps it by key in Spark's TransformWithState, as number ``node`` of the plan
     (``spark/stages.py``); "uncovered" is an aggregate, although keyed state is asked for.
     """
@@ -210,6 +213,7 @@ class StateCall:
     ttl: tuple[int, ...] = ()
     form: StateForm = "aggregate"
     node: int = 0
+    condition: str = ""
 
     @property
     def function(self) -> str:
@@ -222,7 +226,7 @@ class StateCall:
     @property
     def sql(self) -> str:
         """The call as Spark SQL."""
-        return f"{self.function}({', '.join(self.args)})"
+        return f"{self.function}({', '.join((*self.args, *filter(None, [self.condition])))})"
 
 
 @dataclass(frozen=True)
@@ -255,7 +259,8 @@ class StageCall:
         """The call as Spark SQL."""
         edges = [(_edge(n.call), n.column) for n in self.nodes] + [("pass", column) for column in self.passes]
         items = ", ".join(f"'{name}', {quote(column)}" for name, column in edges)
-        return f"flinkddl.stages(named_struct({items}))"
+        conditions = (n.call.condition for n in self.nodes if n.call.condition)
+        return f"flinkddl.stages({', '.join((f'named_struct({items})', *conditions))})"
 
 
 def _edge(call: StateCall) -> str:
@@ -401,9 +406,9 @@ class SparkJob:
     ``restart`` is what follows a failed query; None: as Flink decides, by whether the run has a checkpoint folder.
     ``extras`` are the roles (``jars.lock.json``) whose jars its session must have beside Spark's own.
     ``plan`` is the physical plan, a tree a sink. ``jars`` are those of Java functions, and whether the user names each.
-    ``apart`` makes the job in which nothing runs once that is there twice; None where nothing does. ``as_begun`` makes
-    the job with queries, by their number, in another form of state; None where the form is SET. ``as_chain`` makes the
-    job with one chain a query, as real-time mode has it.
+    ``fewer`` says what of it is in fewer operators than it once was (``plan/stateforms.py``); ``apart`` makes the job
+    in which that alone is which is given. ``as_begun`` makes the job with queries, by their number, in another form of
+    state; None where the form is SET. ``as_chain`` makes the job with one chain a query, as real-time mode has it.
     ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
     """
 
@@ -418,7 +423,8 @@ class SparkJob:
     jars: Mapping[str, bool] = field(default_factory=dict, compare=False)
     restart: RestartStrategy | None = None
     identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False, metadata=UNTOLD)
-    apart: Callable[[], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
+    fewer: frozenset[str] = field(default=frozenset(), compare=False, metadata=UNTOLD)
+    apart: Callable[[frozenset[str]], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
     as_begun: Callable[[Mapping[int, bool | str]], SparkJob] | None = field(
         default=None, compare=False, metadata=UNTOLD
     )

@@ -28,11 +28,15 @@ def _all(_: StateCall) -> bool:
 KINDS: Mapping[str, Callable[[StateCall], bool]] = {
     "aggregate": _all,
     "anti": _all,
+    "antiif": _all,
     "full": _all,
+    "fullif": _all,
     "inner": _all,
     "latest": _all,
     "left": _all,
+    "leftif": _all,
     "semi": _all,
+    "semiif": _all,
     "top": _all,
 }
 """The kinds that have a keyed form (Kinds.java), and which calls of them it takes."""

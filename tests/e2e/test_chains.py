@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from flinkddl.api import Catalog
+from flinkddl.plan.stateforms import MERGES, Begun
+from flinkddl.script import compile
+from flinkddl.spark.assemble import lower_job
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,12 +48,47 @@ def test_a_job_goes_on_as_it_was_begun(
     assert table(shown) == {(1, 2, 3), (2, 3, 1), (2, 4, 1)}
 
 
+OUTER = """
+SET 'flinkddl.execution.state' = 'keyed';
+SET 'pipeline.name' = 'hot';
+SET 'table.exec.sink.upsert-materialize' = 'NONE';
+CREATE TABLE bids (auction INT, slot INT) WITH ('connector' = 'filesystem', 'path' = '{root}/bids', 'format' = 'json',
+  'source.monitor-interval' = '1s');
+CREATE TABLE hot (auction INT, slot INT, other INT) WITH ('connector' = 'print', 'print-identifier' = 'hot');
+INSERT INTO hot SELECT a.auction, a.slot, b.auction FROM bids AS a
+  LEFT JOIN bids AS b ON a.slot = b.slot AND a.auction < b.auction;
+"""
+
+
+@pytest.mark.parametrize("older", [True, False])
+def test_a_join_with_a_condition_goes_on_as_it_was_begun(
+    spark: SparkSession,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    older: bool,
+) -> None:
+    """Older versions counted the pairs in a second operator."""
+    (tmp_path / "bids").mkdir()
+    with monkeypatch.context() as patched:
+        if older:
+            begun = Begun(together=frozenset({MERGES}))
+            patched.setattr(compile, "lower_job", partial(lower_job, begun=begun))
+        shown = run(spark, tmp_path, capfd, ("", ""), [(1, 1), (2, 1), (3, 2)], OUTER)
+    assert operators(tmp_path) == (2 if older else 1)
+    assert table(shown) == {(1, 1, 2), (2, 1, None), (3, 2, None)}
+    shown += run(spark, tmp_path, capfd, ("", ""), [(3, 1), (4, 3)], OUTER)
+    assert operators(tmp_path) == (2 if older else 1)
+    assert table(shown) == {(1, 1, 2), (1, 1, 3), (2, 1, 3), (3, 1, None), (3, 2, None), (4, 3, None)}
+
+
 def run(
     spark: SparkSession,
     root: Path,
     capfd: pytest.CaptureFixture[str],
     form: tuple[str, str],
     rows: list[tuple[int, int]],
+    script: str = SCRIPT,
 ) -> list[str]:
     """Run over one file more, with a form of state, equal parts together or not; return what was printed."""
     bids = root / "bids"
@@ -57,7 +96,7 @@ def run(
     (bids / f"{len(list(bids.iterdir()))}.json").write_text("\n".join(lines))
     capfd.readouterr()
     options = {"checkpoint": str(root / "state"), "notice": lambda _: None}
-    script = SCRIPT.format(root=root, state=form[0], together=form[1])
+    script = script.format(root=root, state=form[0], together=form[1])
     job = Catalog(spark, views=False).execute_all(script, run=options)[-1].job
     assert job is not None
     assert job.await_input(180)
@@ -76,11 +115,11 @@ def told(root: Path) -> tuple[bool, list[bool]]:
     return found["merges"], list(found["forms"].values())
 
 
-def table(shown: list[str]) -> set[tuple[int, ...]]:
+def table(shown: list[str]) -> set[tuple[int | None, ...]]:
     """Return the rows that changes leave."""
-    left: set[tuple[int, ...]] = set()
+    left: set[tuple[int | None, ...]] = set()
     for line in shown:
         kind, _, values = line.partition("> ")[2].partition("[")
-        row = tuple(int(v) for v in values.rstrip("]").split(","))
+        row = tuple(None if v.strip() == "null" else int(v) for v in values.rstrip("]").split(","))
         left = left | {row} if kind in ("+I", "+U") else left - {row}
     return left

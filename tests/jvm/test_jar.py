@@ -53,7 +53,8 @@ def test_java_stays_small() -> None:
     # 40 more: MIN, MAX, FIRST_VALUE and LAST_VALUE keep one value where no row is taken back.
     # 20 more: a kind goes on with groups of an older layout.
     # 10 more: rows that pass keep their order in a group, an operator counts its turns where it has no other order.
-    assert lines < 13470, f"{lines} lines of Java"
+    # 370 more: outer, semi and anti joins that test a condition themselves.
+    assert lines < 13880, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

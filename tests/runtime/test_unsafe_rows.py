@@ -95,5 +95,10 @@ def test_heads_of_a_join_and_an_aggregate() -> None:
     found = head_of(head + leaf + b"\0\0\0", "inner", [None, None, INNER, INNER])
     assert found["left"] == {"rows": 1, "entries": [{"entry": {"x": 7}, "copies": 2}]}
     assert found["right"] == {"rows": 0, "entries": []}
+    counted = leaf[:-2] + b"\4\4\6"  # copies: 2, matches: 3
+    found = head_of(head + counted + leaf, "leftif", [None, None, INNER, INNER])
+    assert found["left"] == {"rows": 1, "entries": [{"entry": {"x": 7}, "copies": 2, "matches": 3}]}
+    assert found["right"] == {"rows": 1, "entries": [{"entry": {"x": 7}, "copies": 2}]}
+    assert head_of(head + counted + counted, "fullif", [None, None, INNER, INNER])["right"] == found["left"]
     root = b"\2\2\1" + bytes([len(key) * 2]) + key + b"\2"
     assert head_of(head + root + b"\0\0\0", "inner", [None, None, INNER, INNER])["left"] == {"rows": 1, "pages": 1}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError, SourceText
+from flinkddl.plan.stateforms import INSIDE, MERGES
 from flinkddl.runtime.job.supervising.begun import formed
 from flinkddl.runtime.storage.checkpoint import job_folder, open_checkpoint, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL
@@ -38,7 +39,7 @@ CASES: dict[str, tuple[str, int, int, int]] = {
     "q5": (HOT, 4, 3, 1),
     "a part beside itself": (
         "SELECT a.num, b.num FROM counts a LEFT JOIN counts b ON a.bidder = b.bidder AND a.auction <> b.auction",
-        8, 3, 1,
+        3, 2, 1,
     ),
     "UNION ALL": ("SELECT auction, num FROM counts WHERE num > 3 UNION ALL SELECT bidder, m FROM tops", 3, 2, 1),
     "two of one depth": (
@@ -52,7 +53,15 @@ CASES: dict[str, tuple[str, int, int, int]] = {
         "SELECT i.id, s.n FROM item i JOIN (SELECT v, COUNT(*) AS n FROM item GROUP BY v) s ON i.v = s.v", 4, 3, 1,
     ),
     "outer, with a condition": (
-        "SELECT a.num, t.m FROM counts a FULL JOIN tops t ON a.bidder = t.bidder AND a.num < t.m", 17, 4, 1,
+        "SELECT a.num, t.m FROM counts a FULL JOIN tops t ON a.bidder = t.bidder AND a.num < t.m", 4, 3, 1,
+    ),
+    "NOT IN": (
+        "SELECT auction, num FROM counts WHERE num NOT IN (SELECT m FROM tops)", 4, 3, 1,
+    ),
+    "EXISTS, with a condition": (
+        "SELECT auction, num FROM counts c WHERE EXISTS "
+        "(SELECT 1 FROM tops t WHERE t.bidder = c.bidder AND t.m > c.num)",
+        4, 3, 1,
     ),
     "nothing twice": ("SELECT bidder, m FROM tops", 2, 2, 1),
     "RAND() is not the same twice": (
@@ -88,10 +97,11 @@ def test_operators_and_readings(name: str) -> None:
     assert counted(made) == (together, reads)
     other = job(query, "SET 'table.optimizer.reuse-sub-plan-enabled' = 'false';")
     assert counted(other)[0] == apart
-    assert (made.apart is None) == (apart == together)
+    assert (MERGES in made.fewer) == (apart != together)
     if made.apart is not None:
-        assert made.apart() == other
-        assert made.apart().fingerprint == other.fingerprint != made.fingerprint
+        assert made.apart(other.fewer) == other
+        assert made.apart(other.fewer).fingerprint == other.fingerprint
+        assert (made.fingerprint == other.fingerprint) == (apart == together)
 
 
 def test_each_step_reads_earlier_ones_and_is_read() -> None:
@@ -166,3 +176,69 @@ def test_a_checkpoint_goes_on_in_the_form_that_it_was_begun_in(tmp_path: Path) -
     assert again() is made
     with pytest.raises(FlinkDdlError, match=r"FD893.*another Spark"):
         again("another Spark")
+
+
+OLDER: dict[str, tuple[frozenset[str], tuple[int, int]]] = {
+    "by themselves, a second operator counts pairs": (frozenset(), (17, 8)),
+    "in a chain, a second operator counts pairs": (frozenset({MERGES}), (4, 1)),
+    "by themselves, the join tests": (frozenset({INSIDE}), (4, 2)),
+    "in a chain, the join tests": (frozenset({MERGES, INSIDE}), (3, 1)),
+}
+
+
+@pytest.mark.parametrize("name", OLDER)
+def test_a_join_that_tests_its_condition_goes_on_as_it_was_begun(tmp_path: Path, name: str) -> None:
+    together, size = OLDER[name]
+    made = job(CASES["outer, with a condition"][0])
+    assert made.fewer == {MERGES, INSIDE}
+    assert made.apart is not None
+    before = made.apart(together)
+    assert (before.fewer, counted(before)) == (together, size)
+    open_checkpoint(before, str(tmp_path))
+    stored = stored_plan(LOCAL, job_folder(str(tmp_path), made))
+    again = formed(made, stored, lambda: "")
+    assert again == before
+    assert again.fingerprint == before.fingerprint
+    open_checkpoint(again, str(tmp_path))
+    if not together:
+        assert formed(made, stored, lambda: "another Spark") == before
+        return
+    with pytest.raises(FlinkDdlError, match=r"FD893.*(chain|condition).*another Spark"):
+        formed(made, stored, lambda: "another Spark")
+
+
+FUNCTION = "CREATE FUNCTION f AS 'tests.functions.udfs.annotated' LANGUAGE PYTHON;"
+LEFT = "SELECT a.num, b.price FROM counts a LEFT JOIN bid b ON a.bidder = b.bidder"
+TESTED: dict[str, tuple[str, set[str]]] = {
+    "LEFT": (f"{LEFT} AND a.num < b.price", {"leftif"}),
+    "RIGHT": (
+        "SELECT a.num, b.price FROM bid b RIGHT JOIN counts a ON a.bidder = b.bidder AND a.num < b.price", {"leftif"},
+    ),
+    "no equality": ("SELECT a.num, b.price FROM counts a FULL JOIN bid b ON a.num < b.price", {"fullif"}),
+    "NOT IN": ("SELECT auction, num FROM counts WHERE num NOT IN (SELECT price FROM bid)", {"antiif"}),
+    "IN": (
+        "SELECT auction, num FROM counts c WHERE num IN (SELECT price FROM bid b WHERE b.auction < c.auction)",
+        {"semiif"},
+    ),
+    "equalities alone": (LEFT, {"left"}),
+    "of one side": (f"{LEFT} AND a.num < 3", {"leftif"}),
+    "an inner join": (f"{LEFT.replace('LEFT', '')} AND a.num < b.price", {"inner"}),
+    "the time of a batch": (f"{LEFT} AND a.num < UNIX_TIMESTAMP() + b.price", {"inner", "aggregate"}),
+    "a Python function": (f"{LEFT} AND f(CAST(a.num AS INT), CAST(b.price AS DOUBLE)) <> '1'", {"inner", "aggregate"}),
+}  # fmt: skip
+"""Queries: the kinds of what joins them."""
+
+
+@pytest.mark.parametrize("name", TESTED)
+@pytest.mark.parametrize("state", ["keyed", "aggregate"])
+def test_which_joins_test_their_conditions(name: str, state: str) -> None:
+    query, kinds = TESTED[name]
+    made = job(query, f"SET 'flinkddl.execution.state' = '{state}'; {FUNCTION}")
+    calls = [c for s in made.steps if isinstance(s, GroupBy) for c in s.state_calls]
+    inside = {c.kind for c in calls if c.condition}
+    assert (INSIDE in made.fewer) == bool(inside)
+    assert inside == ({k for k in kinds if k.endswith("if")} if state == "keyed" else set())
+    if state == "keyed":
+        assert {c.kind for c in calls} == {*kinds, "aggregate"}
+    else:
+        assert all(c.form == "aggregate" and not c.kind.endswith("if") for c in calls)

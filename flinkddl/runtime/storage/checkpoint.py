@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.stateforms import FEWER
 from flinkddl.runtime.storage.file_systems import LOCAL, local_path
 from flinkddl.show.dataflow import flow_of
 from flinkddl.spark import job as J
@@ -145,7 +146,7 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
             "transactional": bool(stored.get("transactional", True)),
             "essence": stored.get("essence"),
             "meaning": stored.get("meaning"),
-            "merges": bool(stored.get("merges")),
+            "fewer": frozenset(form for form in FEWER if stored.get(form)),
             "forms": stored.get("forms"),
         }
     except (ValueError, KeyError, TypeError) as error:
@@ -225,7 +226,7 @@ def _store(checkpoint: Checkpoint, of: Said, script: Sequence[str], *, drained: 
     what |= {"script": script, "nodes": nodes}
     what["transactional"] = any("transactional-id" in write.options for write in job.writes)
     what["essence"] = job.essence()
-    what["merges"], what["forms"] = job.apart is not None, job.forms
+    what |= {form: form in job.fewer for form in sorted(FEWER)} | {"forms": job.forms}
     what["meaning"] = [
         {**query, "folder": checkpoint.location(query["write"])[len(checkpoint.root) + 1 :]}
         for query in _as_numbered(said, checkpoint.edit.numbers)

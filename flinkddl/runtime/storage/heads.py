@@ -6,6 +6,7 @@ group is in its head whole; of a larger one the head has the root of a tree whos
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.runtime.storage.unsafe_rows import fields_of, row_of
@@ -91,12 +92,14 @@ def _latest(data: _Bytes, arguments: Sequence[Any]) -> dict[str, Any]:
     return {"version": found[version], "row": found[row], "deleted": data.rest[-1] == 1}
 
 
-def _join(data: _Bytes, arguments: Sequence[Any]) -> dict[str, Any]:
+def _join(data: _Bytes, arguments: Sequence[Any], counted: Sequence[str] = ()) -> dict[str, Any]:
+    """Return both sides; rows of those that are ``counted`` are kept with the number of their matches."""
     sides = {}
     for side, type in zip(("left", "right"), arguments[2:4], strict=True):
         fields = fields_of(type)
         rows = data.number()
-        sides[side] = {"rows": rows} | _tree(data, lambda key, fields=fields: row_of(key, fields))  # type: ignore[misc]
+        entries = _tree(data, lambda key, fields=fields: row_of(key, fields), side in counted)  # type: ignore[misc]
+        sides[side] = {"rows": rows} | entries
     return sides
 
 
@@ -105,7 +108,7 @@ def _top(data: _Bytes, arguments: Sequence[Any]) -> dict[str, Any]:
     return {"places": data.number()} | _tree(data, lambda key: row_of(key[8:], entry))
 
 
-def _tree(data: _Bytes, shown: Callable[[bytes], Any]) -> dict[str, Any]:
+def _tree(data: _Bytes, shown: Callable[[bytes], Any], counted: bool = False) -> dict[str, Any]:
     """Return the entries of a tree that is one page, else how many pages its root points to (Tree.java)."""
     data.number()  # the next page's
     count = data.number()
@@ -115,8 +118,9 @@ def _tree(data: _Bytes, shown: Callable[[bytes], Any]) -> dict[str, Any]:
         return {"pages": -count}
     entries = []
     for _ in range(count):
-        key, copies = data.bytes(), _Bytes(data.bytes())
-        entries.append({"entry": shown(key), "copies": copies.number() if copies.rest else 1})
+        key, kept = data.bytes(), _Bytes(data.bytes())
+        copies = {"entry": shown(key), "copies": kept.number() if kept.rest else 1}
+        entries.append(copies | ({"matches": kept.number()} if counted else {}))
     return {"entries": entries}
 
 
@@ -125,4 +129,6 @@ _KINDS: Mapping[str, Callable[[_Bytes, Sequence[Any]], dict[str, Any]]] = {
     "latest": _latest,
     "top": _top,
     **dict.fromkeys(("inner", "left", "full", "semi", "anti"), _join),
+    **dict.fromkeys(("leftif", "semiif", "antiif"), partial(_join, counted=("left",))),
+    "fullif": partial(_join, counted=("left", "right")),
 }

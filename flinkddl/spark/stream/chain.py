@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from flinkddl.plan.stateforms import MERGES
 from flinkddl.spark.base import same, select, where
 from flinkddl.spark.job import (
     WATERMARKED,
@@ -78,7 +79,7 @@ def _pays(ctx: Lowering, found: Region) -> bool:
 
 def put(ctx: Lowering, graph: Graph, found: Region) -> None:
     """Put the chain's steps where its last step was."""
-    ctx.chained = True
+    ctx.fewer.add(MERGES)
     old = list(ctx.steps)
     made = len(old)
     _Chain(ctx, graph, found).build()

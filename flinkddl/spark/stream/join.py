@@ -7,8 +7,9 @@
 - ``flinkddl.join.strategy = bilinear``: inner joins of deltas as Spark's stream-stream join with ``w = wl * wr``; state
   keeps every change.
 
-A condition beyond the equalities is a filter above an inner join. For the other kinds it decides what matches: the
-matching pairs are counted per row in a second operator (``padding``), which adds the rows that match nothing.
+A condition beyond the equalities is a filter above an inner join. For the other kinds it decides what matches: by key
+the join tests it itself and counts each row's matches (``stage_<kind>if``). Otherwise the matching pairs are counted
+per row in a second operator (``padding``), which adds the rows that match nothing.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from flinkddl.plan.conditions import deterministic
 from flinkddl.plan.nodes import Join
 from flinkddl.plan.rex import Call, InputRef, all_of, conjuncts
+from flinkddl.plan.stateforms import INSIDE
 from flinkddl.spark.base import carried, extend, group, names_of, select, where
 from flinkddl.spark.context import SEQUENCE, WEIGHT, WINDOW, Rel
-from flinkddl.spark.expressions import condition_to_spark
+from flinkddl.spark.expressions import Place, condition_to_spark, user_functions
 from flinkddl.spark.job import JoinStep, StateCall, UnionAll
 from flinkddl.spark.rowtime import is_rowtime, untimed
 from flinkddl.spark.stream.base import explode, lowers, members, struct
@@ -32,12 +35,14 @@ from flinkddl.sqltypes import quote, spark_type
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from flinkddl.plan.nodes import Field, IntervalJoin, JoinKind, WindowJoin
+    from flinkddl.plan.nodes import Field, IntervalJoin, JoinKind, Node, WindowJoin
     from flinkddl.plan.physical import Physical
     from flinkddl.plan.rex import Rex
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
     from flinkddl.sqltypes import DataType
+
+PAIR = "__pair"
 
 
 @dataclass(frozen=True)
@@ -88,14 +93,19 @@ def join(sides: Sides, node: Join | IntervalJoin | WindowJoin, ctx: Lowering, he
     """Join two relations, blind to time; what is planned as append has no row that is taken back."""
     rest = residual(node.condition, sides.keys, len(sides.left.fields))
     fits = sides.append or ctx.config.flinkddl_join_strategy == "BILINEAR"
+    inside = rest is not None and node.kind != "inner" and _tests(rest, sides, ctx)
     ours = sides.windowed or here.shares or ctx.chain
     own = node.kind == "inner" and sides.keys and fits and not ours
     if own and not must_forget(ctx, *sides.ttl, span=node.span):
         out = native(sides, ctx)
+    elif rest is not None and inside:
+        ctx.fewer.add(INSIDE)
+        out = multiset(sides, node.kind, ctx, _marked(sides, node, rest, ctx))
     else:
         out = multiset(sides, node.kind if rest is None else "inner", ctx)
-    if rest is not None:
-        out = out.with_(step=_matching(out, rest, isinstance(node, Join) and node.null_aware, ctx))
+    if rest is not None and not inside:
+        text = _text(rest, out.columns, node, ctx)
+        out = out.with_(step=where(out.step, text, ctx, "join_condition", "Join: condition beyond the equalities"))
         out = padding(sides, out, node.kind, ctx) if node.kind != "inner" else out
     out = plain(out, ctx, here)
     return single(out, ctx) if here.form.kind == "append" else out
@@ -115,11 +125,25 @@ def residual(condition: Rex, keys: Sequence[tuple[int, int]], left: int) -> Rex 
     return None if getattr(rest, "value", None) is True else rest
 
 
-def _matching(out: Rel, rest: Rex, null_aware: bool, ctx: Lowering) -> str:
-    text = condition_to_spark(rest, out.columns, ctx.zone)
+def _tests(rest: Rex, sides: Sides, ctx: Lowering) -> bool:
+    """Whether the join can test a condition itself, which Python workers and the time of a batch are no part of."""
+    by_key = ctx.inside and ctx.keyed and ctx.output_mode == "update" and not sides.windowed
+    return by_key and deterministic(rest) and not user_functions(rest)
+
+
+def _text(rest: Rex, columns: Sequence[str], node: Node, ctx: Lowering) -> str:
+    text = condition_to_spark(rest, columns, ctx.zone)
     # NOT IN: a comparison with NULL is unknown, and unknown keeps the row out
-    text = f"coalesce({text}, true)" if null_aware else text
-    return where(out.step, text, ctx, "join_condition", "Join: condition beyond the equalities")
+    return f"coalesce({text}, true)" if isinstance(node, Join) and node.null_aware else text
+
+
+def _marked(sides: Sides, node: Join | IntervalJoin | WindowJoin, rest: Rex, ctx: Lowering) -> str:
+    """Return a condition as Condition.java takes it: over a variable of a lambda function, a struct of both rows."""
+    letters = "rl" if node.kind == "right" else "lr"  # which is a left join of the sides turned
+    both = list(zip(letters, (rel.fields for rel in sides.both), strict=True))
+    places = [Place(f"{PAIR}.{letter}.c{i}") for letter, fields in both for i in range(len(fields))]
+    types = ", ".join(f"{letter}: {struct_type(fields)}" for letter, fields in sorted(both, key=lambda b: b[0]))
+    return f"exists(array(CAST(NULL AS STRUCT<{types}>)), {PAIR} -> {_text(rest, places, node, ctx)})"
 
 
 def plain(rel: Rel, ctx: Lowering, here: Physical) -> Rel:
@@ -166,16 +190,17 @@ def equal(left: Rel, right: Rel, a: int, b: int, null_safe: bool = False) -> str
     return f"{common(left.sql(a), own, other)} {'<=>' if null_safe else '='} {common(right.sql(b), other, own)}"
 
 
-def multiset(sides: Sides, kind: JoinKind, ctx: Lowering) -> Rel:
+def multiset(sides: Sides, kind: JoinKind, ctx: Lowering, condition: str = "") -> Rel:
     """Both sides in one group per key; gives ``__l*`` and ``__r*`` columns with weights."""
     if kind == "right":
-        out = multiset(sides.turned, "left", ctx)
+        out = multiset(sides.turned, "left", ctx, condition)
         n = len(sides.right.fields)
         columns, fields = out.columns, out.fields
         return out.with_(columns=(*columns[n:], *columns[:n]), fields=(*fields[n:], *fields[:n]))
     step = _tagged(sides, ctx)
     by = [(f"{KEY}{i}", f"{KEY}{i}") for i in range(max(1, len(sides.keys)))]
-    call = StateCall(family(ctx), kind, ("__w", "__match", "__l", "__r"), hinted_ttl(ctx, *sides.ttl))
+    args, what = ("__w", "__match", "__l", "__r"), f"{kind}if" if condition else kind
+    call = StateCall(family(ctx), what, args, hinted_ttl(ctx, *sides.ttl), condition=condition)
     note = f"Join {kind}: live rows of both sides per key"
     step = group(step, [*sides.window, *by, ("__salt", "__salt")], [("__rows", call)], ctx, f"{kind}_join", note)
     step = explode(step, sides.window, ("__rows", ("__a", "__b", WEIGHT)), ctx, "pairs")

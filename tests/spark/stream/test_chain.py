@@ -108,6 +108,25 @@ def two_above_one_model(rows: list[Row]) -> list[Row]:
     return out + [(None, None, None, k, v, n) for (k, v), n in found.items() if k is None]
 
 
+def outer_beyond(table: N.Node) -> N.Node:
+    """Two joins that test a condition, of one depth, in a stage that rows pass; rows of one table on both sides."""
+    most = per_key(counts(table), "m", "MAX", 3)
+    fewer = picked(joined(counts(table), most, "full", more=(("<", 3, 2),)), 1, 2, 3, 6)
+    kept = picked(joined(counts(table), most, "anti", more=(("<", 3, 2),)), 1, 2, 3, 3)
+    fields = tuple(N.Field(f"u{i}", f.type) for i, f in enumerate(fewer.fields))
+    return N.Union(fields=fields, parts=(fewer, kept, picked(counts(table), 1, 2, 3, 3)))
+
+
+def outer_beyond_model(rows: list[Row]) -> list[Row]:
+    found = [(k, v, n) for (k, v), n in Counter((r[1], r[2]) for r in rows).items()]
+    most = {k: max(n for j, _, n in found if j == k) for k, *_ in found}
+    fewer = [(*a, most[a[0]]) for a in found if a[0] is not None and a[2] < most[a[0]]]
+    others = [a for a in found if a[0] is None or a[2] == most[a[0]]]
+    alone = [m for k, m in most.items() if k is None or all(n == m for j, _, n in found if j == k)]
+    out: list[Row] = [*fewer, *((*a, None) for a in others), *((None, None, None, m) for m in alone)]
+    return out + [(*a, a[2]) for a in (*others, *found)]
+
+
 def parts_of_one(table: N.Node) -> N.Node:
     """UNION ALL: rows of one operator as they are, of one above it, and again."""
     first = picked(above(counts(table), 3, 1), 0, 1, 3)
@@ -177,13 +196,14 @@ QUERIES: dict[str, Query] = {
     "hottest-upsert": Query("", ("upsert",), hottest, hottest_model, 4),
     "beside-itself": Query("", ("delta",), beside_itself, beside_itself_model, 2),
     "two-above-one": Query("", ("upsert",), two_above_one, two_above_one_model, 5, False),
+    "outer-beyond": Query("", ("delta",), outer_beyond, outer_beyond_model, 3, False),
     "parts-of-one": Query("", ("delta",), parts_of_one, parts_of_one_model, 2),
     "with-its-top": Query("", ("upsert",), with_its_top, with_its_top_model, 4, False),
     "from-the-sides": Query("", ("delta", "append", "upsert"), from_the_sides, from_the_sides_model, 8),
     "three-deep": Query("", ("append",), three_deep, three_deep_model, 5),
 }
 TTL = {"table.exec.state.ttl": "1 d"}
-IN_CI = ("hottest-upsert", "two-above-one")
+IN_CI = ("hottest-upsert", "two-above-one", "outer-beyond")
 
 
 @pytest.mark.spark

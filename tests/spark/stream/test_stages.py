@@ -15,6 +15,7 @@ from flinkddl.plan.rex import AggCall, Call, InputRef, Rex, SortKey
 from flinkddl.runtime.session.stages import stages_missing, tell_missing
 from flinkddl.runtime.storage.checkpoint import open_checkpoint
 from flinkddl.script.compile import Start, compile_script
+from flinkddl.spark.job import GroupBy
 from flinkddl.spark.operators import operators
 from flinkddl.spark.stages import KINDS
 from tests.spark.stream.harness import JOB
@@ -205,8 +206,63 @@ JOINS = {
     for kind in ("inner", "left", "right", "full", "semi", "anti")
 }
 BEYONDS = {
-    f"join-{kind}-beyond": Query("inner", ("append", "delta"), join(kind, BEYOND), join_model(kind, True), n, False)
-    for kind, n in (("inner", 1), ("left", 2), ("full", 2), ("anti", 2))
+    f"join-{kind}-beyond": Query(
+        {"right": "leftif", "inner": "inner"}.get(kind, f"{kind}if"),
+        ("delta", "delta"),
+        join(kind, BEYOND),
+        join_model(kind, True),
+        1,
+        False,
+    )
+    for kind in ("inner", "left", "right", "full", "semi", "anti")
+}
+
+
+def copies(kind: Any) -> Callable[[N.Node, N.Node], N.Node]:
+    """A join of rows without their ids: of many there are several copies."""
+
+    def without_ids(node: N.Node) -> N.Node:
+        kept = (0, 2, 3)
+        return N.Project(fields=tuple(FIELDS[i] for i in kept), input=node, exprs=tuple(map(ref, kept)))
+
+    def build(left: N.Node, right: N.Node) -> N.Node:
+        fields = (FIELDS[0], *FIELDS[2:])
+        wide = fields if kind in ("semi", "anti") else (*fields, *(N.Field(f"{f.name}2", f.type) for f in fields))
+        pairs = [(InputRef(fields[i].type, i), InputRef(fields[i].type, 3 + i)) for i in range(3)]
+        tests = [Call(T.BOOLEAN, sql, pair) for sql, pair in zip(("=", "=", "<="), pairs, strict=True)]
+        node = N.Join(
+            fields=wide,
+            left=without_ids(left),
+            right=without_ids(right),
+            kind=kind,
+            condition=both(*tests),
+            keys=((0, 0), (1, 1)),
+        )
+        shown = [i for i in range(len(wide)) if i % 3]
+        exprs = tuple(InputRef(wide[i].type, i) for i in shown)
+        return N.Project(fields=tuple(wide[i] for i in shown), input=node, exprs=exprs)
+
+    return build
+
+
+def copies_model(kind: str) -> Callable[[list[Row], list[Row]], list[Row]]:
+    def fits(a: Row, b: Row) -> bool:
+        return None not in (*a, *b) and a[0] == b[0] and a[1] <= b[1]
+
+    def model(left: list[Row], right: list[Row]) -> list[Row]:
+        ls, rs = [a[1:] for a in left], [b[1:] for b in right]
+        if kind in ("semi", "anti"):
+            return [a for a in ls if any(fits(a, b) for b in rs) == (kind == "semi")]
+        out = [a + b for a in ls for b in rs if fits(a, b)]
+        out += [(*a, None, None) for a in ls if not any(fits(a, b) for b in rs)]
+        return out + [(None, None, *b) for b in rs if kind == "full" and not any(fits(a, b) for a in ls)]
+
+    return model
+
+
+COPIES = {
+    f"join-{kind}-copies": Query(f"{kind}if", ("upsert", "delta"), copies(kind), copies_model(kind), 2, False)
+    for kind in ("left", "full", "semi", "anti")
 }
 QUERIES: dict[str, Query] = {
     "normalise": Query("latest", ("upsert",), same, rows_as_they_are),
@@ -219,6 +275,7 @@ QUERIES: dict[str, Query] = {
     "aggregates-nested": Query("aggregate", ("delta",), sizes, sizes_model, 2),
     **JOINS,
     **BEYONDS,
+    **COPIES,
     "top-append": Query("top", ("append",), top(1, 2), top_model(1, 2)),
     "top-upsert": Query("top", ("upsert",), top(1, 2), top_model(1, 2), 2),
     "top-delta-second": Query("top", ("delta",), top(2, 3), top_model(2, 3)),
@@ -236,7 +293,16 @@ def made(query: Query, folder: Path) -> tuple[N.Node, list[Row]]:
     return query.build(*(node for node, _ in tables)), query.model(*(rows for _, rows in tables))
 
 
-IN_CI = ("normalise", "aggregates-delta", "join-left", "join-full", "top-append", "top-ranked-delta")
+IN_CI = (
+    "normalise",
+    "aggregates-delta",
+    "join-left",
+    "join-full",
+    "join-full-beyond",
+    "join-semi-copies",
+    "top-append",
+    "top-ranked-delta",
+)
 """One or two of each kind in every run; the nightly one takes all, as each takes half a minute on a slow machine."""
 
 
@@ -249,6 +315,7 @@ def test_order_of_delivery_and_batches_change_nothing(spark: SparkSession, tmp_p
     running = run(spark, node)
     assert running.forms
     assert set(running.forms) == {"keyed"}
+    assert query.kind in {call.kind for s in running.steps if isinstance(s, GroupBy) for call in s.state_calls}
     assert running.table == expected(rows, query.by_trial)
     assert not running.wrong
     last, state = max(running.given), running.state(query.operators)

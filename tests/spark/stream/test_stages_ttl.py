@@ -16,7 +16,7 @@ from flinkddl.spark.job import GroupBy
 from tests.spark.stream.harness import Feed, feed, write
 from tests.spark.stream.stages import FIELDS, KEYED, Staged, changes, deliveries, expected, forget_commit, source
 from tests.spark.stream.test_chain import counts, per_key
-from tests.spark.stream.test_stages import QUERIES, join, same, top
+from tests.spark.stream.test_stages import BEYOND, QUERIES, join, same, top
 from tests.support.nightly import nightly
 
 if TYPE_CHECKING:
@@ -101,11 +101,14 @@ def test_what_was_forgotten_was_never_there(spark: SparkSession, tmp_path: Path,
 
 
 def put(node: Feed, number: int, seq: int, rows: list[tuple[int, str, int]]) -> None:
-    """Write a file of rows (id, k, v)."""
+    """Write a file of rows (id, k, v); one with an id below 0 is taken back."""
     write(
         node.folder,
         number,
-        [{"t": 0, "id": i, "k": k, "v": v, "__seq": seq + n, "__w": 1} for n, (i, k, v) in enumerate(rows)],
+        [
+            {"t": 0, "id": abs(i), "k": k, "v": v, "__seq": seq + n, "__w": -1 if i < 0 else 1}
+            for n, (i, k, v) in enumerate(rows)
+        ],
     )
 
 
@@ -119,6 +122,24 @@ def test_a_join_forgets_rows_one_by_one(spark: SparkSession, tmp_path: Path) -> 
         running.batch(number, minutes)
     met = [(1, 6), (1, 7), (2, 7)]  # at 70 minutes the rows 1 and 6 are gone, at 140 all are, without a word
     assert running.table == Counter([*((a, "a", 0, b, "a", 0) for a, b in met), (3, "a", 0, None, None, None)])
+    assert running.groups() == 1
+    running.close()
+
+
+@pytest.mark.spark
+def test_a_match_that_is_forgotten_is_not_taken_back(spark: SparkSession, tmp_path: Path) -> None:
+    """How many rows match a row stays with it, and a match makes it young."""
+    left, right = (feed(tmp_path / name, FIELDS, "delta") for name in ("l", "r"))
+    running = Clocked(spark, join("left", BEYOND)(left, right))
+    batches = ((0, 1, 6), (40, None, 7), (70, 2, 8), (90, None, -7), (120, 3, -8))
+    for number, (minutes, one, two) in enumerate(batches):
+        put(left, number, 10 * number, [(one, "a", 0)] if one else [])
+        put(right, number, 10 * number, [(two, "a", abs(two))] if two else [])
+        running.batch(number, minutes)
+    # at 70 minutes row 6 is gone, and its pair stays; row 1 was matched at 40 and at 70
+    met = [(1, 6), (2, None), (3, None)]
+    assert running.table == Counter((a, "a", 0, *((b, "a", b) if b else (None, None, None))) for a, b in met)
+    assert not running.wrong
     assert running.groups() == 1
     running.close()
 

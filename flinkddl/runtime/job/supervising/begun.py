@@ -1,7 +1,7 @@
 """In which form a job runs: that in which its state was begun, and where there are no stages there is no chain.
 
-What is there twice in a query runs once since state by key came in chains (``spark/stream/chain.py``); Spark takes no
-operator less over a checkpoint that was begun with each by itself.
+What is there twice in a query runs once since state by key came in chains (``spark/stream/chain.py``), and outer joins
+test their conditions themselves; Spark takes no operator less over a checkpoint that was begun with more.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.stateforms import CHAIN
+from flinkddl.plan.stateforms import CHAIN, MERGES
 from flinkddl.runtime.session.stages import stages_missing
 from flinkddl.runtime.storage.checkpoint import job_folder, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL, storage_of
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from flinkddl.runtime.job.run_options import RunOptions
     from flinkddl.spark.job import SparkJob
+
+_WRITERS = {True: "a chain of operators by key", False: "a join by key that tests its condition itself"}
 
 
 def as_begun(spark: SparkSession, job: SparkJob, options: RunOptions) -> SparkJob:
@@ -63,16 +65,15 @@ def formed(job: SparkJob, stored: Mapping[str, Any] | None, missing: Callable[[]
         message = f"job '{job.name}' is a chain of operators by key: {why}"
         help = "run it with another Spark, or in micro-batches with 'flinkddl.execution.state' = 'aggregate'"
         raise FlinkDdlError.of("FD893", message, help=help)
-    if job.apart is None:
+    if job.apart is not None and stored is not None and not job.fewer <= stored["fewer"]:
+        job = job.apart(stored["fewer"])
+    if job.apart is None or not (why := missing()):
         return job
-    if stored is not None and not stored["merges"]:
-        return job.apart()
-    why = missing()
-    if why and stored is not None:
-        message = f"the state of job '{job.name}' was written by a chain of operators by key: {why}"
+    if stored is not None:
+        message = f"the state of job '{job.name}' was written by {_WRITERS[MERGES in job.fewer]}: {why}"
         help = "go on with the Spark that wrote it, or start anew with --fresh"
         raise FlinkDdlError.of("FD893", message, help=help)
-    return job.apart() if why else job
+    return job.apart(frozenset())
 
 
 def _stored(spark: SparkSession, job: SparkJob, options: RunOptions) -> dict[str, Any] | None:

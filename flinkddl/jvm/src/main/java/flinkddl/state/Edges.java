@@ -1,17 +1,23 @@
 package flinkddl.state;
 
 import java.io.Serializable;
+import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 
 /** What a row of {@link Stages} is to the operator: the bytes of its group's key and of itself, by the edge that it is of. */
 public final class Edges implements Serializable {
     private final KeyedStage.Node[] nodes; // by the place of the edge
 
-    Edges(List<Stages.Edge> edges) {
+    /** {@code conditions} of the edges whose kinds take one, in their order. */
+    Edges(List<Stages.Edge> edges, Iterator<Expression> conditions) {
         nodes = new KeyedStage.Node[edges.size()];
         for (Stages.Edge edge : edges) {
             Kind kind = edge.stage() == null ? null : edge.stage().made();
+            if (kind != null && edge.stage().conditional()) {
+                kind.when(Condition.of(conditions.next()));
+            }
             int number = edge.stage() == null ? edge.place() : edge.stage().node;
             nodes[edge.place()] = new KeyedStage.Node(number, kind, kind == null ? null : new Rows(edge.key()), new Rows(edge.row()), edge.place());
         }

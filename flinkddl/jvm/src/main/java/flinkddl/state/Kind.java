@@ -22,6 +22,9 @@ abstract class Kind implements Serializable {
     /** Once a task, before any group. */
     void open() { }
 
+    /** What decides of two rows whether they match, for the kinds that {@link Kinds#conditional} names; before {@link #open}. */
+    void when(Condition condition) { throw new UnsupportedOperationException(getClass().getSimpleName() + " takes no condition"); }
+
     /** The version of what {@link Store#keep} is given for a new group. */
     int layout() { return 1; }
 

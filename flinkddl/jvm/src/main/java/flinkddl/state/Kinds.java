@@ -6,18 +6,26 @@ import org.apache.spark.sql.types.StructType;
 
 /** The kinds of nodes that a stage knows, a line a kind: how one is made of the types of its arguments. */
 final class Kinds {
-    private static final Map<String, Function<StructType, Kind>> TABLE = Map.of(
-        "aggregate", Aggregate::new,
-        "anti", in -> new Join("anti", in),
-        "full", in -> new Join("full", in),
-        "inner", in -> new Join("inner", in),
-        "latest", Latest::new,
-        "left", in -> new Join("left", in),
-        "semi", in -> new Join("semi", in),
-        "top", Top::new
+    private static final Map<String, Function<StructType, Kind>> TABLE = Map.ofEntries(
+        Map.entry("aggregate", Aggregate::new),
+        Map.entry("anti", in -> new Join("anti", in)),
+        Map.entry("antiif", in -> new JoinIf("anti", in)),
+        Map.entry("full", in -> new Join("full", in)),
+        Map.entry("fullif", in -> new JoinIf("full", in)),
+        Map.entry("inner", in -> new Join("inner", in)),
+        Map.entry("latest", Latest::new),
+        Map.entry("left", in -> new Join("left", in)),
+        Map.entry("leftif", in -> new JoinIf("left", in)),
+        Map.entry("semi", in -> new Join("semi", in)),
+        Map.entry("semiif", in -> new JoinIf("semi", in)),
+        Map.entry("top", Top::new)
     );
+    private static final Map<String, String> CONDITIONAL = Map.of("antiif", "anti", "fullif", "full", "leftif", "left", "semiif", "semi");
 
     private Kinds() { }
+
+    /** Of a kind that takes a {@link Condition} the one that has the same rows as results; null of another. */
+    static String conditional(String name) { return CONDITIONAL.get(name); }
 
     /** Null for a kind that stays an aggregate; {@code lives} as in {@link Kind#lives}. */
     static Kind of(String name, StructType arguments, long[] lives) {

@@ -66,6 +66,7 @@ final class StageRule extends Rule<LogicalPlan> {
         LogicalPlan state = transform(below, key.toAttribute(), value.toAttribute(), new KeyedStage(), out);
         Alias group = alias(field("group", row.type, out), "group");
         new StageRule().apply(new SerializeFromObject(seq(group), state));
+        Condition.rehearse();
     }
 
     @Override public LogicalPlan apply(LogicalPlan plan) {
@@ -117,8 +118,9 @@ final class StageRule extends Rule<LogicalPlan> {
             return null;
         }
         if (f.aggrFunc() instanceof Stages stages) {
-            Edges edges = new Edges(stages.edges);
-            return edges.covered(stages.edges) ? chained(a, found.get(0), java(f.children()).get(0), stages.edges, edges) : null;
+            List<Expression> given = java(f.children());
+            Edges edges = new Edges(stages.edges, given.subList(1, given.size()).iterator());
+            return edges.covered(stages.edges) ? chained(a, found.get(0), given.get(0), stages.edges, edges) : null;
         }
         Kind kind = f.aggrFunc() instanceof Stage stage ? stage.made() : null;
         return kind == null ? null : alone(a, found.get(0), f, (Stage) f.aggrFunc(), kind);
@@ -129,6 +131,10 @@ final class StageRule extends Rule<LogicalPlan> {
         List<Expression> keys = new ArrayList<>();
         java(a.groupingExpressions()).forEach(k -> keys.add(NormalizeFloatingNumbers$.MODULE$.normalize(k)));
         List<Expression> arguments = java(function.children());
+        if (stage.conditional()) {
+            kind.when(Condition.of(arguments.get(Stage.ROWS)));
+            arguments = arguments.subList(0, Stage.ROWS);
+        }
         Rows group = new Rows(Rows.typeOf(keys));
         Rows row = new Rows(Rows.typeOf(arguments));
         Alias key = alias(invoke(group, "key", new Literal(stage.node, DataTypes.IntegerType), struct(keys)), "key");

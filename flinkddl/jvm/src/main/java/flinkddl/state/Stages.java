@@ -3,6 +3,7 @@ package flinkddl.state;
 import flinkddl.scalar.Scalar;
 import java.io.Serializable;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
 import java.util.regex.Matcher;
@@ -16,10 +17,10 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code stages(edges)}: several nodes of a plan as one operator, and rows that pass it. The argument is a STRUCT with a
+ * {@code stages(edges, conditions ..)}: several nodes of a plan as one operator, and rows that pass it. The argument is a STRUCT with a
  * field an edge, of which one is not NULL in each row; its name says what the edge is: {@code 7_inner}, with a TTL
  * {@code 7_inner_ttl_<ms>_<ms>}, takes STRUCT&lt;key: STRUCT, args: STRUCT&gt; to node 7; {@code pass} takes any STRUCT, which
- * comes out as it is. The result is a STRUCT, by the places of the edges {@code k0}, the group's key, and {@code r0}, a
+ * comes out as it is. Each edge of a kind that takes a {@link Condition} has it behind, in their order. The result is a STRUCT, by the places of the edges {@code k0}, the group's key, and {@code r0}, a
  * result of the node; {@code p1}, a row that passes. What is not of the row's edge is NULL.
  *
  * <p>{@link StageRule} puts an operator in its place; there is no aggregate that could stand in for it.
@@ -71,7 +72,7 @@ public final class Stages implements AggregateFunction<Serializable, Object> {
         return name.equals(NAME) ? Scalar.unbound(name, in -> new Stages(in, aggregates)) : null;
     }
 
-    @Override public DataType[] inputTypes() { return new DataType[] {arguments.apply(0).dataType()}; }
+    @Override public DataType[] inputTypes() { return Arrays.stream(arguments.fields()).map(StructField::dataType).toArray(DataType[]::new); }
 
     @Override public DataType resultType() { return result; }
 
