@@ -6,7 +6,7 @@ together before they are exchanged, and each change costs its group. So what has
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.merged import merged
@@ -23,6 +23,21 @@ if TYPE_CHECKING:
     from flinkddl.plan.physical import Physical, PhysicalSink
 
 BEGUN = "its checkpoint was begun so"
+
+
+@dataclass(frozen=True)
+class Begun:
+    """How a run began that a job goes on from.
+
+    ``forms``: whether INSERTs, by their number, keep their state by key. ``together``: the INSERTs that were one query,
+    by its name; None where that is to be chosen.
+    """
+
+    forms: Mapping[int, bool] = field(default_factory=dict)
+    together: Mapping[str, tuple[str, ...]] | None = None
+
+
+NOT_BEGUN = Begun()
 
 
 def planned(sinks: Sequence[Sink], config: Settings, begun: Mapping[int, bool]) -> tuple[PhysicalSink, ...]:

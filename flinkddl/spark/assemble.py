@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import Bag
 from flinkddl.plan.decoded import decoded
-from flinkddl.plan.stateforms import planned
+from flinkddl.plan.stateforms import NOT_BEGUN, Begun, planned
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import java_jars, user_functions
@@ -19,6 +19,7 @@ from flinkddl.spark.operators import paths
 from flinkddl.spark.partitions import NAMED_SOURCES, can_name, timed_tables
 from flinkddl.spark.restarts import restart_strategy
 from flinkddl.spark.sink import lower_sink
+from flinkddl.spark.together import groups, together, tree_of, twins
 from flinkddl.spark.ttl import note_kept
 
 if TYPE_CHECKING:
@@ -26,11 +27,10 @@ if TYPE_CHECKING:
 
     from flinkddl.catalog.settings import Settings
     from flinkddl.plan.nodes import Sink
-    from flinkddl.plan.physical import PhysicalSink
+    from flinkddl.plan.physical import Physical, PhysicalSink
     from flinkddl.spark.context import Rel
     from flinkddl.spark.job import Write
 
-NOT_BEGUN: Mapping[int, bool] = {}
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
@@ -53,27 +53,28 @@ _STREAMING = {
 
 
 def lower_job(
-    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Mapping[int, bool] = NOT_BEGUN
+    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Begun = NOT_BEGUN
 ) -> SparkJob:
     """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals.
 
     ``begun``: see ``plan/stateforms.py``.
     """
-    physical = planned(sinks, config, begun)
+    physical = planned(sinks, config, begun.forms)
     streaming = physical[0].how.streaming
-    ctx = _begin(physical, config, zone)
-    writes = [_write(p, ctx) for p in physical]
+    ctx, writes, united = _lowered(physical, config, zone, begun.together)
     if streaming:
         ctx.steps[:] = as_streams(ctx.steps, (w.input for w in writes))
         note_kept(ctx.steps, sinks, config, bag)
     if not can_name(ctx.steps, writes):
         ctx.settings.pop(NAMED_SOURCES, None)
-    forms = {n: p.how.keyed for n, p in enumerate(physical)}
+    now = Begun({n: p.how.keyed for n, p in enumerate(physical)}, {u.name: u.parts for u in united})
+    varies = len(sinks) > 1 or any(p.how.because for p in physical)
     job = SparkJob(
         name=name,
         plan=physical,
         steps=tuple(ctx.steps),
-        writes=_distinct(writes),
+        writes=writes,
+        united=united,
         settings=session_settings(streaming) | _parallelism(config) | ctx.settings,
         streaming=streaming,
         trigger=trigger(physical, config),
@@ -84,8 +85,8 @@ def lower_job(
         identity=partial(fingerprint, sinks, tuple(ctx.steps)),
         queries=partial(queries, sinks),
         essence=partial(essence, sinks, tuple(ctx.steps)),
-        apart=partial(_apart, name, sinks, config, zone, forms) if ctx.chained else None,
-        as_begun=partial(_as_begun, name, sinks, config, zone) if any(p.how.because for p in physical) else None,
+        apart=partial(_apart, name, sinks, config, zone, now) if ctx.chained else None,
+        as_begun=partial(_as_begun, name, sinks, config, zone) if varies else None,
         owners=_owned(ctx, sinks),
     )
     if physical[0].how.realtime:
@@ -100,26 +101,53 @@ def _owned(ctx: Lowering, sinks: Sequence[Sink]) -> dict[str, str]:
     return {step: places[node] for step, node in ctx.owners.items() if node in places}
 
 
-def _begin(physical: Sequence[PhysicalSink], config: Settings, zone: str) -> Lowering:
+def _lowered(
+    physical: Sequence[PhysicalSink], config: Settings, zone: str, begun: Mapping[str, tuple[str, ...]] | None
+) -> tuple[Lowering, tuple[Write, ...], tuple[Write, ...]]:
+    """Return the steps, the write of each INSERT, and the queries that carry out several together."""
+    ctx = _begin(physical, config, zone)
+    writes = _distinct([_write(p, ctx) for p in physical])
+    found = groups(list(zip(physical, writes, strict=True)), ctx, begun)
+    while found:
+        made = _begin(physical, config, zone, [tree_of(group, physical) for group in found])
+        queries: dict[str, Write] = {}
+        each: dict[int, Write] = {}
+        for group in found:
+            if (one := together(group, physical, made, _write)) is not None:
+                each |= one[0]
+                queries[group.name] = one[1]
+        if len(queries) == len(found):
+            each |= {n: _write(p, made) for n, p in enumerate(physical) if n not in each}
+            named = _distinct([each[n] for n in range(len(physical))])
+            parts = {group.name: tuple(named[n].name for n in group.places) for group in found}
+            return made, named, tuple(replace(q, parts=parts[q.name]) for q in queries.values())
+        found = [group for group in found if group.name in queries]
+    return ctx, writes, ()
+
+
+def _begin(
+    physical: Sequence[PhysicalSink], config: Settings, zone: str, trees: Sequence[Physical] = ()
+) -> Lowering:
+    """Begin a job; ``trees`` are queries of several INSERTs in which what is equal is one."""
     streaming = physical[0].how.streaming
-    merging = [p.query for p in physical if p.how.merges]
+    merging = [*trees, *(p.query for p in physical if p.how.merges)]
     return Lowering(
         streaming=streaming,
         zone=zone,
         config=config,
         bounded=streaming and all(p.bounded for p in physical),
         timed=timed_tables([p.sink for p in physical]),
-        decoded=decoded([p.query for p in physical], streaming=streaming, merging=merging),
+        decoded=decoded([p.query for p in physical], streaming=streaming, merging=merging, shared=twins(trees)),
     )
 
 
-def _apart(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, forms: Mapping[int, bool]) -> SparkJob:
+def _apart(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Begun) -> SparkJob:
     """Return the job with each equal sub-plan by itself; what there is to note of it was noted."""
-    return lower_job(name, sinks, replace(config, table_optimizer_reuse_sub_plan_enabled=False), zone, Bag(), forms)
+    return lower_job(name, sinks, replace(config, table_optimizer_reuse_sub_plan_enabled=False), zone, Bag(), begun)
 
 
-def _as_begun(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Mapping[int, bool]) -> SparkJob:
-    """Return the job with its queries in the forms in which a checkpoint has them."""
+def _as_begun(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Begun) -> SparkJob:
+    """Return the job with its INSERTs in the forms and the queries in which a checkpoint has them."""
     return lower_job(name, sinks, config, zone, Bag(), begun)
 
 

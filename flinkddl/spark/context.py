@@ -106,7 +106,8 @@ class Lowering:
     the rows before and after that have been made of upserts, ``chained`` whether a part of the job has become a chain;
     ``extras`` are the roles (``jars.lock.json``) whose jars the job's session must have beside Spark's own;
     ``owners`` notes the plan node (its identity) that each step was made for;
-    ``keyed`` says whether the query at hand keeps its state by key;
+    ``keyed`` says whether the query at hand keeps its state by key, ``together`` whether it is one with others, so that
+    what they share is not its own;
     ``output_mode`` is Spark's, of the query that is lowered; ``sink`` is the physical plan of the INSERT.
     """
 
@@ -129,6 +130,7 @@ class Lowering:
     newest: dict[Rel, Rel] = field(default_factory=dict)
     chained: bool = False
     keyed: bool = False
+    together: bool = False
     owners: dict[str, int] = field(default_factory=dict)
     sink: PhysicalSink | None = None
     _names: set[str] = field(default_factory=set)
@@ -167,6 +169,12 @@ class Lowering:
         """Forget what was lowered since a mark, names too."""
         for f in fields(self):
             setattr(self, f.name, getattr(mark, f.name))
+
+    def share(self, leaders: Mapping[int, int], merged: Mapping[int, int], *, together: bool = False) -> None:
+        """Begin a query: which of its scans and sub-plans are one."""
+        self.leaders, self.merged, self.together = leaders, merged, together
+        for known in (self.once, self.made, self.newest):
+            known.clear()
 
     def add(self, step: S) -> S:
         """Append a step whose name came from ``fresh``, and return it."""
