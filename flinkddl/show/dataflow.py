@@ -103,6 +103,7 @@ def flow_of(job: SparkJob) -> Flow:
             "options": {k: mask(k, v) for k, v in sorted(w.options.items())},
             "stateByKey": job.forms.get(w.name, False),
             "stateBecause": because.get(w.name, ""),
+            "query": job.run_of(w.name),
         }
         for w in job.writes
     )

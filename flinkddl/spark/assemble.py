@@ -67,8 +67,8 @@ def lower_job(
         note_kept(ctx.steps, sinks, config, bag)
     if not can_name(ctx.steps, writes):
         ctx.settings.pop(NAMED_SOURCES, None)
-    now = Begun({n: p.how.keyed for n, p in enumerate(physical)}, {u.name: u.parts for u in united})
     varies = len(sinks) > 1 or any(p.how.because for p in physical)
+    now = Begun({n: p.how.keyed for n, p in enumerate(physical)}, {u.name: u.parts for u in united})
     job = SparkJob(
         name=name,
         plan=physical,
@@ -125,9 +125,7 @@ def _lowered(
     return ctx, writes, ()
 
 
-def _begin(
-    physical: Sequence[PhysicalSink], config: Settings, zone: str, trees: Sequence[Physical] = ()
-) -> Lowering:
+def _begin(physical: Sequence[PhysicalSink], config: Settings, zone: str, trees: Sequence[Physical] = ()) -> Lowering:
     """Begin a job; ``trees`` are queries of several INSERTs in which what is equal is one."""
     streaming = physical[0].how.streaming
     merging = [*trees, *(p.query for p in physical if p.how.merges)]

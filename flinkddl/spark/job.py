@@ -408,9 +408,10 @@ class SparkJob:
     ``extras`` are the roles (``jars.lock.json``) whose jars its session must have beside Spark's own.
     ``plan`` is the physical plan, a tree a sink. ``jars`` are those of Java functions, and whether the user names each.
     ``apart`` makes the job in which nothing runs once that is there twice; None where nothing does. ``as_begun`` makes
-    the job with its INSERTs in the forms and the queries in which a run began them; None where neither can differ.
+    the job with its INSERTs in the forms and queries in which a run began them; None of a single INSERT whose form is
+    SET.
     ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
-    ``writes`` are one an INSERT; ``united`` are queries that carry out several of them together (``spark/together.py``).
+    ``writes`` are one an INSERT; ``united`` are queries that carry out several of them (``spark/together.py``).
     """
 
     name: str

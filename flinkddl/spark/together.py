@@ -5,8 +5,8 @@ write; so INSERTs that share something and write through Spark's own Kafka sink,
 ALL of their records with a ``topic`` column, and what lies between it and what they share becomes a chain
 (``stream/chain.py``).
 
-Rows that go from a scan to their topic one by one keep the order that they have in a partition of the source. They would
-lose it on their way through a stage, so such INSERTs are one query with one another, and those with state by key
+Rows that go from a scan to their topic one by one keep the order that they have in a partition of the source. They
+would lose it on their way through a stage, so such INSERTs are one query with one another, and those with state by key
 are another.
 """
 
@@ -162,7 +162,9 @@ def _components(kinds: Mapping[int, _Kind], reads: Sequence[Mapping[int, str]]) 
         found, ahead = [left[0]], [left[0]]
         while ahead:
             one = ahead.pop()
-            more = [n for n in left if n not in found and kinds[n] == kinds[one] and reads[n].keys() & reads[one].keys()]
+            more = [
+                n for n in left if n not in found and kinds[n] == kinds[one] and reads[n].keys() & reads[one].keys()
+            ]
             found += more
             ahead += more
         left = [n for n in left if n not in found]
@@ -235,9 +237,13 @@ def together(
         ctx.share({}, {})
         if not twice:
             ctx.chained = ctx.chained if group.keyed else chains
-            return None if read & left else (
-                {n: replace(w, input=end) for n, w in writes.items()},
-                _query(group, [writes[n] for n in group.places], end),
+            return (
+                None
+                if read & left
+                else (
+                    {n: replace(w, input=end) for n, w in writes.items()},
+                    _query(group, [writes[n] for n in group.places], end),
+                )
             )
         apart |= twice
         ctx.back(mark)
@@ -270,4 +276,6 @@ def _query(group: Group, writes: Sequence[Write], end: str) -> Write:
     options = {k: v for k, v in writes[0].options.items() if k != "topic"}
     tables = ", ".join(w.table.removeprefix(_DEFAULT) for w in writes)
     note = f"{len(writes)} INSERTs as one query"
-    return Write(name=group.name, input=end, format=KAFKA, options=options, mode=writes[0].mode, table=tables, note=note)
+    return Write(
+        name=group.name, input=end, format=KAFKA, options=options, mode=writes[0].mode, table=tables, note=note
+    )

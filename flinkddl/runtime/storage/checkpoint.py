@@ -147,6 +147,7 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
             "meaning": stored.get("meaning"),
             "merges": bool(stored.get("merges")),
             "forms": stored.get("forms"),
+            "together": {str(query): tuple(map(str, parts)) for query, parts in stored.get("together", {}).items()},
         }
     except (ValueError, KeyError, TypeError) as error:
         message = f"'{folder}/{PLAN_FILE}' is no plan of ours: {error}"
@@ -156,7 +157,7 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
 def holds_positions(job: J.SparkJob, folder: str, storage: Storage = LOCAL) -> bool:
     """Whether a checkpoint below ``folder`` has planned a batch of this job before."""
     checkpoint = Checkpoint(job_folder(folder, job), temporary=False, storage=storage)
-    return any(checkpoint.started(w.name) for w in job.writes)
+    return any(checkpoint.started(run.name) for run in job.runs)
 
 
 def changed_partitions(
@@ -226,6 +227,7 @@ def _store(checkpoint: Checkpoint, of: Said, script: Sequence[str], *, drained: 
     what["transactional"] = any("transactional-id" in write.options for write in job.writes)
     what["essence"] = job.essence()
     what["merges"], what["forms"] = job.apart is not None, job.forms
+    what["together"] = {query.name: query.parts for query in job.united}
     what["meaning"] = [
         {**query, "folder": checkpoint.location(query["write"])[len(checkpoint.root) + 1 :]}
         for query in _as_numbered(said, checkpoint.edit.numbers)

@@ -1,0 +1,202 @@
+"""INSERTs of a statement set over one topic are one query: the rows of separate runs, over restarts and edits."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from flinkddl.api import Catalog
+from flinkddl.diagnostics import FlinkDdlError
+from tests.support.topics import committed, send
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from flinkddl.runtime.broker.server import Broker
+    from flinkddl.runtime.job.reporting.progress import Progress
+
+pytestmark = pytest.mark.kafka
+SECONDS = 120.0
+ROWS = [{"id": n, "shop": "abc"[n % 3], "v": n // 3 % 4, "ts": f"2024-03-01 10:00:{n:02d}"} for n in range(24)]
+LATER = [{"id": n, "shop": "abcd"[n % 4], "v": n % 7, "ts": f"2024-03-01 10:00:{n:02d}"} for n in range(24, 48)]
+INSERTS = {
+    "few": "INSERT INTO few SELECT id, v FROM orders WHERE v > 1",
+    "named": "INSERT INTO named SELECT id, UPPER(shop) FROM orders WHERE id % 2 = 0",
+    "all_": "INSERT INTO all_ SELECT id, 100 / v FROM orders WHERE v <> 0",
+    "counts": "INSERT INTO counts SELECT shop, COUNT(DISTINCT v) FROM orders GROUP BY shop",
+    "tops": "INSERT INTO tops SELECT shop, MAX(n) FROM (SELECT shop, v, COUNT(*) AS n FROM orders GROUP BY shop, v) "
+    "GROUP BY shop",
+    "pairs": "INSERT INTO pairs SELECT x.id, y.id FROM orders x JOIN orders y ON x.id = y.v AND x.shop = y.shop",
+}
+STATELESS, KEYED = ("few", "named", "all_"), ("counts", "tops", "pairs")
+
+
+class World:
+    """Topics of their own, and runs of a statement set over them, each to the end of what is there."""
+
+    def __init__(self, spark: SparkSession, broker: Broker, new_topic: Callable[..., str], folder: Path) -> None:
+        self.spark, self.servers, self.folder, self.new_topic = spark, broker.bootstrap, folder, new_topic
+        self.source = new_topic("orders", partitions=2)
+        self.topics = self.fresh()
+        self.told: list[str] = []
+        self.batches: list[Progress] = []
+
+    def fresh(self) -> dict[str, str]:
+        """Return sinks' topics that are new."""
+        return {name: self.new_topic(name) for name in INSERTS}
+
+    def script(self, names: tuple[str, ...], *changes: tuple[str, str]) -> str:
+        kafka = f"'connector' = 'kafka', 'format' = 'json', 'properties.bootstrap.servers' = '{self.servers}'"
+        upsert = kafka.replace("'kafka', 'format'", "'upsert-kafka', 'key.format' = 'json', 'value.format'")
+        keyed = "(shop STRING, n BIGINT, PRIMARY KEY (shop) NOT ENFORCED)"
+        columns = dict.fromkeys(INSERTS, ("(id INT, n INT)", kafka)) | {"named": ("(id INT, shop STRING)", kafka)}
+        columns |= dict.fromkeys(("counts", "tops"), (keyed, upsert))
+        tables = ";\n".join(
+            f"CREATE TABLE {name} {of} WITH ({how}, 'topic' = '{self.topics[name]}')"
+            for name, (of, how) in columns.items()
+        )
+        text = f"""
+            SET 'pipeline.name' = 'set';
+            CREATE TABLE orders (id INT, shop STRING, v INT, ts TIMESTAMP(3), unread STRING,
+              WATERMARK FOR ts AS ts - INTERVAL '3' SECOND) WITH ({kafka},
+              'topic' = '{self.source}', 'scan.startup.mode' = 'earliest-offset');
+            {tables};
+            EXECUTE STATEMENT SET BEGIN {"; ".join(INSERTS[name] for name in names)}; END;\n"""
+        for old, new in changes:
+            assert old in text, old
+            text = text.replace(old, new)
+        return text
+
+    def run(self, text: str, **run: Any) -> Any:
+        options = {"checkpoint": str(self.folder), "notice": self.told.append, "on_progress": self.batches.append}
+        job = Catalog(self.spark, views=False).execute_all(text, run=options | run)[-1].job
+        assert job is not None
+        try:
+            assert job.await_input(SECONDS)
+        finally:
+            job.stop()
+        return job
+
+    def table(self, name: str) -> Counter[Any]:
+        """Return the rows of a sink: of one with a key the last of each key."""
+        found: list[Any] = []
+        last: dict[bytes, bytes | None] = {}
+        for record in committed(self.servers, self.topics[name]):
+            if record.key is None:
+                found.append(tuple(json.loads(record.value).values()))
+            else:
+                last[record.key] = record.value
+        found += [tuple(json.loads(value).values()) for value in last.values() if value is not None]
+        return Counter(found)
+
+
+@pytest.fixture
+def world(spark: SparkSession, broker: Broker, new_topic: Callable[..., str], tmp_path: Path) -> World:
+    return World(spark, broker, new_topic, tmp_path)
+
+
+def queries(job: Any) -> Any:
+    """Return the queries that a job runs, in the form in which its checkpoint was begun."""
+    return job._running._held.job.runs
+
+
+def wanted(name: str, rows: list[dict[str, Any]]) -> Counter[Any]:
+    """Return what an INSERT leaves of all rows."""
+    shops = {r["shop"] for r in rows}
+    pairs = Counter((r["shop"], r["v"]) for r in rows)
+    by_id = {(r["id"], r["shop"]): r for r in rows}
+    return Counter(
+        {
+            "few": lambda: [(r["id"], r["v"]) for r in rows if r["v"] > 1],
+            "named": lambda: [(r["id"], r["shop"].upper()) for r in rows if r["id"] % 2 == 0],
+            "all_": lambda: [(r["id"], 100 // r["v"]) for r in rows if r["v"]],
+            "counts": lambda: [(s, len({r["v"] for r in rows if r["shop"] == s})) for s in shops],
+            "tops": lambda: [(s, max(n for (shop, _), n in pairs.items() if shop == s)) for s in shops],
+            "pairs": lambda: [(r["v"], r["id"]) for r in rows if (r["v"], r["shop"]) in by_id],
+        }[name]()
+    )
+
+
+@pytest.mark.parametrize("names", [STATELESS, KEYED], ids=["stateless", "keyed"])
+def test_a_topic_is_read_once_and_a_restart_goes_on(names: tuple[str, ...], world: World) -> None:
+    send(world.servers, world.source, ROWS)
+    job = world.run(world.script(names))
+    (query,) = queries(job)
+    assert query.parts == tuple(f"default_catalog.default_database.{name}" for name in sorted(names))
+    assert {name: world.table(name) for name in names} == {name: wanted(name, ROWS) for name in names}
+    # each INSERT tells of all rows that its query has read, which are read once, and of its own records
+    assert {p.rows_in for p in job.progress if p.rows_in} <= {len(ROWS)}
+    read = Counter(p.write for p in world.batches for _ in range(p.rows_in))
+    assert set(read.values()) == {len(ROWS)}
+    assert len(read) == len(names)
+    send(world.servers, world.source, LATER)
+    world.run(world.script(names))
+    assert {name: world.table(name) for name in names} == {name: wanted(name, ROWS + LATER) for name in names}
+    assert world.told == []
+
+
+def written(world: World) -> dict[str, int]:
+    """Return the records that each sink was told of."""
+    out: Counter[str] = Counter()
+    for p in world.batches:
+        out[p.write.rpartition(".")[2]] += p.upserts
+    return dict(out)
+
+
+def test_counts_are_of_each_insert(world: World) -> None:
+    send(world.servers, world.source, ROWS)
+    world.run(world.script(STATELESS))
+    assert written(world) == {name: wanted(name, ROWS).total() for name in STATELESS}
+
+
+def test_one_that_comes_is_a_query_of_its_own_and_one_that_goes_leaves_the_others(world: World) -> None:
+    send(world.servers, world.source, ROWS)
+    world.run(world.script(("few", "named")))
+    send(world.servers, world.source, LATER)
+    job = world.run(world.script(("all_", "named", "few")))
+    assert [bool(run.parts) for run in queries(job)] == [False, True]
+    assert "kept: orders-read-once" in "".join(world.told)
+    assert "new: all_" in "".join(world.told)
+    assert all(world.table(name) == wanted(name, ROWS + LATER) for name in STATELESS)
+    more = [{**r, "id": r["id"] + 48} for r in ROWS]
+    send(world.servers, world.source, more)
+    world.run(world.script(("few", "all_")))
+    everything = ROWS + LATER + more
+    assert (world.table("few"), world.table("all_")) == (wanted("few", everything), wanted("all_", everything))
+    assert world.table("named") == wanted("named", ROWS + LATER)
+
+
+def test_one_with_state_does_not_go(world: World) -> None:
+    send(world.servers, world.source, ROWS)
+    world.run(world.script(("counts", "tops")))
+    with pytest.raises(FlinkDdlError, match=r"FD820.*orders-read-once keeps state in"):
+        world.run(world.script(("counts",)))
+    send(world.servers, world.source, LATER)
+    world.run(world.script(("tops", "counts")))
+    assert all(world.table(name) == wanted(name, ROWS + LATER) for name in ("counts", "tops"))
+
+
+OFF = ("SET 'pipeline", "SET 'table.optimizer.reuse-source-enabled' = 'false'; SET 'pipeline")
+
+
+def test_queries_stay_as_they_were_begun(world: World) -> None:
+    send(world.servers, world.source, ROWS)
+    world.run(world.script(("few", "named"), OFF))
+    send(world.servers, world.source, LATER)
+    job = world.run(world.script(("few", "named")))
+    assert [bool(run.parts) for run in queries(job)] == [False, False]
+    assert all(world.table(name) == wanted(name, ROWS + LATER) for name in ("few", "named"))
+
+
+def test_one_query_cannot_become_two(world: World) -> None:
+    send(world.servers, world.source, ROWS)
+    world.run(world.script(("few", "named")))
+    with pytest.raises(FlinkDdlError, match="FD894: the INSERT into 'few' was one query with 'named'"):
+        world.run(world.script(("few", "named"), OFF))
+    assert all(world.table(name) == wanted(name, ROWS) for name in ("few", "named"))
