@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.functions.core import string
 from flinkddl.plan.merged import merged, worth
-from flinkddl.plan.nodes import Scan, Union, scans
+from flinkddl.plan.nodes import Scan, Sink, Union, scans
+from flinkddl.plan.nodes.base import Stateless
 from flinkddl.plan.nodes.forms import APPEND, PLAIN
 from flinkddl.plan.physical import Cons, Physical
 from flinkddl.spark.base import select
@@ -39,6 +40,7 @@ from flinkddl.spark.job import (
     below,
 )
 from flinkddl.spark.stream.chain import chained
+from flinkddl.spark.stream.regions import unfolds
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -107,12 +109,12 @@ def _kind(planned: PhysicalSink, write: Write, ctx: Lowering) -> _Kind | None:
     """Return what an INSERT must have in common with another one to be one query with it; None where it cannot be."""
     if write.format != KAFKA or planned.how.realtime or user_functions((planned.sink,)):
         return None
-    read = {id(here.node): here.node for here in planned.query.walk() if isinstance(here.node, Scan)}
-    if any(scan.bounded for scan in read.values()):
+    nodes = {id(here.node): here.node for here in planned.query.walk()}
+    if any(node.bounded for node in nodes.values() if isinstance(node, Scan)):
         return None
     known = {step.name: step for step in ctx.steps}
     mine = below(known[write.input], known)
-    if not all(_fits(step, of_scan=ctx.owners.get(step.name) in read) for step in mine):
+    if not all(_fits(step, nodes.get(ctx.owners.get(step.name, 0))) for step in mine):
         return None
     keyed = any(isinstance(step, GroupBy) for step in mine)
     if keyed and not (planned.how.merges and ctx.config.table_optimizer_reuse_sub_plan_enabled):
@@ -121,8 +123,11 @@ def _kind(planned: PhysicalSink, write: Write, ctx: Lowering) -> _Kind | None:
     return keyed, (client, write.mode)
 
 
-def _fits(step: Step, *, of_scan: bool) -> bool:
-    """Whether a step can be in a chain, or below one where it makes a table's rows."""
+def _fits(step: Step, made_for: Node | None) -> bool:
+    """Whether a step can be in a chain, or below one where it makes a table's rows.
+
+    Where ways part a row is one for each: what makes many of it for one INSERT is not.
+    """
     match step:
         case Read():
             return step.streaming and step.of_topics
@@ -131,7 +136,9 @@ def _fits(step: Step, *, of_scan: bool) -> bool:
                 step.stage and all(call.form == "keyed" for call in step.state_calls)
             )
         case Select():
-            return of_scan or step.generator is None or bool(step.choices) or step.generator[0].startswith("inline(")
+            if isinstance(made_for, Scan) or not unfolds(step):
+                return True
+            return isinstance(made_for, Union) or not isinstance(made_for, Stateless | Sink | None)
     return isinstance(step, Where | UnionAll | WithMetadata | WithWatermark | Coalesce)
 
 

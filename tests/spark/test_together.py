@@ -71,6 +71,10 @@ CASES: dict[str, tuple[str, list[list[str]]]] = {
         "INSERT INTO several SELECT id, 'x' FROM orders UNION ALL SELECT id, 'y' FROM visits",
         [["a", "b", "several"]],
     ),
+    "one that makes many rows of one": (
+        f"{A}; INSERT INTO several SELECT id, t FROM orders CROSS JOIN UNNEST(SPLIT(shop, ',')) AS x (t); {B}",
+        [["a", "b"]],
+    ),
     "other tables": (f"{A}; INSERT INTO b SELECT id, CAST(NULL AS MAP<STRING, BYTES>) FROM visits", []),
     "other options of the table": (f"{A}; {B} /*+ OPTIONS('scan.startup.mode' = 'latest-offset') */", []),
     "totals of inserts, which are aggregates": (
@@ -82,7 +86,7 @@ CASES: dict[str, tuple[str, list[list[str]]]] = {
     "print": (f"{A}; INSERT INTO p {SELECT_V}", []),
     "an end": (
         "INSERT INTO a SELECT id, v FROM ended UNION ALL SELECT id, v FROM orders; "
-        "INSERT INTO b SELECT id, CAST(NULL AS MAP<STRING, BYTES>) FROM ended UNION ALL SELECT id, CAST(NULL AS MAP<STRING, BYTES>) FROM orders",
+        "INSERT INTO several SELECT id, 'x' FROM ended UNION ALL SELECT id, 'y' FROM orders",
         [],
     ),
     "a window": (
