@@ -9,6 +9,7 @@ import pytest
 
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.plan.stateforms import Begun
+from flinkddl.runtime.job.reporting.blame import blamed
 from flinkddl.runtime.job.reporting.progress import by_part, read_progress
 from flinkddl.runtime.job.supervising.begun import formed, kept
 from flinkddl.runtime.storage.checkpoint import job_folder, open_checkpoint, stored_plan
@@ -155,7 +156,9 @@ def test_explain_says_it() -> None:
     assert f"{PATH}a <- all_records: one query with others, {PATH}{ORDERS}, topic=a" in text
     assert f"{PATH}{ORDERS} <- all_records: kafka, append mode" in text
     assert text.count("read with the scan above") == 1
-    told = as_json(flow_of(made))
+    flow = flow_of(made)
+    assert flow.title.endswith("; one query for a, b")
+    told = as_json(flow)
     assert [w["query"] for w in told["writes"]] == [PATH + ORDERS, PATH + ORDERS, f"{PATH}c"]
 
 
@@ -231,3 +234,28 @@ def test_figures_of_each_insert() -> None:
     ]  # fmt: skip
     assert one.state_rows + other.state_rows == 8
     assert other.state_rows == 3
+
+
+UNDERLINED = """[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012
+== SQL (line 1, position 34) ==
+...F(__chain_on, flinkddl.wrap_int(100 div `v`), NULL) AS `v`
+                                   ^^^^^^^^^^^
+"""
+KERNEL = """java.lang.IllegalArgumentException: cannot read 'x' as 32 bit integer
+\tat flinkddl.scalar.ScalarCast.checked(ScalarCast.java:44)
+\tat flinkddl.scalar.ScalarCast$CastLong.invoke(ScalarCast.java:54)
+"""
+
+
+@pytest.mark.parametrize(
+    ("bad", "error", "into"),
+    [
+        ("100 / v", UNDERLINED, "several"),
+        ("CAST(shop AS INT)", KERNEL, "several"),
+        ("v", UNDERLINED, "a, several"),
+        ("100 / v", "TimeoutException: no answer", "a, several"),
+    ],
+)
+def test_an_error_names_its_insert(bad: str, error: str, into: str) -> None:
+    made = job(f"{A}; INSERT INTO several SELECT {bad}, shop FROM orders")
+    assert blamed(made, made.united[0], error).replace(PATH, "") == into
