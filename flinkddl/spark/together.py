@@ -95,9 +95,9 @@ def groups(
         return list(_named(kinds, reads, sinks))
     found = []
     for name, parts in begun.items():
-        mine = {n: kind for n, kind in kinds.items() if lowered[n][1].name in parts}
-        places = max(_components(mine, reads), key=len, default=())
-        found += [Group(name, _ordered(places, sinks), kinds[places[0]][0])] if places else []
+        order = {n: parts.index(lowered[n][1].name) for n in kinds if lowered[n][1].name in parts}
+        places = max(_components({n: kinds[n] for n in order}, reads), key=len, default=())
+        found += [Group(name, tuple(sorted(places, key=order.__getitem__)), kinds[places[0]][0])] if places else []
     return found
 
 

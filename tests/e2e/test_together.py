@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
+from tests.e2e.test_pageviews import run_command, wait_until
 from tests.support.topics import committed, send
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ INSERTS = {
     "GROUP BY shop",
     "pairs": "INSERT INTO pairs SELECT x.id, y.id FROM orders x JOIN orders y ON x.id = y.v AND x.shop = y.shop",
 }
+WINDOW = """INSERT INTO tens SELECT CAST(window_start AS STRING), COUNT(*) FROM TABLE(TUMBLE(TABLE orders,
+  DESCRIPTOR(ts), INTERVAL '10' SECOND)) GROUP BY window_start, window_end; INSERT"""
 STATELESS, KEYED = ("few", "named", "all_"), ("counts", "tops", "pairs")
 
 
@@ -200,3 +204,66 @@ def test_one_query_cannot_become_two(world: World) -> None:
     with pytest.raises(FlinkDdlError, match="FD894: the INSERT into 'few' was one query with 'named'"):
         world.run(world.script(("few", "named"), OFF))
     assert all(world.table(name) == wanted(name, ROWS) for name in ("few", "named"))
+
+
+def test_a_set_of_both_kinds_reads_a_topic_twice(world: World) -> None:
+    """The rows are those of runs in which each INSERT is a query of its own."""
+    send(world.servers, world.source, ROWS)
+    job = world.run(world.script(tuple(INSERTS)))
+    assert [len(run.parts) for run in queries(job)] == [3, 3]
+    together = {name: world.table(name) for name in INSERTS}
+    world.topics, world.folder = world.fresh(), world.folder / "apart"
+    job = world.run(world.script(tuple(INSERTS), OFF))
+    assert [len(run.parts) for run in queries(job)] == [0] * 6
+    assert together == {name: world.table(name) for name in INSERTS}
+    assert together == {name: wanted(name, ROWS) for name in INSERTS}
+
+
+def test_rows_keep_their_order(world: World) -> None:
+    """Each sink has the rows of a partition of the source in their order, as from a query of its own."""
+    rows = [{"id": n, "shop": "a", "v": 3, "ts": "2024-03-01 10:00:00"} for n in range(3000)]
+    send(world.servers, world.source, rows, partition=0)
+    world.run(world.script(("few", "named")))
+    for name, ids in (("few", range(3000)), ("named", range(0, 3000, 2))):
+        assert [json.loads(r.value)["id"] for r in committed(world.servers, world.topics[name])] == [*ids]
+
+
+def test_a_window_beside_them(world: World) -> None:
+    """Its table has a watermark for each partition, in each query that reads it."""
+    send(world.servers, world.source, ROWS + LATER)
+    world.topics["tens"] = world.new_topic("tens")
+    kafka = f"'connector' = 'kafka', 'format' = 'json', 'properties.bootstrap.servers' = '{world.servers}'"
+    table = f"CREATE TABLE tens (w STRING, n BIGINT) WITH ({kafka}, 'topic' = '{world.topics['tens']}'); EXECUTE"
+    job = world.run(world.script(("few", "named"), ("EXECUTE", table), ("BEGIN INSERT", f"BEGIN {WINDOW}")))
+    assert [len(run.parts) for run in queries(job)] == [0, 2]
+    assert all(world.table(name) == wanted(name, ROWS + LATER) for name in ("few", "named"))
+    assert world.table("tens") == Counter({(f"2024-03-01 10:00:{n}0.000", 10): 1 for n in range(4)})
+
+
+@pytest.mark.slow
+def test_killed_and_started_again(world: World) -> None:
+    """Nothing is lost: what a batch had written comes again, tables by key are those of a recount."""
+    names, count = ("few", "named", "counts", "tops"), 6000
+    rows = [{"id": n, "shop": "abcdefg"[n % 7], "v": n * 31 % 50, "ts": "2024-03-01 10:00:00"} for n in range(count)]
+    send(world.servers, world.source, rows)
+    slowly = ("SET 'pipeline", "SET 'flinkddl.execution.max-offsets-per-trigger' = '300'; SET 'pipeline")
+    world.folder.mkdir(exist_ok=True)
+    script = world.folder / "set.sql"
+    script.write_text(world.script(names, slowly), encoding="utf-8")
+    few = wanted("few", rows)
+    for share in (3, 1):
+        run = run_command(script, world.servers, world.folder / "state")
+        wait_until(lambda part=share: len(set(world.table("few"))) >= len(few) / part, run)
+        if share == 1:
+            wait_until(lambda: all(set(world.table(n)) == set(wanted(n, rows)) for n in names), run)
+            run.send_signal(signal.SIGTERM)
+            assert run.wait(120) == 0
+        else:
+            run.send_signal(signal.SIGKILL)
+            run.wait(60)
+            assert len(set(world.table("few"))) < len(few)
+    for name in names:
+        found = world.table(name)
+        assert set(found) == set(wanted(name, rows))
+        if name in KEYED:
+            assert found == wanted(name, rows)

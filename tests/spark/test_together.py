@@ -25,7 +25,7 @@ from flinkddl.spark.reported import foreseen
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from flinkddl.spark.job import SparkJob
+    from flinkddl.spark.job import SparkJob, StateCall
 
 KAFKA = "'connector' = 'kafka', 'format' = 'json', 'properties.bootstrap.servers' = 'b:9092'"
 UPSERT = "'connector' = 'upsert-kafka', 'key.format' = 'json', 'value.format' = 'json'"
@@ -175,8 +175,7 @@ def test_json_and_the_printed_program_have_it() -> None:
 def test_the_order_of_the_script_is_no_matter() -> None:
     one, other = job(f"{C}; {D}"), job(f"{D}; {C}")
     assert [q.parts for q in one.united] == [q.parts for q in other.united]
-    calls = [[c.sql for s in made.steps if isinstance(s, GroupBy) for c in s.state_calls] for made in (one, other)]
-    assert calls[0] == calls[1]
+    assert [c.sql for c in calls(one)] == [c.sql for c in calls(other)]
 
 
 def again(made: SparkJob, root: Path) -> SparkJob:
@@ -209,6 +208,21 @@ def test_what_comes_is_by_itself_and_what_goes_leaves_the_others(tmp_path: Path)
     assert parts(again(job(f"{A}; {B}"), tmp_path)) == [["a", "b"]]
     assert parts(again(job(f"{several}; {B}; {A}"), tmp_path)) == [["a", "b"]]
     assert parts(again(job(f"{B}; {several}"), tmp_path)) == [["b"]]
+
+
+@pytest.mark.parametrize(("one", "other"), [(A, B), (C, D)])
+def test_a_sink_may_have_another_name(one: str, other: str, tmp_path: Path) -> None:
+    first = again(job(f"{one}; {other}"), tmp_path)
+    (name, second), is_a = parts(first)[0], one == A
+    columns = "(id INT, v INT)" if is_a else "(shop STRING, n BIGINT, PRIMARY KEY (shop) NOT ENFORCED)"
+    more = f"CREATE TABLE z {columns} WITH ({KAFKA if is_a else UPSERT}, 'topic' = '{name}');"
+    made = again(job(f"{other}; {one.replace(f'INTO {name} ', 'INTO z ')}", more), tmp_path)
+    assert parts(made) == [["z", second]]
+    assert [s.sql for s in calls(made)] == [s.sql for s in calls(first)]
+
+
+def calls(made: SparkJob) -> list[StateCall]:
+    return [call for s in made.steps if isinstance(s, GroupBy) for call in s.state_calls]
 
 
 def test_with_state_none_goes(tmp_path: Path) -> None:

@@ -39,8 +39,26 @@ def as_begun(spark: SparkSession, job: SparkJob, options: RunOptions) -> SparkJo
     stored = _stored(spark, job, options)
     found = formed(kept(job, stored), stored, lambda: stages_missing(spark))
     if stored is not None and job.as_begun is not None:  # else its state is looked for by what the query means
-        _check_together(found, stored["together"])
+        _check_together(found, together_before(job, stored))
     return found
+
+
+def together_before(job: SparkJob, stored: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return the INSERTs that were one query, by its name, each as it is called now: a sink may have another name."""
+    before: Mapping[str, Sequence[str]] = stored.get("together", {})
+    if not before:
+        return {}
+    said = dict(stored["queries"])
+    now = {write.name: text for write, (_, text) in zip(job.writes, job.queries(), strict=True)}
+    free: dict[str, list[str]] = {}
+    for name in (name for name in now if name not in forms_of(stored)):
+        free.setdefault(now[name], []).append(name)
+
+    def called(part: str) -> str:
+        others = [] if part in now else free.get(said.get(part, ""), [])
+        return others.pop(0) if others else part
+
+    return {query: tuple(map(called, parts)) for query, parts in before.items()}
 
 
 def _check_together(job: SparkJob, before: Mapping[str, Sequence[str]]) -> None:
@@ -66,7 +84,7 @@ def kept(job: SparkJob, stored: Mapping[str, Any] | None) -> SparkJob:
     known = forms_of(stored)
     others = set(known.values())
     known = {name: known.get(name, min(others) if len(others) == 1 else form) for name, form in job.forms.items()}
-    together, before = {query.name: query.parts for query in job.united}, stored.get("together", {})
+    together, before = {query.name: query.parts for query in job.united}, together_before(job, stored)
     if known == job.forms and together == before:
         return job
     return job.as_begun(Begun(dict(enumerate(known.values())), before))
