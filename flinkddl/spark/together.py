@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Step
 
-MOST = 24
-"""So many INSERTs are one query at most: Spark still compiles so many ways of one row to one piece of code."""
+MOST = {False: 24, True: 8}
+"""So many INSERTs are one query at most, by whether they keep state: Spark still compiles so many ways of a row."""
 _DEFAULT = "default_catalog.default_database."
 _COLUMNS = {
     "key": "BINARY",
@@ -184,8 +184,9 @@ def _named(
     """Yield groups of several under the name of the table that most of them read."""
     names: Counter[str] = Counter()
     for found in _components(kinds, reads):
-        for at in range(0, len(found), MOST):
-            places = _ordered(found, sinks)[at : at + MOST]
+        most = MOST[kinds[found[0]][0]]
+        for at in range(0, len(found), most):
+            places = _ordered(found, sinks)[at : at + most]
             if len(places) > 1:
                 shared = Counter(path for n in places for path in {*reads[n].values()})
                 table = min(shared, key=lambda path: (-shared[path], path))

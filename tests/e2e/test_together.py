@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import signal
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
 from tests.e2e.test_pageviews import run_command, wait_until
+from tests.soak.queries import script
 from tests.support.topics import committed, send
 
 if TYPE_CHECKING:
@@ -248,11 +250,11 @@ def test_killed_and_started_again(world: World) -> None:
     send(world.servers, world.source, rows)
     slowly = ("SET 'pipeline", "SET 'flinkddl.execution.max-offsets-per-trigger' = '300'; SET 'pipeline")
     world.folder.mkdir(exist_ok=True)
-    script = world.folder / "set.sql"
-    script.write_text(world.script(names, slowly), encoding="utf-8")
+    file = world.folder / "set.sql"
+    file.write_text(world.script(names, slowly), encoding="utf-8")
     few = wanted("few", rows)
     for share in (3, 1):
-        run = run_command(script, world.servers, world.folder / "state")
+        run = run_command(file, world.servers, world.folder / "state")
         wait_until(lambda part=share: len(set(world.table("few"))) >= len(few) / part, run)
         if share == 1:
             wait_until(lambda: all(set(world.table(n)) == set(wanted(n, rows)) for n in names), run)
@@ -267,3 +269,45 @@ def test_killed_and_started_again(world: World) -> None:
         assert set(found) == set(wanted(name, rows))
         if name in KEYED:
             assert found == wanted(name, rows)
+
+
+@pytest.mark.slow
+def test_twenty_inserts(world: World) -> None:
+    """Together and by themselves they leave the same tables, over a restart."""
+    topics = {name: world.new_topic(name, partitions=2) for name in ("orders", "custs", "stock")}
+    names = [world.new_topic("many") for _ in range(40)]
+    tables: list[list[dict[bytes, bytes]]] = []
+    for half in range(2):
+        fill(world.servers, topics, half)
+        for n, more in enumerate(("", OFF[1].partition(";")[0] + ";")):
+            text = script(world.servers, 20, "many", 1000).replace(", 'scan.bounded.mode' = 'latest-offset'", "")
+            for name, topic in topics.items():
+                text = text.replace(f"'topic' = '{name}'", f"'topic' = '{topic}'")
+            for i, name in enumerate(names[20 * n : 20 * n + 20]):
+                text = text.replace(f"'topic' = 'many-{i}'", f"'topic' = '{name}'")
+            text = text.partition(";")[2]  # its mode of execution, which is chosen by its sources here
+            job = world.run(f"SET 'pipeline.name' = 'many'; {more} {text}", checkpoint=str(world.folder / str(n)))
+            assert len(queries(job)) == (20 if n else 5)
+        last = [{r.key: r.value for r in committed(world.servers, name)} for name in names]
+        tables.append([{k: v for k, v in table.items() if v is not None} for table in last])
+    for together in tables:
+        assert together[:20] == together[20:]
+    assert all(tables[1])
+
+
+def fill(servers: str, topics: dict[str, str], half: int) -> None:
+    """Send orders, customers that change, and a changelog of the stock."""
+    from kafka import KafkaProducer
+
+    chance = random.Random(half)
+    producer = KafkaProducer(bootstrap_servers=servers, linger_ms=50)
+    for n in range(150 * half, 150 * half + 150):
+        order = {"id": n, "cust": chance.randrange(20), "region": chance.choice("abc"), "price": n * 7 % 101}
+        producer.send(topics["orders"], json.dumps(order).encode())
+        item = {"item": n, "region": chance.choice("abc"), "n": chance.randrange(60)}
+        producer.send(topics["stock"], json.dumps({"op": "c", "before": None, "after": item}).encode())
+        who = chance.randrange(24)
+        cust = {"cust": who, "tier": chance.choice("xyz"), "credit": who * 100 + n % 50}
+        value = None if chance.random() < 0.1 else json.dumps(cust).encode()
+        producer.send(topics["custs"], value, key=json.dumps({"cust": who}).encode())
+    producer.close()
