@@ -230,6 +230,17 @@ def test_rows_keep_their_order(world: World) -> None:
         assert [json.loads(r.value)["id"] for r in committed(world.servers, world.topics[name])] == [*ids]
 
 
+def test_one_that_fails_takes_its_query_with_it(world: World) -> None:
+    """It is started again as a whole, and the error names the INSERT whose expression it is."""
+    send(world.servers, world.source, ROWS)
+    once = (
+        "SET 'restart-strategy.type' = 'fixed-delay'; SET 'restart-strategy.fixed-delay.delay' = '1 s'; SET 'pipeline"
+    )
+    with pytest.raises(FlinkDdlError, match="FD830.*the query into 'all_' failed.*Division by zero"):
+        world.run(world.script(("few", "all_"), (" WHERE v <> 0", ""), ("SET 'pipeline", once)))
+    assert any("restarting in 1 s" in said and "'all_'" in said for said in world.told)
+
+
 def test_a_window_beside_them(world: World) -> None:
     """Its table has a watermark for each partition, in each query that reads it."""
     send(world.servers, world.source, ROWS + LATER)
