@@ -468,8 +468,8 @@ class SparkJob:
 
     @cached_property
     def fingerprint(self) -> tuple[tuple[str, str], ...]:
-        """(operator, description) pairs that a checkpoint must match."""
-        return self.identity()
+        """(operator, description) pairs that a checkpoint must match; INSERTs of one query go on as one."""
+        return (*self.identity(), *(("Query", ", ".join(query.parts)) for query in self.united))
 
 
 def flows(steps: Iterable[Step]) -> dict[str, bool]:

@@ -150,6 +150,12 @@ def test_rows_without_state_are_no_chain() -> None:
     assert job(f"{A}; {B}").apart is None
 
 
+def test_a_checkpoint_must_match_it() -> None:
+    """So that a version that knows of no such queries does not begin anew over it."""
+    together, apart = job(f"{A}; {B}"), job(f"{A}; {B}", SETTINGS["sources apart"])
+    assert together.fingerprint == (*apart.fingerprint, ("Query", f"{PATH}a, {PATH}b"))
+
+
 def test_explain_says_it() -> None:
     made = job(f"{A}; {B}; {C}")
     text = explain(made)
