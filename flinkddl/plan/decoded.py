@@ -7,16 +7,15 @@ the scan or a bounded run folds them, are read as wholes: a change of a field th
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.merged import twins
-from flinkddl.plan.nodes import Filter, Project, Scan, scans
+from flinkddl.plan.nodes import Filter, Project, Scan
 from flinkddl.plan.rex import Call, InputRef, Rex, walk
-from flinkddl.plan.sharing import meeting, same_scans
+from flinkddl.plan.sharing import meeting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from flinkddl.plan.physical import Physical
 
@@ -27,16 +26,20 @@ Path = tuple[int | str, ...]
 
 
 def decoded(
-    trees: Sequence[Physical], *, streaming: bool, merging: Sequence[Physical] = (), chains: Sequence[Physical] = ()
+    trees: Sequence[Physical],
+    *,
+    streaming: bool,
+    merging: Sequence[Physical] = (),
+    shared: Iterable[Sequence[Scan]] = (),
 ) -> dict[int, Parts]:
     """Return what is read of each scan, by the identity of its node; a scan that is not there is read as a whole.
 
-    ``merging``: trees in which equal sub-plans run as one, for all that is read of them; ``chains``: trees in which
-    each table is read once.
+    ``merging``: trees in which equal sub-plans run as one, for all that is read of them. ``shared``: scans that are
+    one, of whatever INSERT.
     """
     found: dict[int, Parts] = {}
-    for twin in chain(twins(merging), *(same_scans(scans(tree.node)) for tree in chains)):
-        parts = found.setdefault(id(twin[0]), {})
+    for twin in (*twins(merging), *shared):
+        parts = next((found[id(scan)] for scan in twin if id(scan) in found), {})
         found |= {id(scan): parts for scan in twin}
     for tree in trees:
         _look(tree, _whole(tree), streaming, found)
@@ -56,7 +59,7 @@ def _look(here: Physical, needed: set[Path], streaming: bool, found: dict[int, P
             _mark(parts, [node.fields[int(path[0])].name, *map(str, path[1:])])
         return
     for group in meeting(node) if here.shares else ():  # what is read as one is marked as one
-        parts = found.setdefault(id(group[0]), {})
+        parts = next((found[id(scan)] for scan in group if id(scan) in found), {})
         found |= {id(scan): parts for scan in group}
     for below in here.inputs:
         passes = isinstance(node, Filter | Project) and below.form.kind == here.form.kind

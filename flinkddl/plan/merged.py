@@ -37,12 +37,12 @@ def merged(tree: Physical, apart: Iterable[int] = ()) -> dict[int, list[Physical
         number = cons.number(here)
         known = places.setdefault(number, [])
         known.append(here)
-        if len(known) == 1 or number in without or not _worth(here):
+        if len(known) == 1 or number in without or not worth(here):
             for child in here.inputs:
                 look(child)
 
     look(tree)
-    return {n: found for n, found in places.items() if len(found) > 1 and n not in without and _worth(found[0])}
+    return {n: found for n, found in places.items() if len(found) > 1 and n not in without and worth(found[0])}
 
 
 def twins(trees: Iterable[Physical]) -> Iterator[list[Scan]]:
@@ -52,7 +52,7 @@ def twins(trees: Iterable[Physical]) -> Iterator[list[Scan]]:
             yield from map(list, zip(*(list(scans(here.node)) for here in found), strict=True))
 
 
-def _worth(here: Physical) -> bool:
+def worth(here: Physical) -> bool:
     """Whether it reads a table, keeps state or has to (the newest row of a key), and gives the same each time."""
     parts = list(here.walk())
     keeps = any(not isinstance(p.node, Stateless | Scan) or _changes(p) for p in parts)

@@ -40,11 +40,13 @@ FEWER = frozenset({MERGES, INSIDE})
 class Begun:
     """How the checkpoint was begun with which a job goes on.
 
-    ``forms`` says of queries by their number in which form their state lies; ``fewer`` is of ``FEWER``.
+    ``forms`` says of INSERTs by their number in which form their state lies; ``fewer`` is of ``FEWER``; ``together``
+    are the INSERTs that were one query, by its name, None where that is to be chosen.
     """
 
     forms: Mapping[int, StateForm] = field(default_factory=dict)
     fewer: frozenset[str] = FEWER
+    together: Mapping[str, tuple[str, ...]] | None = None
 
 
 NEW = Begun()

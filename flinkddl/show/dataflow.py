@@ -83,7 +83,8 @@ class Flow:
         """One line about the job."""
         how = f"streaming, trigger {self.trigger[0]} {self.trigger[1]}" if self.streaming else "batch"
         chosen = dict.fromkeys(p.chosen for p in self.of.plan if p.chosen)
-        return "; ".join([f"{self.job}: {how}", *chosen])
+        united = (f"one query for {q.table}" for q in self.of.united)
+        return "; ".join([f"{self.job}: {how}", *chosen, *united])
 
 
 @deep
@@ -103,6 +104,7 @@ def flow_of(job: SparkJob) -> Flow:
             "options": {k: mask(k, v) for k, v in sorted(w.options.items())},
             "stateByKey": bool(job.forms.get(w.name, False)),
             "stateBecause": because.get(w.name, ""),
+            "query": job.run_of(w.name),
         }
         for w in job.writes
     )

@@ -25,8 +25,14 @@ def explain(job: SparkJob) -> str:
         found = operators(job)
         out.append("== Operators on Spark ==\n" + "\n".join(lines(found)))
     out.append("== Spark steps ==\n" + "\n".join(map(str, job.steps)))
-    out.append("== Writes ==\n" + "\n".join(map(_write, job.writes)))
+    lines_of = [_write(w) if w.name == job.run_of(w.name) else _part(w, job) for w in job.writes]
+    out.append("== Writes ==\n" + "\n".join([*lines_of, *map(_write, job.united)]))
     return "\n\n".join(out)
+
+
+def _part(write: Write, job: SparkJob) -> str:
+    topic = f", topic={write.options['topic']}" if "topic" in write.options else ""
+    return f"{write.name} <- {write.input}: one query with others, {job.run_of(write.name)}{topic}"
 
 
 def _write(write: Write) -> str:

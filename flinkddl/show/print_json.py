@@ -26,6 +26,7 @@ def _job(job: J.SparkJob) -> dict[str, object]:
     return job.told() | {
         "steps": [{"kind": s.kind} | {f.name: getattr(s, f.name) for f in fields(s)} for s in job.steps],
         "writes": [asdict(w) for w in job.writes],
+        "united": [asdict(w) for w in job.united],
         "restart": None if job.restart is None else asdict(job.restart),
         "fingerprint": job.fingerprint,
     }

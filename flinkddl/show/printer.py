@@ -60,9 +60,12 @@ def _apart(jobs: Iterable[J.SparkJob]) -> Iterator[J.SparkJob]:
     """Give the second job that writes into a table a name, and so a checkpoint, of its own for that write."""
     seen: Counter[str] = Counter()
     for job in jobs:
-        seen.update(w.name for w in job.writes)
-        again = [replace(w, name=f"{w.name}-{n}") if (n := seen[w.name]) > 1 else w for w in job.writes]
-        yield replace(job, writes=tuple(again)) if again != list(job.writes) else job
+        queries = (*job.writes, *job.united)
+        seen.update(w.name for w in queries)
+        names = {w.name: f"{w.name}-{n}" if (n := seen[w.name]) > 1 else w.name for w in queries}
+        writes = tuple(replace(w, name=names[w.name]) for w in job.writes)
+        united = (replace(w, name=names[w.name], parts=tuple(names[p] for p in w.parts)) for w in job.united)
+        yield replace(job, writes=writes, united=tuple(united))
 
 
 def variables(job: J.SparkJob) -> dict[str, str]:
@@ -132,7 +135,7 @@ def _print_branches(read: J.Read, chain: Sequence[J.Step], names: Mapping[str, s
 
 
 def _print_writes(job: J.SparkJob, names: Mapping[str, str]) -> str:
-    writes = [_print_write(job, write, names) for write in job.writes]
+    writes = [_print_write(job, run, names) for run in job.runs]
     if not job.streaming:
         return "\n" + "\n".join(writes)
     body = ",\n".join(indent(w, "        ") for w in writes)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import Bag
 from flinkddl.plan.decoded import decoded
+from flinkddl.plan.nodes import scans
+from flinkddl.plan.sharing import same_scans
 from flinkddl.plan.stateforms import INSIDE, MERGES, NEW, Begun, planned
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
@@ -19,15 +22,15 @@ from flinkddl.spark.operators import paths
 from flinkddl.spark.partitions import NAMED_SOURCES, can_name, timed_tables
 from flinkddl.spark.restarts import restart_strategy
 from flinkddl.spark.sink import lower_sink
+from flinkddl.spark.together import groups, together, tree_of, twins
 from flinkddl.spark.ttl import note_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from flinkddl.catalog.settings import Settings
     from flinkddl.plan.nodes import Sink
-    from flinkddl.plan.physical import PhysicalSink
-    from flinkddl.plan.stateforms import StateForm
+    from flinkddl.plan.physical import Physical, PhysicalSink
     from flinkddl.spark.context import Rel
     from flinkddl.spark.job import Write
 
@@ -64,20 +67,20 @@ def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, ba
     physical = planned(sinks, config, begun.forms)
     realtime.check_chains(physical)
     streaming = physical[0].how.streaming
-    ctx = _begin(physical, config, zone)
-    ctx.inside = INSIDE in begun.fewer
-    writes = [_write(p, ctx) for p in physical]
+    ctx, writes, united = _written(physical, config, zone, begun)
     if streaming:
         ctx.steps[:] = as_streams(ctx.steps, (w.input for w in writes))
         note_kept(ctx.steps, sinks, config, bag)
     if not can_name(ctx.steps, writes):
         ctx.settings.pop(NAMED_SOURCES, None)
-    forms = {n: p.how.form for n, p in enumerate(physical)}
+    varies = len(sinks) > 1 or any(p.how.because for p in physical)
+    now = Begun({n: p.how.form for n, p in enumerate(physical)}, together={u.name: u.parts for u in united})
     return SparkJob(
         name=name,
         plan=physical,
         steps=tuple(ctx.steps),
-        writes=_distinct(writes),
+        writes=writes,
+        united=united,
         settings=session_settings(streaming) | _parallelism(config) | ctx.settings,
         streaming=streaming,
         trigger=trigger(physical, config),
@@ -89,8 +92,8 @@ def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, ba
         queries=partial(queries, sinks),
         essence=partial(essence, sinks, tuple(ctx.steps)),
         fewer=frozenset(ctx.fewer),
-        apart=partial(_apart, name, sinks, config, zone, forms) if ctx.fewer else None,
-        as_begun=partial(_as_begun, name, sinks, config, zone) if any(p.how.because for p in physical) else None,
+        apart=partial(_apart, name, sinks, config, zone, now) if ctx.fewer else None,
+        as_begun=partial(_as_begun, name, sinks, config, zone) if varies else None,
         as_chain=partial(_as_chain, name, sinks, config, zone) if _may_chain(config, streaming) else None,
         owners=_owned(ctx, sinks),
     )
@@ -102,39 +105,62 @@ def _owned(ctx: Lowering, sinks: Sequence[Sink]) -> dict[str, str]:
     return {step: places[node] for step, node in ctx.owners.items() if node in places}
 
 
-def _begin(physical: Sequence[PhysicalSink], config: Settings, zone: str) -> Lowering:
+def _written(
+    physical: Sequence[PhysicalSink], config: Settings, zone: str, begun: Begun
+) -> tuple[Lowering, tuple[Write, ...], tuple[Write, ...]]:
+    """Return the steps, the write of each INSERT, and the queries that carry out several together."""
+    ctx = _begin(physical, config, zone, begun)
+    writes = _distinct([_write(p, ctx) for p in physical])
+    found = groups(list(zip(physical, writes, strict=True)), ctx, begun.together)
+    while found:
+        made = _begin(physical, config, zone, begun, [tree_of(group, physical) for group in found])
+        queries: dict[str, Write] = {}
+        each: dict[int, Write] = {}
+        for group in found:
+            if (one := together(group, physical, made, _write)) is not None:
+                each |= one[0]
+                queries[group.name] = one[1]
+        if len(queries) == len(found):
+            each |= {n: _write(p, made) for n, p in enumerate(physical) if n not in each}
+            named = _distinct([each[n] for n in range(len(physical))])
+            parts = {group.name: tuple(named[n].name for n in group.places) for group in found}
+            return made, named, tuple(replace(q, parts=parts[q.name]) for q in queries.values())
+        found = [group for group in found if group.name in queries]
+    return ctx, writes, ()
+
+
+def _begin(
+    physical: Sequence[PhysicalSink], config: Settings, zone: str, begun: Begun, trees: Sequence[Physical] = ()
+) -> Lowering:
+    """Begin a job; ``trees`` are queries of several INSERTs in which what is equal is one."""
     streaming = physical[0].how.streaming
-    merging = [p.query for p in physical if p.how.merges and not p.how.chain]
-    chains = [p.query for p in physical if p.how.chain]
+    merging = [*trees, *(p.query for p in physical if p.how.merges and not p.how.chain)]
+    read_once = chain.from_iterable(same_scans(scans(p.query.node)) for p in physical if p.how.chain)
     return Lowering(
         streaming=streaming,
         zone=zone,
         config=config,
         bounded=streaming and all(p.bounded for p in physical),
         timed=timed_tables([p.sink for p in physical]),
-        decoded=decoded([p.query for p in physical], streaming=streaming, merging=merging, chains=chains),
+        inside=INSIDE in begun.fewer,
+        decoded=decoded(
+            [p.query for p in physical], streaming=streaming, merging=merging, shared=(*twins(trees), *read_once)
+        ),
     )
 
 
 def _apart(
-    name: str,
-    sinks: tuple[Sink, ...],
-    config: Settings,
-    zone: str,
-    forms: Mapping[int, StateForm],
-    fewer: frozenset[str],
+    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Begun, fewer: frozenset[str]
 ) -> SparkJob:
     """Return the job with that alone in fewer operators which is in ``fewer``; what there is to note was noted."""
     merges = config.table_optimizer_reuse_sub_plan_enabled and MERGES in fewer
     config = replace(config, table_optimizer_reuse_sub_plan_enabled=merges)
-    return lower_job(name, sinks, config, zone, Bag(), Begun(forms, fewer))
+    return lower_job(name, sinks, config, zone, Bag(), replace(begun, fewer=fewer))
 
 
-def _as_begun(
-    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Mapping[int, StateForm]
-) -> SparkJob:
-    """Return the job with its queries in the forms in which a checkpoint has them."""
-    return lower_job(name, sinks, config, zone, Bag(), Begun(begun))
+def _as_begun(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Begun) -> SparkJob:
+    """Return the job with its INSERTs in the forms and the queries in which a checkpoint has them."""
+    return lower_job(name, sinks, config, zone, Bag(), begun)
 
 
 def _may_chain(config: Settings, streaming: bool) -> bool:

@@ -108,7 +108,8 @@ class Lowering:
     it once was (``plan/stateforms.py``);
     ``extras`` are the roles (``jars.lock.json``) whose jars the job's session must have beside Spark's own;
     ``owners`` notes the plan node (its identity) that each step was made for;
-    ``keyed`` says whether the query at hand keeps its state by key, ``chain`` whether all of it in one chain;
+    ``keyed`` says whether the query at hand keeps its state by key, ``chain`` whether all of it in one chain,
+    ``together`` whether it is one with others, so that what they share is not its own;
     ``output_mode`` is Spark's, of the query that is lowered; ``sink`` is the physical plan of the INSERT.
     """
 
@@ -134,6 +135,7 @@ class Lowering:
     fewer: set[str] = field(default_factory=set)
     keyed: bool = False
     chain: bool = False
+    together: bool = False
     owners: dict[str, int] = field(default_factory=dict)
     sink: PhysicalSink | None = None
     _names: set[str] = field(default_factory=set)
@@ -172,6 +174,12 @@ class Lowering:
         """Forget what was lowered since a mark, names too."""
         for f in fields(self):
             setattr(self, f.name, getattr(mark, f.name))
+
+    def share(self, leaders: Mapping[int, int], merged: Mapping[int, int], *, together: bool = False) -> None:
+        """Begin a query: which of its scans and sub-plans are one."""
+        self.leaders, self.merged, self.together = leaders, merged, together
+        for known in (self.once, self.made, self.newest):
+            known.clear()
 
     def add(self, step: S) -> S:
         """Append a step whose name came from ``fresh``, and return it."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from flinkddl.plan.physical import PhysicalSink
+    from flinkddl.plan.stateforms import Begun
     from flinkddl.spark.restarts import RestartStrategy
 
 OutputMode = Literal["append", "update", "complete"]
@@ -44,6 +45,8 @@ JDBC_SINK = "flinkddl.JdbcSink"
 """Our JDBC sink in flinkddl/jvm: rows put and deleted by key."""
 UNTOLD: Mapping[str, bool] = {"untold": True}
 """Metadata of a job's field that ``told`` leaves out: what is made when it is asked for."""
+PART = "__insert"
+"""Column of records that several INSERTs write in one query: whose each is, by its place in ``Write.parts``."""
 DRIVER_SINKS = frozenset({"flinkddl.print", "flinkddl.collect"})
 """Formats of the runtime's own writers, on the driver."""
 
@@ -370,6 +373,8 @@ class Write:
     Print also knows ``print-identifier`` and ``standard-error``. ``partitions`` are columns that become folders;
     ``overwrite`` replaces what is there, with partitions those alone that are written. ``writer`` (``module:name``)
     is a function of options and rows that Spark's Python workers call for each task; ``format`` is its name then.
+    ``parts``: of one query that carries out several INSERTs (``SparkJob.united``) the names of their writes; the column
+    ``PART`` of its rows says by number whose each is.
     """
 
     name: str
@@ -382,6 +387,7 @@ class Write:
     partitions: tuple[str, ...] = ()
     overwrite: bool = False
     writer: str = ""
+    parts: tuple[str, ...] = ()
 
     @property
     def into_topics(self) -> bool:
@@ -407,9 +413,11 @@ class SparkJob:
     ``extras`` are the roles (``jars.lock.json``) whose jars its session must have beside Spark's own.
     ``plan`` is the physical plan, a tree a sink. ``jars`` are those of Java functions, and whether the user names each.
     ``fewer`` says what of it is in fewer operators than it once was (``plan/stateforms.py``); ``apart`` makes the job
-    in which that alone is which is given. ``as_begun`` makes the job with queries, by their number, in another form of
-    state; None where the form is SET. ``as_chain`` makes the job with one chain a query, as real-time mode has it.
+    in which that alone is which is given. ``as_begun`` makes the job with its INSERTs in the forms and queries in which
+    a run began them; None of a single INSERT whose form is SET. ``as_chain`` makes the job with one chain a query, as
+    real-time mode has it.
     ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
+    ``writes`` are one an INSERT; ``united`` are queries that carry out several of them (``spark/together.py``).
     """
 
     name: str
@@ -425,14 +433,13 @@ class SparkJob:
     identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False, metadata=UNTOLD)
     fewer: frozenset[str] = field(default=frozenset(), compare=False, metadata=UNTOLD)
     apart: Callable[[frozenset[str]], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
-    as_begun: Callable[[Mapping[int, bool | str]], SparkJob] | None = field(
-        default=None, compare=False, metadata=UNTOLD
-    )
+    as_begun: Callable[[Begun], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
     as_chain: Callable[[], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
     queries: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False, metadata=UNTOLD)
     essence: Callable[[], tuple[Any, Any]] = field(default=lambda: ((), ()), compare=False, metadata=UNTOLD)
     plan: tuple[PhysicalSink, ...] = field(default=(), compare=False, metadata=UNTOLD, repr=False)
+    united: tuple[Write, ...] = ()
 
     def told(self) -> dict[str, Any]:
         """Return the fields that are data, by name: what is shown of a job, and what two jobs can differ in."""
@@ -442,6 +449,20 @@ class SparkJob:
     def once(self) -> str:
         """A table whose rows cannot be read again, "" where there is none."""
         return next((s.table for s in self.steps if isinstance(s, Read) and s.once), "")
+
+    @property
+    def runs(self) -> tuple[Write, ...]:
+        """The queries that Spark runs, each where its first INSERT stands."""
+        of_part = {name: query for query in self.united for name in query.parts}
+        return tuple({run.name: run for run in (of_part.get(w.name, w) for w in self.writes)}.values())
+
+    def run_of(self, write: str) -> str:
+        """Return the name of the query that carries out an INSERT: its own, unless it shares one with others."""
+        return next((query.name for query in self.united if write in query.parts), write)
+
+    def parts_of(self, run: Write) -> tuple[Write, ...]:
+        """Return the writes that a query carries out."""
+        return tuple(w for name in run.parts for w in self.writes if w.name == name) or (run,)
 
     @property
     def planned(self) -> list[tuple[Write, PhysicalSink]]:
@@ -455,8 +476,8 @@ class SparkJob:
 
     @cached_property
     def fingerprint(self) -> tuple[tuple[str, str], ...]:
-        """(operator, description) pairs that a checkpoint must match."""
-        return self.identity()
+        """(operator, description) pairs that a checkpoint must match; INSERTs of one query go on as one."""
+        return (*self.identity(), *(("Query", ", ".join(query.parts)) for query in self.united))
 
 
 def flows(steps: Iterable[Step]) -> dict[str, bool]:

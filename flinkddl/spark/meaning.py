@@ -60,11 +60,13 @@ class Meaning:
 
 def meanings(job: SparkJob) -> list[dict[str, Any]]:
     """Return what each query means, as plain data; nothing for a job whose plan is not known."""
-    return [asdict(_meaning(job, p, w)) for w, p in job.planned] if job.streaming else []
+    plans = {w.name: p for w, p in job.planned} if job.streaming else {}
+    queries = [(run, [plans[w.name] for w in job.parts_of(run)]) for run in (job.runs if plans else ())]
+    return [asdict(_meaning(job, run, planned)) for run, planned in queries]
 
 
 @deep
-def _meaning(job: SparkJob, planned: PhysicalSink, write: Write) -> Meaning:
+def _meaning(job: SparkJob, write: Write, planned: Sequence[PhysicalSink]) -> Meaning:
     steps = {step.name: step for step in job.steps}
     mine = below(steps[write.input], steps)
     traces = _Traces()
@@ -73,22 +75,30 @@ def _meaning(job: SparkJob, planned: PhysicalSink, write: Write) -> Meaning:
         [o.spark, _digest(state_of(steps[o.step])), o.what, o.identity, _numbers(o), o.step]
         for o in stateful(job, write)
     ]
-    sink = planned.sink
     noted = write.options.get("transactional-id")  # Kafka knows by it which batches of a query are written
     forgets = write.format in _FORGETFUL or (write.into_topics and noted is None)
-    place = f"{sink.table and sink.table.path} {write.format} {write.options.get('topic')} {noted}"
-    tree = [list(line) for line in traces.tree(planned.query, planned.modes.inputs[0], 0)]
-    if planned.state or planned.conflict is not None:
-        told = f"{planned.plan.key} {planned.conflict} {traces.of(planned.query.node)}"
-        tree = [[-1, _digest(told), f"Sink({planned.state or planned.conflict})"], *tree]
+    table = planned[0].sink.table
+    place = f"{table and table.path} {write.format} {write.options.get('topic')} {noted}"
+    tree = [line for one in planned for line in _tree(one, traces)]
+    if write.parts and not operators:  # which INSERTs read a table is free where nothing but its positions are kept
+        tree = list({line[1]: line for line in tree if line[2].startswith("Scan(")}.values())
     return Meaning(
         write=write.name,
-        mode=f"{write.mode} {'chain' if planned.how.chain else job.trigger[0] == 'realTime'}",
+        mode=f"{write.mode} {'chain' if planned[0].how.chain else job.trigger[0] == 'realTime'}",
         sink="" if forgets else digest(place),
         reads=[text for step in mine if (text := _read(step, named))],
         tree=tree,
         operators=operators,
     )
+
+
+def _tree(planned: PhysicalSink, traces: _Traces) -> list[list[Any]]:
+    """Return the lines of what state hangs on in the query of an INSERT, and in its sink."""
+    tree = [list(line) for line in traces.tree(planned.query, planned.modes.inputs[0], 0)]
+    if planned.state or planned.conflict is not None:
+        told = f"{planned.plan.key} {planned.conflict} {traces.of(planned.query.node)}"
+        tree = [[-1, _digest(told), f"Sink({planned.state or planned.conflict})"], *tree]
+    return tree
 
 
 def _numbers(operator: Stateful) -> int | list[int]:

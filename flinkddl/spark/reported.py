@@ -7,7 +7,7 @@ others than foreseen, nothing is said of any: an optimizer rule may take an oper
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Scan
@@ -16,7 +16,7 @@ from flinkddl.spark.job import GroupBy, Read
 from flinkddl.spark.stateful import AGGREGATE, KEYED, nodes_by_path, operator_of, reported_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from flinkddl.spark.job import SparkJob, Step
 
@@ -25,10 +25,14 @@ CONTROL = "flinkddl.control"
 
 @dataclass(frozen=True)
 class NodePlace:
-    """A node of the plan by its number in EXPLAIN (``n3``) and its name; both are empty where it is not known."""
+    """A node of the plan by its number in EXPLAIN (``n3``) and its name; both are empty where it is not known.
+
+    ``part``: which of the INSERTs of its query has it, by its place in ``Write.parts``.
+    """
 
     node: str
     name: str
+    part: int = field(default=0, compare=False)
 
 
 UNKNOWN = NodePlace("", "")
@@ -77,9 +81,10 @@ def foreseen(job: SparkJob) -> dict[str, Foreseen]:
         return {}
     places = _Places(job)
     out: dict[str, Foreseen] = {}
-    for write in job.writes:
+    for write in job.runs:
         found = list(reported_steps(job, write))
-        keeping = tuple(Expected(_names(s), places.of(s)) for s in found if not isinstance(s, Read))
+        part = {f"{n}": write.parts.index(w.name) for n, w in enumerate(job.writes) if w.name in write.parts}
+        keeping = tuple(Expected(_names(s), places.of(s, part)) for s in found if not isinstance(s, Read))
         out[write.name] = Foreseen(keeping, tuple((s.name, places.scanned(s)) for s in found if isinstance(s, Read)))
     return out
 
@@ -104,12 +109,18 @@ class _Places:
         # one node that Spark carries in two forms is two numbers: its steps do not say for which they were made
         self._unclear = {node for node, seen in shared.items() if len(seen) > 1}
 
-    def of(self, step: Step) -> NodePlace:
-        """Return the node of a step with state; unknown of a stage with several, whose figures are sums."""
+    def of(self, step: Step, part: Mapping[str, int]) -> NodePlace:
+        """Return the node of a step with state; unknown of a stage with several, whose figures are sums.
+
+        ``part`` has the place of each INSERT in its query, by its number.
+        """
+        owner = step.name
         if isinstance(step, GroupBy) and step.stage is not None:
-            nodes = step.stage.nodes
-            return self._place(self._owners.get(nodes[0].step, "")) if len(nodes) == 1 else UNKNOWN
-        return self._place(self._owners.get(step.name, ""))
+            if len(step.stage.nodes) > 1:
+                return UNKNOWN
+            owner = step.stage.nodes[0].step
+        path = self._owners.get(owner, "")
+        return replace(self._place(path), part=part.get(path.partition(".")[0], 0))
 
     def scanned(self, read: Read) -> NodePlace:
         """Return the scan whose rows a source gives; unknown of the control stream that ends the input."""

@@ -121,7 +121,8 @@ class RunningJob:
 
     def _waiting(self, write: str) -> str:
         restarts = self._supervisor.restarts
-        held = self._supervisor.topics.away or (restarts.waiting if write in restarts.open else "")
+        run = self._held.job.run_of(write)
+        held = self._supervisor.topics.away or (restarts.waiting if run in restarts.open else "")
         return held or self._queries.message(write)
 
     # ---- what its owner may say ------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from flinkddl.runtime.job.steps import perform
 from flinkddl.runtime.job.tasks import batches, by_tasks
 from flinkddl.runtime.storage.files import alone, check_target, streams_into
 from flinkddl.spark.calls import query_calls, write_calls
+from flinkddl.spark.job import PART
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -111,20 +112,23 @@ def start_query(
         take = (sink or DriverSink(frame, write)).take_batch
     else:
         check_target(frame, write, location)
-        frame = _observed(frame, trigger)
+        frame = _observed(frame, write, trigger)
     starting = query_calls(write, trigger, location, take)
     query: StreamingQuery = perform(starting, frame.sparkSession, {write.input: frame})
     streams_into(write, query)
     return query
 
 
-def _observed(frame: DataFrame, trigger: Mapping[str, Any]) -> DataFrame:
-    """Count rows and tombstones of a Kafka sink on the way; real-time mode takes no observation."""
+def _observed(frame: DataFrame, write: Write, trigger: Mapping[str, Any]) -> DataFrame:
+    """Count rows and tombstones of a Kafka sink on the way, of each INSERT; real-time mode takes no observation."""
     if "value" not in frame.columns or "realTime" in trigger:
         return frame
     from pyspark.sql.functions import expr
 
     counts = {"rows": "count(1)", "tombstones": "count_if(`value` IS NULL)"}
+    for n in range(len(write.parts)):
+        counts |= {f"rows_{n}": f"count_if({PART} = {n})"}
+        counts |= {f"tombstones_{n}": f"count_if({PART} = {n} AND `value` IS NULL)"}
     return frame.observe(METRICS, *[expr(sql).alias(name) for name, sql in counts.items()])
 
 

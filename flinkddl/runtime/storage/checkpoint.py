@@ -148,6 +148,7 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
             "meaning": stored.get("meaning"),
             "fewer": frozenset(form for form in FEWER if stored.get(form)),
             "forms": stored.get("forms"),
+            "together": {str(query): tuple(map(str, parts)) for query, parts in stored.get("together", {}).items()},
         }
     except (ValueError, KeyError, TypeError) as error:
         message = f"'{folder}/{PLAN_FILE}' is no plan of ours: {error}"
@@ -157,7 +158,7 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
 def holds_positions(job: J.SparkJob, folder: str, storage: Storage = LOCAL) -> bool:
     """Whether a checkpoint below ``folder`` has planned a batch of this job before."""
     checkpoint = Checkpoint(job_folder(folder, job), temporary=False, storage=storage)
-    return any(checkpoint.started(w.name) for w in job.writes)
+    return any(checkpoint.started(run.name) for run in job.runs)
 
 
 def changed_partitions(
@@ -227,6 +228,7 @@ def _store(checkpoint: Checkpoint, of: Said, script: Sequence[str], *, drained: 
     what["transactional"] = any("transactional-id" in write.options for write in job.writes)
     what["essence"] = job.essence()
     what |= {form: form in job.fewer for form in sorted(FEWER)} | {"forms": job.forms}
+    what["together"] = {query.name: query.parts for query in job.united}
     what["meaning"] = [
         {**query, "folder": checkpoint.location(query["write"])[len(checkpoint.root) + 1 :]}
         for query in _as_numbered(said, checkpoint.edit.numbers)

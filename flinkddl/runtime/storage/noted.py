@@ -36,7 +36,7 @@ def note_state(checkpoint: Checkpoint, job: SparkJob, frames: Mapping[str, Any])
     before = noted_state(checkpoint.storage, checkpoint.root)
     steps = {step.name: step for step in job.steps}
     queries = {}
-    for write in job.writes:
+    for write in job.runs:
         notes = []
         for o in stateful(job, write):
             note: dict[str, Any] = {"spark": o.spark, "what": o.what, "identity": o.identity}

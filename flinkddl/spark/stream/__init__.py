@@ -36,6 +36,8 @@ def lower(tree: Physical, how: How, ctx: Lowering) -> Rel:
     if how.mode == "update":
         # chains of our own aggregates are exact; Spark's check knows only its own patterns
         ctx.settings["spark.sql.streaming.statefulOperator.checkCorrectness.enabled"] = "false"
+    if ctx.together:
+        return _finished(lower_node(tree, ctx), ctx)
     ctx.leaders = leaders(here.node for here in tree.walk() if here.shares) if how.shares else {}
     ctx.ordered = frozenset()
     first = len(ctx.steps)

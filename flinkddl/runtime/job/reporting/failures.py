@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.diagnostics.secrets import scrub, secrets_in
+from flinkddl.runtime.job.reporting.blame import blamed
 from flinkddl.runtime.job.reporting.progress import short
 from flinkddl.runtime.machine.cache import new_log
 from flinkddl.runtime.session.errors import full_text, reason
@@ -64,7 +65,7 @@ def job_failed(job: SparkJob, write: Write, error: Exception) -> JobFailed:
     """Return the failure of a write as an error of ours (FD829, FD830), the whole of Java's text kept in a file."""
     text = scrub(full_text(error), secrets_of(job))
     log = _kept(f"job {job.name}, write {write.name}\n\n{text}\n")
-    target = f"the query into '{short(write.table or write.name)}' failed"
+    target = f"the query into '{short(blamed(job, write, text) or write.name)}' failed"
     ours, module = _OURS.search(text), _NO_MODULE.search(text)
     if module is not None:
         message = f"{target}: the Python module '{module[1]}' is not on Spark's workers"

@@ -12,6 +12,7 @@ from flinkddl.spark.reported import NOTHING, UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from flinkddl.spark.job import Write
     from flinkddl.spark.reported import Foreseen, NodePlace
 
 Ends = dict[str, dict[int, int]]
@@ -146,6 +147,21 @@ def read_progress(
         phases=phases,
         scans=_scans(sources, foreseen),
     )
+
+
+def by_part(record: Progress, writes: Sequence[Write], data: Mapping[str, Any]) -> list[Progress]:
+    """Return the batch of a query that carries out several writes for each of them.
+
+    Each has read all rows; an operator's state is told with the write whose node it is, and with the first where it is
+    of several.
+    """
+    counts, out = _observed(data), []
+    for n, write in enumerate(writes):
+        rows, tombstones = (int(counts.get(f"{name}_{n}") or 0) for name in ("rows", "tombstones"))
+        state = tuple(s for s in record.state if s.place.part == n)
+        each = replace(record, write=write.name, table=write.table, rows_out=rows, upserts=rows - tombstones)
+        out.append(replace(each, tombstones=tombstones, state=state, late_rows=sum(s.late for s in state)))
+    return out
 
 
 def _observed(data: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,5 +1,7 @@
 """In which form a job runs: that in which its state was begun, and where there are no stages there is no chain.
 
+INSERTs that were one query stay one, since its positions are theirs, and those that were not stay by themselves.
+
 What is there twice in a query runs once since state by key came in chains (``spark/stream/chain.py``), and outer joins
 test their conditions themselves; Spark takes no operator less over a checkpoint that was begun with more.
 """
@@ -9,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.stateforms import CHAIN, MERGES
+from flinkddl.plan.stateforms import CHAIN, MERGES, Begun
+from flinkddl.runtime.job.reporting.progress import short
 from flinkddl.runtime.session.stages import stages_missing
 from flinkddl.runtime.storage.checkpoint import job_folder, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL, storage_of
@@ -17,7 +20,7 @@ from flinkddl.runtime.storage.savepoints import savepoint_folder
 from flinkddl.spark.fingerprint import BY_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from pyspark.sql import SparkSession
@@ -31,12 +34,46 @@ _WRITERS = {True: "a chain of operators by key", False: "a join by key that test
 def as_begun(spark: SparkSession, job: SparkJob, options: RunOptions) -> SparkJob:
     """Return the job in the form in which its checkpoint or savepoint was written, and which this Spark takes.
 
-    Raises FD893 where those are two.
+    Raises FD893 where those are two, FD894 where an INSERT cannot stay in the query that it was in.
     """
     if job.apart is None and job.as_begun is None and CHAIN not in job.forms.values():
         return job
     stored = _stored(spark, job, options)
-    return formed(kept(job, stored), stored, lambda: stages_missing(spark))
+    found = formed(kept(job, stored), stored, lambda: stages_missing(spark))
+    if stored is not None and job.as_begun is not None:  # else its state is looked for by what the query means
+        _check_together(found, together_before(job, stored))
+    return found
+
+
+def together_before(job: SparkJob, stored: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return the INSERTs that were one query, by its name, each as it is called now: a sink may have another name."""
+    before: Mapping[str, Sequence[str]] = stored.get("together", {})
+    if not before:
+        return {}
+    said = dict(stored["queries"])
+    now = {write.name: text for write, (_, text) in zip(job.writes, job.queries(), strict=True)}
+    free: dict[str, list[str]] = {}
+    for name in (name for name in now if name not in forms_of(stored)):
+        free.setdefault(now[name], []).append(name)
+
+    def called(part: str) -> str:
+        others = [] if part in now else free.get(said.get(part, ""), [])
+        return others.pop(0) if others else part
+
+    return {query: tuple(map(called, parts)) for query, parts in before.items()}
+
+
+def _check_together(job: SparkJob, before: Mapping[str, Sequence[str]]) -> None:
+    for query, parts in before.items():
+        lost = [w.name for w in job.writes if w.name in parts and job.run_of(w.name) != query]
+        if lost:
+            others = ", ".join(f"'{short(name)}'" for name in parts if name != lost[0])
+            message = (
+                f"the INSERT into '{short(lost[0])}' was one query with {others}, which has its positions and state"
+            )
+            message += ", and would be one by itself"
+            help = "go back to the settings, the sink's options and the tables with which it shared them, or start anew"
+            raise FlinkDdlError.of("FD894", message, help=f"{help} with --fresh")
 
 
 def kept(job: SparkJob, stored: Mapping[str, Any] | None) -> SparkJob:
@@ -49,7 +86,10 @@ def kept(job: SparkJob, stored: Mapping[str, Any] | None) -> SparkJob:
     known = forms_of(stored)
     others = set(known.values())
     known = {name: known.get(name, min(others) if len(others) == 1 else form) for name, form in job.forms.items()}
-    return job if known == job.forms else job.as_begun(dict(enumerate(known.values())))
+    together, before = {query.name: query.parts for query in job.united}, together_before(job, stored)
+    if known == job.forms and together == before:
+        return job
+    return job.as_begun(Begun(dict(enumerate(known.values())), together=before))
 
 
 def forms_of(stored: Mapping[str, Any]) -> dict[str, bool | str]:

@@ -43,7 +43,7 @@ class Held:
         if self.job.streaming:
             self.job = as_begun(self.spark, self.job, self.options)
             self.checkpoint, self._hold = open_held(self.spark, self.job, self.options)
-            self.job = renumbered(self.job, self.checkpoint.edit.numbers)
+            self.job = self.queries.job = renumbered(self.job, self.checkpoint.edit.numbers)
 
     def check(self) -> None:
         """Raise FD823 where another run has taken the checkpoint."""
@@ -52,8 +52,8 @@ class Held:
 
     @property
     def started(self) -> list[bool]:
-        """Whether the checkpoint knows each write from a run before; empty without a checkpoint."""
-        return [] if self.checkpoint is None else [self.checkpoint.started(w.name) for w in self.job.writes]
+        """Whether the checkpoint knows each query from a run before; empty without a checkpoint."""
+        return [] if self.checkpoint is None else [self.checkpoint.started(run.name) for run in self.job.runs]
 
     @contextmanager
     def left_on_failure(self) -> Iterator[None]:

@@ -1,4 +1,7 @@
-"""The streaming queries of a job, one a write: how they start, tell of their batches, fail and end."""
+"""The streaming queries of a job: how they start, tell of their batches, fail and end.
+
+Each carries out one write, or several together (``SparkJob.united``).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.reporting.failures import job_failed
-from flinkddl.runtime.job.reporting.progress import in_words, read_progress
+from flinkddl.runtime.job.reporting.progress import by_part, in_words, read_progress
 from flinkddl.runtime.job.writers import DriverSink, start_query
 from flinkddl.runtime.session.connect import MemoryRows, is_connect
 from flinkddl.spark.job import WithWatermark
@@ -32,18 +35,18 @@ POLL_SECONDS = 0.02
 STOP_SECONDS = 60.0
 STOP_TIMEOUT = "spark.sql.streaming.stopTimeout"
 QUIET_SECONDS = 1.0  # a wait that is shorter needs no words
-Batch = tuple["Write", "Progress", Any]  # (write, its batch, Spark's own report of it)
+Batch = tuple["Write", list["Progress"], Any]  # (a query, its batch for each of its writes, Spark's report of it)
 
 
 class Queries:
-    """``running`` by write, and ``latest``: the last finished batch of each."""
+    """``running`` by the name of the query, and ``latest``: the last finished batch of each write."""
 
     def __init__(self, spark: SparkSession, job: SparkJob, on_rows: Callable[[Rows], None] | None) -> None:
         self.running: dict[str, StreamingQuery] = {}
         self.latest: dict[str, Progress] = {}
         self.trigger: Mapping[str, Any] = {}
+        self.job = job
         self._spark = spark
-        self._job = job
         self._foreseen: Mapping[str, Foreseen] = {}
         self._on_rows = on_rows
         self._remote_rows: dict[str, MemoryRows] = {}
@@ -61,7 +64,7 @@ class Queries:
         except FlinkDdlError:
             raise
         except Exception as error:
-            raise job_failed(self._job, write, error) from error
+            raise job_failed(self.job, write, error) from error
 
     def _start(self, frame: DataFrame, write: Write, location: str) -> StreamingQuery:
         if not write.on_driver:
@@ -76,7 +79,7 @@ class Queries:
         return rows.start(frame, write.mode, location, self.trigger)
 
     def active(self) -> list[str]:
-        """Return the writes whose query has not ended."""
+        """Return the queries that have not ended."""
         return [name for name, query in self.running.items() if query.isActive]
 
     def quiet(self) -> bool:
@@ -92,34 +95,41 @@ class Queries:
 
         A real-time batch is not waited for: it lasts for minutes.
         """
-        timed = any(isinstance(step, WithWatermark) for step in self._job.steps)
-        if not timed or self._job.trigger[0] == "realTime":
+        timed = any(isinstance(step, WithWatermark) for step in self.job.steps)
+        if not timed or self.job.trigger[0] == "realTime":
             return True
-        now, running = self.batches(), dict(self.running)
-        return all(now[name] > n or name not in running or _quiet(running[name]) for name, n in read.items())
+        now, running = self.batches(), {w.name: self.running.get(self.job.run_of(w.name)) for w in self.job.writes}
+        return all(now[name] > n or (query := running[name]) is None or _quiet(query) for name, n in read.items())
+
+    def has_batch(self, run: str) -> bool:
+        """Whether a query has finished a batch."""
+        return any(self.job.run_of(write) == run for write in self.latest)
 
     def message(self, write: str) -> str:
         """Return what the query of a write does, in a few words; nothing where none runs."""
-        query = self.running.get(write)
+        query = self.running.get(self.job.run_of(write))
         try:
             return in_words(str(query.status["message"])) if query is not None and query.isActive else ""
         except Exception:  # noqa: BLE001 - Java or the server may be gone: the supervisor says so
             return ""
 
     def collect(self) -> Iterator[Batch]:
-        """Yield the batches that have finished since the last call, each noted as the latest of its write."""
-        for write in self._job.writes:
-            query = self.running.get(write.name)
+        """Yield the batches that have finished since the last call, each noted as the latest of its writes."""
+        for run in self.job.runs:
+            query = self.running.get(run.name)
             if query is None:
                 continue
-            if write.name in self._remote_rows:
-                self._remote_rows[write.name].poll(query)
-            before = self.latest.get(write.name)
+            if run.name in self._remote_rows:
+                self._remote_rows[run.name].poll(query)
+            writes = self.job.parts_of(run)
+            before = self.latest.get(writes[0].name)
             for event in _events(query, -1 if before is None else before.batch):
-                record = read_progress(write.name, write.table, event, foreseen=self._foreseen.get(write.name, NOTHING))
+                record = read_progress(run.name, run.table, event, foreseen=self._foreseen.get(run.name, NOTHING))
                 if before is None or (record.batch, record.time) > (before.batch, before.time):
-                    self.latest[write.name] = before = record
-                    yield write, record, event
+                    records = by_part(record, writes, event) if run.parts else [record]
+                    self.latest |= {r.write: r for r in records}
+                    before = record
+                    yield run, records, event
 
     def read_so_far(self) -> Offsets:
         """Return the offsets that every write has read to: the smallest over the writes that read a topic."""
@@ -132,18 +142,18 @@ class Queries:
 
     def have_read(self, wanted: Offsets) -> bool:
         """Whether every write has read to these offsets."""
-        if len(self.latest) < len(self._job.writes):
+        if len(self.latest) < len(self.job.writes):
             return False
         read = self.read_so_far()
         return all(o <= read.get(t, {}).get(p, 0) for t, places in wanted.items() for p, o in places.items())
 
     def failures(self, known: Collection[str]) -> Iterator[JobFailed]:
-        """Yield what has failed, but for the writes that are known of."""
-        for write in self._job.writes:
-            query = self.running.get(write.name)
-            error = None if query is None or write.name in known else query.exception()
+        """Yield what has failed, but for the queries that are known of."""
+        for run in self.job.runs:
+            query = self.running.get(run.name)
+            error = None if query is None or run.name in known else query.exception()
             if error is not None:
-                yield job_failed(self._job, write, error)
+                yield job_failed(self.job, run, error)
 
     def goes_on(self, write: str) -> bool:
         """Whether the query of a write can be started again: a memory sink of a Connect server has no checkpoint."""

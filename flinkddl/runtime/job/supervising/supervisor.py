@@ -68,13 +68,13 @@ class Round:
     def start(self, trigger: Mapping[str, Any] | None = None) -> None:
         """Start all queries, by the job's trigger or another. Raises JobFailed when Spark refuses one."""
         self._held.queries.trigger = trigger or trigger_of(self._held.job)
-        for write in self._held.job.writes:
-            self.start_write(write)
+        for run in self._held.job.runs:
+            self.start_run(run)
 
-    def start_write(self, write: Write) -> None:
-        """Start the query of a write, by the trigger of the round."""
+    def start_run(self, run: Write) -> None:
+        """Start a query, by the trigger of the round."""
         assert self._held.checkpoint is not None
-        self._held.queries.start(write, self.frames[write.input], self._held.checkpoint)
+        self._held.queries.start(run, self.frames[run.input], self._held.checkpoint)
 
 
 class Supervisor:
@@ -143,12 +143,13 @@ class Supervisor:
             time.sleep(POLL_SECONDS)
 
     def _collect(self) -> None:
-        for write, record, event in self._queries.collect():
-            self.round.idle.batch(write.name, event)
-            self.topics.batch(write.name, event, can_name(self._job.steps, [write]))
-            self.flow.batch(write.name, event)
+        for run, records, event in self._queries.collect():
+            self.round.idle.batch(run.name, event)
+            self.topics.batch(run.name, event, can_name(self._job.steps, [run]))
+            self.flow.batch(run.name, event)
             if self._options.on_progress is not None:
-                self._options.on_progress(record)
+                for record in records:
+                    self._options.on_progress(record)
 
     # ---- failures --------------------------------------------------------------------------------------------------
 
@@ -172,7 +173,7 @@ class Supervisor:
         if self.restarts.strategy.kind == "none" and late and not failed.of_records:
             rest = failed.diagnostics[0].help
             raise with_help(failed, f"SET '{TYPE}' = 'exponential-delay' lets a job wait for its cluster; {rest}")
-        said = self.restarts.failed(failed, begun=late or failed.write in self._queries.latest)
+        said = self.restarts.failed(failed, begun=late or self._queries.has_batch(failed.write))
         if not late:  # else it was told when the cluster went, and is when it comes back
             self._options.notice(said)
 
@@ -182,10 +183,10 @@ class Supervisor:
             return False
         names = self.restarts.take()
         self.round.idle.wake()
-        for write in self._job.writes:
-            if write.name in names:
+        for run in self._job.runs:
+            if run.name in names:
                 try:
-                    self.round.start_write(write)
+                    self.round.start_run(run)
                 except JobFailed as error:
                     self._plan(error)
         return True
@@ -243,7 +244,7 @@ class Supervisor:
     def _finish(self) -> None:
         """Run to its end the batch that the stop has cut off, if any: an exactly-once sink may have written it."""
         checkpoint = self._held.checkpoint
-        if checkpoint is None or all(checkpoint.whole(w.name) for w in self._job.writes):
+        if checkpoint is None or all(checkpoint.whole(run.name) for run in self._job.runs):
             return
         self._options.notice("running the last batch to its end, for the savepoint")
         self._sources.resumes = True

@@ -92,7 +92,7 @@ def check_topics(
     ``from_first``: topics of which another one is read from its first offset, the state kept.
     Raises FD865 for others that were created again.
     """
-    known, writes = KnownTopics.read(checkpoint), sources.job.writes
+    known, writes = KnownTopics.read(checkpoint), sources.job.runs
     begun = checkpoint is not None and any(checkpoint.started(w.name) for w in writes)
     stands = committed(checkpoint, writes) if checkpoint is not None else {}
     for step in sources.kafka_reads:

@@ -62,7 +62,7 @@ def check_written(
             continue
         with KafkaAdmin(client_properties(write.options)) as admin:
             now = admin.topic_id(topic)
-        begun = checkpoint is not None and checkpoint.started(write.name)
+        begun = checkpoint is not None and checkpoint.started(sources.job.run_of(write.name))
         if begun and topic in ids and not (now and same(ids[topic], now)):
             if topic not in from_first:
                 raise _gone(write, topic, now)
