@@ -17,7 +17,7 @@ from flinkddl.plan.sharing import meeting
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from flinkddl.plan.physical import Physical
+    from flinkddl.plan.physical import Physical, PhysicalSink
 
 Parts = dict[str, "Parts | None"]
 """Fields by name, each with what is read of it: None is all, else parts of its own."""
@@ -25,10 +25,10 @@ Path = tuple[int | str, ...]
 """A field of a node, then names inside it."""
 
 
-def decoded(trees: Sequence[Physical], *, streaming: bool, merging: Sequence[Physical] = ()) -> dict[int, Parts]:
+def decoded(trees: Sequence[Physical], *, streaming: bool, merging: Sequence[PhysicalSink] = ()) -> dict[int, Parts]:
     """Return what is read of each scan, by the identity of its node; a scan that is not there is read as a whole.
 
-    ``merging``: trees in which equal sub-plans run as one, for all that is read of them.
+    ``merging``: queries in which equal sub-plans run as one, for all that is read of them.
     """
     found: dict[int, Parts] = {}
     for twin in twins(merging):

@@ -6,7 +6,8 @@ together before they are exchanged, and each change costs its group. So what has
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.merged import merged
@@ -25,16 +26,29 @@ if TYPE_CHECKING:
 BEGUN = "its checkpoint was begun so"
 
 
-def planned(sinks: Sequence[Sink], config: Settings, begun: Mapping[int, bool]) -> tuple[PhysicalSink, ...]:
+@dataclass(frozen=True)
+class Begun:
+    """How the checkpoint was begun that a job goes on with.
+
+    ``forms`` says of queries by their number whether their state lies by key; ``blends`` see ``How``.
+    """
+
+    forms: Mapping[int, bool] = field(default_factory=dict)
+    blends: bool = True
+
+
+NOT_BEGUN = Begun()
+
+
+def planned(sinks: Sequence[Sink], config: Settings, begun: Begun) -> tuple[PhysicalSink, ...]:
     """Return ``physical_plan``, each query in the form that is SET or, with 'auto', fits it.
 
-    ``begun`` says of queries by their number whether the checkpoint that they go on with has their state by key.
     Raises as ``physical_plan``.
     """
-    if config.flinkddl_execution_state != "AUTO":
-        return physical_plan(sinks, config)
-    found = physical_plan(sinks, replace(config, flinkddl_execution_state="KEYED"))
-    return tuple(chosen(one, begun.get(n)) for n, one in enumerate(found))
+    auto = config.flinkddl_execution_state == "AUTO"
+    found = physical_plan(sinks, replace(config, flinkddl_execution_state="KEYED") if auto else config)
+    found = tuple(replace(one, how=replace(one.how, blends=begun.blends)) for one in found)
+    return tuple(chosen(one, begun.forms.get(n)) for n, one in enumerate(found)) if auto else found
 
 
 def chosen(found: PhysicalSink, begun: bool | None = None) -> PhysicalSink:
@@ -60,15 +74,15 @@ def _by_key(found: PhysicalSink) -> Iterator[str]:
     tables = [group[0].table.path.name for here in tree.walk() if here.shares for group in meeting(here.node)]
     if tables:
         yield f"{', '.join(dict.fromkeys(tables))} read once"
-    if found.how.merges and found.how.mode == "update" and merged(tree):
+    if found.how.merges and found.how.mode == "update" and merged(tree, found.how):
         yield "equal parts run once"
     if changing := next((name for here in tree.walk() if (name := _changing(here))), ""):
         yield f"rows change below {changing}"
     elif found.plan.materialize and not found.plan.input.append:
         yield "rows change below the sink"
-    grows = next((f"{here.node.name} keeps {here.node.grows}" for here in tree.walk() if here.node.grows), "")
-    if grows and not changing and found.how.mode == "update":
-        yield grows
+    if not changing and found.how.mode == "update":
+        growing = (here.node for here in tree.walk() if here.node.grows)
+        yield from (f"{node.name} keeps {node.grows}" for node in islice(growing, 1))
 
 
 def _changing(here: Physical) -> str:

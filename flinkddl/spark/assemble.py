@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import Bag
 from flinkddl.plan.decoded import decoded
-from flinkddl.plan.stateforms import planned
+from flinkddl.plan.stateforms import NOT_BEGUN, Begun, planned
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import java_jars, user_functions
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from flinkddl.spark.context import Rel
     from flinkddl.spark.job import Write
 
-NOT_BEGUN: Mapping[int, bool] = {}
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
@@ -53,7 +52,7 @@ _STREAMING = {
 
 
 def lower_job(
-    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Mapping[int, bool] = NOT_BEGUN
+    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Begun = NOT_BEGUN
 ) -> SparkJob:
     """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals.
 
@@ -85,6 +84,7 @@ def lower_job(
         queries=partial(queries, sinks),
         essence=partial(essence, sinks, tuple(ctx.steps)),
         apart=partial(_apart, name, sinks, config, zone, forms) if ctx.chained else None,
+        older=partial(_older, name, sinks, config, zone, forms) if ctx.blended else None,
         as_begun=partial(_as_begun, name, sinks, config, zone) if any(p.how.because for p in physical) else None,
         owners=_owned(ctx, sinks),
     )
@@ -102,7 +102,7 @@ def _owned(ctx: Lowering, sinks: Sequence[Sink]) -> dict[str, str]:
 
 def _begin(physical: Sequence[PhysicalSink], config: Settings, zone: str) -> Lowering:
     streaming = physical[0].how.streaming
-    merging = [p.query for p in physical if p.how.merges]
+    merging = [p for p in physical if p.how.merges]
     return Lowering(
         streaming=streaming,
         zone=zone,
@@ -115,12 +115,18 @@ def _begin(physical: Sequence[PhysicalSink], config: Settings, zone: str) -> Low
 
 def _apart(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, forms: Mapping[int, bool]) -> SparkJob:
     """Return the job with each equal sub-plan by itself; what there is to note of it was noted."""
-    return lower_job(name, sinks, replace(config, table_optimizer_reuse_sub_plan_enabled=False), zone, Bag(), forms)
+    apart = replace(config, table_optimizer_reuse_sub_plan_enabled=False)
+    return lower_job(name, sinks, apart, zone, Bag(), Begun(forms))
+
+
+def _older(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, forms: Mapping[int, bool]) -> SparkJob:
+    """Return the job in which a table of changes is one only for mentions that ask for the same."""
+    return lower_job(name, sinks, config, zone, Bag(), Begun(forms, blends=False))
 
 
 def _as_begun(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Mapping[int, bool]) -> SparkJob:
     """Return the job with its queries in the forms in which a checkpoint has them."""
-    return lower_job(name, sinks, config, zone, Bag(), begun)
+    return lower_job(name, sinks, config, zone, Bag(), Begun(begun))
 
 
 def session_settings(streaming: bool) -> dict[str, str]:

@@ -12,7 +12,7 @@ from flinkddl.plan.nodes.forms import Kind as Kind  # noqa: TC001 - connectors t
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from flinkddl.connectors.base import PayloadField
     from flinkddl.plan.decoded import Parts
@@ -102,8 +102,11 @@ class Lowering:
     ``bounded`` says of a streaming run that its sources end; ``timed`` are the tables below operators on event time;
     ``decoded`` says what is read of each scan (its identity, ``plan/decoded.py``); ``leaders`` which scans are read as
     one, and ``once`` what has been lowered of those, by their leader and what is asked of them; ``merged`` has the
-    numbers of equal sub-plans by the identities of their places, ``made`` what has been lowered of those, ``newest``
-    the rows before and after that have been made of upserts, ``chained`` whether a part of the job has become a chain;
+    numbers of equal sub-plans by the identities of their places, ``asks`` what is asked of each by its places together,
+    ``made`` what has been lowered of those, ``newest`` the rows before and after that have been made of upserts,
+    ``whole`` the relations that others are without their order of arrival, ``later`` what makes a projection of rows
+    before and after, by the step of the one of upserts, ``chained`` whether a part of the job has become a chain,
+    ``blends`` is the query's of ``How``, ``blended`` whether that makes a difference;
     ``extras`` are the roles (``jars.lock.json``) whose jars the job's session must have beside Spark's own;
     ``owners`` notes the plan node (its identity) that each step was made for;
     ``keyed`` says whether the query at hand keeps its state by key;
@@ -125,9 +128,14 @@ class Lowering:
     leaders: Mapping[int, int] = field(default_factory=dict)
     once: dict[tuple[int, Traits], Rel] = field(default_factory=dict)
     merged: Mapping[int, int] = field(default_factory=dict)
+    asks: Mapping[int, Traits] = field(default_factory=dict)
     made: dict[int, Rel] = field(default_factory=dict)
     newest: dict[Rel, Rel] = field(default_factory=dict)
+    whole: dict[Rel, Rel] = field(default_factory=dict)
+    later: dict[str, Callable[[], Rel]] = field(default_factory=dict)
     chained: bool = False
+    blends: bool = False
+    blended: bool = False
     keyed: bool = False
     owners: dict[str, int] = field(default_factory=dict)
     sink: PhysicalSink | None = None
@@ -148,6 +156,10 @@ class Lowering:
         """Return what a format is to build of a scan's fields, by their names in the message; None is everything."""
         read = self.decoded.get(id(node))
         return None if read is None else {f.name: read[f.column] for f in fields if f.column in read}
+
+    def asked(self, here: Physical) -> Traits:
+        """Return what is asked of a node in all of its places that are one."""
+        return self.asks.get(self.merged.get(id(here), -1), here.asked)
 
     def obeyed(self, here: Physical, rel: Rel) -> Rel:
         """Return a node's relation under the key that is planned. Raises FD900 where it is carried in another way."""

@@ -401,8 +401,9 @@ class SparkJob:
     ``restart`` is what follows a failed query; None: as Flink decides, by whether the run has a checkpoint folder.
     ``extras`` are the roles (``jars.lock.json``) whose jars its session must have beside Spark's own.
     ``plan`` is the physical plan, a tree a sink. ``jars`` are those of Java functions, and whether the user names each.
-    ``apart`` makes the job in which nothing runs once that is there twice; None where nothing does. ``as_begun`` makes
-    the job with queries, by their number, in another form of state; None where the form is SET.
+    ``apart`` makes the job in which nothing runs once that is there twice; None where nothing does. ``older`` makes the
+    job as it was before ``How.blends``; None where that is the same. ``as_begun`` makes the job with queries, by their
+    number, in another form of state; None where the form is SET.
     ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
     """
 
@@ -418,6 +419,7 @@ class SparkJob:
     restart: RestartStrategy | None = None
     identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False, metadata=UNTOLD)
     apart: Callable[[], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
+    older: Callable[[], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
     as_begun: Callable[[Mapping[int, bool]], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
     queries: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False, metadata=UNTOLD)
@@ -442,6 +444,11 @@ class SparkJob:
     def forms(self) -> dict[str, bool]:
         """Whether each query keeps the state of its updating operators by key, by the name of its write."""
         return {w.name: p.how.keyed for w, p in self.planned if p.how.streaming}
+
+    @property
+    def blends(self) -> bool:
+        """Whether a table of changes is one for mentions of which not all ask for order of arrival."""
+        return all(sink.how.blends for sink in self.plan)
 
     @cached_property
     def fingerprint(self) -> tuple[tuple[str, str], ...]:

@@ -63,8 +63,9 @@ class How:
     ``mode`` is Spark's output mode, ``realtime`` whether it runs in real-time mode; ``ttl`` in ms is
     ``table.exec.state.ttl``; ``strict`` says that state must be forgotten after it (``flinkddl.state.ttl.strict``);
     ``shares`` that a table whose rows meet again is read once (``plan/sharing.py``), ``merges`` that equal sub-plans
-    with state run as one (``plan/merged.py``). ``keyed``: updating operators keep their state by key, ``because`` of
-    which where nobody said so (``plan/stateforms.py``).
+    with state run as one (``plan/merged.py``), ``blends`` that a table of changes is one with the newest rows of its
+    keys, whatever is asked of each mention and projected above it. ``keyed``: updating operators keep their state by
+    key, ``because`` of which where nobody said so (``plan/stateforms.py``).
     """
 
     streaming: bool = True
@@ -74,6 +75,7 @@ class How:
     realtime: bool = False
     shares: bool = False
     merges: bool = False
+    blends: bool = True
     keyed: bool = False
     because: str = ""
 

@@ -146,6 +146,7 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
             "essence": stored.get("essence"),
             "meaning": stored.get("meaning"),
             "merges": bool(stored.get("merges")),
+            "blends": bool(stored.get("blends")),
             "forms": stored.get("forms"),
         }
     except (ValueError, KeyError, TypeError) as error:
@@ -225,7 +226,7 @@ def _store(checkpoint: Checkpoint, of: Said, script: Sequence[str], *, drained: 
     what |= {"script": script, "nodes": nodes}
     what["transactional"] = any("transactional-id" in write.options for write in job.writes)
     what["essence"] = job.essence()
-    what["merges"], what["forms"] = job.apart is not None, job.forms
+    what["merges"], what["blends"], what["forms"] = job.apart is not None, job.blends, job.forms
     what["meaning"] = [
         {**query, "folder": checkpoint.location(query["write"])[len(checkpoint.root) + 1 :]}
         for query in _as_numbered(said, checkpoint.edit.numbers)

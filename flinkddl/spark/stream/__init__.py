@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.merged import merged
+from flinkddl.plan.merged import asks, blended, merged
 from flinkddl.plan.nodes import Filter, Project, Scan, Union, Unnest, Values
 from flinkddl.plan.rules import files
 from flinkddl.plan.sharing import leaders
@@ -38,7 +38,7 @@ def lower(tree: Physical, how: How, ctx: Lowering) -> Rel:
     ctx.leaders = leaders(here.node for here in tree.walk() if here.shares) if how.shares else {}
     first = len(ctx.steps)
     if how.merges and how.mode == "update":
-        return _merged(tree, ctx, first)
+        return _merged(tree, how, ctx, first)
     ctx.once.clear()
     rel = _finished(lower_node(tree, ctx), ctx)
     if ctx.once:
@@ -46,19 +46,20 @@ def lower(tree: Physical, how: How, ctx: Lowering) -> Rel:
     return rel
 
 
-def _merged(tree: Physical, ctx: Lowering, first: int) -> Rel:
+def _merged(tree: Physical, how: How, ctx: Lowering, first: int) -> Rel:
     """Lower a query in which equal sub-plans run as one, as far as they can be parts of a chain."""
     apart: set[int] = set()
+    ctx.blends, ctx.blended = how.blends, ctx.blended or blended(tree, how)
     while True:
-        found, mark = merged(tree, apart), ctx.mark()
+        found, mark = merged(tree, how, apart), ctx.mark()
         ctx.merged = {id(here): number for number, places in found.items() for here in places}
-        ctx.once.clear()
-        ctx.made.clear()
-        ctx.newest.clear()
+        ctx.asks = {number: asks(places) for number, places in found.items()}
+        for known in (ctx.once, ctx.made, ctx.newest, ctx.whole, ctx.later):
+            known.clear()
         rel = _finished(lower_node(tree, ctx), ctx)
         left = chained(ctx, first, rel.step)
         twice = {number for number, made in ctx.made.items() if made.step in left or _newest(made, ctx) in left}
-        ctx.merged = {}
+        ctx.merged, ctx.asks, ctx.later = {}, {}, {}
         if not twice:
             return rel
         apart |= twice

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from flinkddl.spark.base import extend, group, names_of, same, select, where
 from flinkddl.spark.context import AFTER, BEFORE, DELETED, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.spark.job import StateCall
-from flinkddl.spark.stream.base import choose, explode, lower_node, members, struct
+from flinkddl.spark.stream.base import choose, explode, lower_node, members, struct, without_sequence
 from flinkddl.sqltypes import comparable, quote
 
 if TYPE_CHECKING:
@@ -83,8 +83,17 @@ def to_delta(rel: Rel, ctx: Lowering) -> Rel:
 
 
 def normalise(rel: Rel, ctx: Lowering) -> Rel:
-    """Bring an ``upsert`` relation to ``images``: a row of a later batch is newer, whatever its version."""
+    """Bring an ``upsert`` relation to ``images``: a row of a later batch is newer, whatever its version.
+
+    What others are made of, too, is normalised once, before it is projected and with its order of arrival.
+    """
     if rel in ctx.newest:
+        return ctx.newest[rel]
+    if rel in ctx.whole:
+        return without_sequence(normalise(ctx.whole[rel], ctx), ctx)
+    if rel.step in ctx.later:
+        ctx.blended = True
+        ctx.newest[rel] = ctx.later[rel.step]().with_(fields=rel.fields, key=rel.key)
         return ctx.newest[rel]
     told = ("normalise", "ChangelogNormalize: newest row per key")
     step = newest(rel, keyed(rel, rel.key), (DELETED, f"named_struct('arrived', {VERSION})"), ctx, told)

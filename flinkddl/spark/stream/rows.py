@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from flinkddl.plan.conditions import deterministic
 from flinkddl.plan.nodes import Expand, Filter, Project, Scan, Union, Unnest, Values
 from flinkddl.plan.nodes.values import plain
 from flinkddl.plan.rex import InputRef
@@ -34,7 +35,7 @@ NO_WATERMARK = -(2**62)  # of a row without a time: earlier than any
 @lowers(Scan)
 def lower_scan(node: Scan, ctx: Lowering, here: Physical) -> Rel:
     """Lower a table through the scan that batch and streaming share; what is read as one, the first time alone."""
-    asked = here.asked
+    asked = ctx.asked(here)
     leader = ctx.leaders.get(id(node))
     if leader is not None and (leader, asked) in ctx.once:
         return ctx.once[leader, asked]
@@ -76,7 +77,14 @@ def lower_values(node: Values, ctx: Lowering, here: Physical) -> Rel:
 def lower_project(node: Project, ctx: Lowering, here: Physical) -> Rel:
     """Lower a projection. An upsert relation that loses its key, and images, keep apart what was there before."""
     rel = _whole(here, ctx)
+    out = _projected(node, rel, ctx)
+    shared = ctx.blends and id(here.inputs[0]) in ctx.merged
+    if shared and rel.kind == "upsert" and all(map(deterministic, node.exprs)):
+        ctx.later[out.step] = lambda: _projected(node, normalise(rel, ctx), ctx)
+    return out
 
+
+def _projected(node: Project, rel: Rel, ctx: Lowering) -> Rel:
     def row(columns: Sequence[str], there: str = "") -> list[str]:
         texts = [(e, to_spark(e, columns, ctx.zone)) for e in node.exprs]
         # evaluated only where the row is there: a NULL row must not raise

@@ -30,7 +30,7 @@ def as_begun(spark: SparkSession, job: SparkJob, options: RunOptions) -> SparkJo
 
     Raises FD893 where those are two.
     """
-    if job.apart is None and job.as_begun is None:
+    if job.apart is None and job.older is None and job.as_begun is None:
         return job
     stored = _stored(spark, job, options)
     return formed(kept(job, stored), stored, lambda: stages_missing(spark))
@@ -58,6 +58,8 @@ def forms_of(stored: Mapping[str, Any]) -> dict[str, bool]:
 
 def formed(job: SparkJob, stored: Mapping[str, Any] | None, missing: Callable[[], str]) -> SparkJob:
     """Return the job as ``as_begun``, by what the run says with which it goes on, and why there are no stages."""
+    if stored is not None and not stored["blends"] and job.older is not None:
+        job = job.older()
     if job.apart is None:
         return job
     if stored is not None and not stored["merges"]:
