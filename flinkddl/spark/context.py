@@ -105,7 +105,8 @@ class Lowering:
     numbers of equal sub-plans by the identities of their places, ``asks`` what is asked of each by its places together,
     ``made`` what has been lowered of those, ``newest`` the rows before and after that have been made of upserts,
     ``whole`` the relations that others are without their order of arrival, ``later`` what makes a projection of rows
-    before and after, by the step of the one of upserts, ``chained`` whether a part of the job has become a chain,
+    before and after, by the step of the one of upserts, ``tables`` the scans (their identity) whose newest rows all of
+    their places share, by what has been lowered of them, ``chained`` whether a part of the job has become a chain,
     ``blends`` is the query's of ``How``, ``blended`` whether that makes a difference;
     ``extras`` are the roles (``jars.lock.json``) whose jars the job's session must have beside Spark's own;
     ``owners`` notes the plan node (its identity) that each step was made for;
@@ -133,6 +134,7 @@ class Lowering:
     newest: dict[Rel, Rel] = field(default_factory=dict)
     whole: dict[Rel, Rel] = field(default_factory=dict)
     later: dict[str, Callable[[], Rel]] = field(default_factory=dict)
+    tables: dict[Rel, int] = field(default_factory=dict)
     chained: bool = False
     blends: bool = False
     blended: bool = False

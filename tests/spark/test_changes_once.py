@@ -97,7 +97,9 @@ def readings(made: SparkJob, table: str) -> tuple[int, int, int]:
 def test_once(table: str, query: str, sink: str) -> None:
     made = job(QUERIES[query].format(t=table), COPIED if table == "copied" else "", sink)
     assert readings(made, table) == (1, 1, table != "debezium")
-    assert "read with the scan above" in explain(made)
+    told = explain(made)
+    assert "read with the scan above" in told
+    assert ("Spark: readStream kafka, transformWithState flinkddl.stage_latest_1" in told) == (table != "debezium")
     assert "equal parts run once" in made.plan[0].how.because
 
 

@@ -54,12 +54,12 @@ def _merged(tree: Physical, how: How, ctx: Lowering, first: int) -> Rel:
         found, mark = merged(tree, how, apart), ctx.mark()
         ctx.merged = {id(here): number for number, places in found.items() for here in places}
         ctx.asks = {number: asks(places) for number, places in found.items()}
-        for known in (ctx.once, ctx.made, ctx.newest, ctx.whole, ctx.later):
+        for known in (ctx.once, ctx.made, ctx.newest, ctx.whole, ctx.later, ctx.tables):
             known.clear()
         rel = _finished(lower_node(tree, ctx), ctx)
         left = chained(ctx, first, rel.step)
         twice = {number for number, made in ctx.made.items() if made.step in left or _newest(made, ctx) in left}
-        ctx.merged, ctx.asks, ctx.later = {}, {}, {}
+        ctx.merged, ctx.asks, ctx.later, ctx.tables = {}, {}, {}, {}
         if not twice:
             return rel
         apart |= twice

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.nodes import Scan
 from flinkddl.plan.rules import Rules
 from flinkddl.spark.base import conform, extend, generate, same, select
 from flinkddl.spark.context import SEQUENCE, Rel
@@ -46,6 +47,8 @@ def lower_node(here: Physical, ctx: Lowering) -> Rel:
     if number < 0:
         return rel
     ctx.made[number] = rel
+    if ctx.blends and isinstance(node, Scan):
+        ctx.tables[rel] = id(node)
     return _as_asked(rel, here, ctx)
 
 

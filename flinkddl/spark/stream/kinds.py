@@ -95,11 +95,13 @@ def normalise(rel: Rel, ctx: Lowering) -> Rel:
         ctx.blended = True
         ctx.newest[rel] = ctx.later[rel.step]().with_(fields=rel.fields, key=rel.key)
         return ctx.newest[rel]
-    told = ("normalise", "ChangelogNormalize: newest row per key")
+    told, first = ("normalise", "ChangelogNormalize: newest row per key"), len(ctx.steps)
     step = newest(rel, keyed(rel, rel.key), (DELETED, f"named_struct('arrived', {VERSION})"), ctx, told)
     images = unpack(step, rel.fields, ctx, rel.key, f"{IMAGES}.s.arrived" if rel.sequence else None)
     if ctx.merged:
         ctx.newest[rel] = images
+    for made in ctx.steps[first:] if rel in ctx.tables else ():  # not of the place that needs them first
+        ctx.owners[made.name] = ctx.tables[rel]
     return images
 
 
