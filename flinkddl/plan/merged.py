@@ -1,6 +1,8 @@
 """Equal sub-plans of a query that run as one, where each would keep the same state once more.
 
-Flink does so too (``table.optimizer.reuse-sub-plan-enabled``, SubplanReuser), but for what is not deterministic.
+Flink does so too (``table.optimizer.reuse-sub-plan-enabled``, SubplanReuser), but for what is not deterministic. A
+table of changes is a sub-plan, too: it is read for what all of its mentions ask for, and brought to the newest rows of
+its keys once, below what each of them projects (``spark/stream/kinds.py``, ``normalise``).
 """
 
 from __future__ import annotations

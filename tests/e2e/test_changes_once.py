@@ -31,7 +31,7 @@ CREATE TABLE items (id INT, grp STRING, v INT, PRIMARY KEY (id) NOT ENFORCED) WI
 CREATE TABLE lasts (id INT, v INT, last INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'upsert-kafka',
   'topic' = '{lasts}', 'properties.bootstrap.servers' = '{servers}', 'key.format' = 'json', 'value.format' = 'json');
 INSERT INTO lasts SELECT a.id, a.v, b.last FROM items AS a
-  JOIN (SELECT grp, LAST_VALUE(id) AS last FROM items WHERE v < 90 GROUP BY grp) AS b ON a.grp = b.grp;
+  JOIN (SELECT grp, LAST_VALUE(v) AS last FROM items WHERE v < 90 GROUP BY grp) AS b ON a.grp = b.grp;
 """
 Item = tuple[int, str, int] | tuple[int]
 FIRST: list[Item] = [(n, "abc"[n % 3], n) for n in range(12)] + [(1,), (2, "a", 95), (4, "b", 40), (5, "c", 50)]
@@ -56,7 +56,7 @@ def expected(items: list[Item]) -> dict[int, tuple[int, int]]:
     for id, *rest in items:
         live.pop(id, None)
         live |= {id: rest} if rest else {}
-    last = {grp: id for id, (grp, v) in live.items() if v < 90}
+    last = {grp: v for grp, v in live.values() if v < 90}
     return {id: (v, last[grp]) for id, (grp, v) in live.items() if grp in last}
 
 
