@@ -256,9 +256,8 @@ def _print(t: DataType) -> str:
 
 
 def _print_field(f: RowField) -> str:
-    name = f.name.replace("`", "``")
     comment = "" if f.comment is None else " '" + f.comment.replace("'", "''") + "'"
-    return f"`{name}` {f.type}{comment}"
+    return f"{quote(f.name)} {f.type}{comment}"
 
 
 def _print_units(t: DataType) -> str:
@@ -311,3 +310,12 @@ def comparable(t: DataType) -> bool:
 def quote(name: str) -> str:
     """Return a name in back-ticks, as both Flink and Spark read it."""
     return "`" + name.replace("`", "``") + "`"
+
+
+QUOTED = r"`((?:[^`]|``)*)`"
+"""A name in back-ticks, as a pattern whose group ``unquote`` reads."""
+
+
+def unquote(text: str) -> str:
+    """Return a name from what stands between its back-ticks."""
+    return text.replace("``", "`")

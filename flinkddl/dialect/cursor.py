@@ -153,7 +153,7 @@ class Cursor:
             help = f"did you mean '{meant}'?"
         another = self.tok.kind in (t.STRING, t.NUMBER) or (self.is_name() and self.peek().kind == t.WORD)
         if help is None and "," in keys and another:
-            help = _COMMA
+            help = COMMA
         self.fail(code, f"expected {expected}, found {self.found()}", help=help)
 
     def _comma_missing(self) -> str | None:
@@ -161,14 +161,14 @@ class Cursor:
         if self.index != self.list_end:
             return None
         if self.prev.key == ")" and self.at("("):
-            return _COMMA
+            return COMMA
         if not self._from_follows():
             return None
         loose = self.loose_alias
         if loose is not None and self.prev is loose and self.tok.key in _GOES_ON:
             return f"is the comma before '{loose.text}' missing?"
         begins = self.is_name() or self.tok.kind in (t.STRING, t.NUMBER) or self.tok.key in _BEGINS
-        return _COMMA if begins else None
+        return COMMA if begins else None
 
     def _from_follows(self) -> bool:
         """Whether the FROM of the SELECT that is being read lies ahead."""
@@ -313,11 +313,11 @@ class Cursor:
         self.need("=")
         value = self.string("an option value")
         if self.at("="):  # two strings side by side are one, as everywhere
-            self.fail("FD102", f"expected ',', found {self.prev.text}", self.prev, _COMMA)
+            self.fail("FD102", f"expected ',', found {self.prev.text}", self.prev, COMMA)
         return self.mark(Option(this=key, expression=value), start)
 
 
-_COMMA = "is the comma before it missing?"
+COMMA = "is the comma before it missing?"
 _GOES_ON = frozenset({"(", "[", ".", "+", "-", "*", "/", "%", "||", "=", "<>", "<", ">", "<=", ">="})
 """What goes on with a name that was taken for an alias."""
 _BEGINS = frozenset(

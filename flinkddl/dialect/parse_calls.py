@@ -118,7 +118,7 @@ class CallParser(ExpressionParser):
             else:
                 node.set("partition_by", self._open_list())
         if self.at("ORDER"):
-            node.set("order", self.order(parenthesised=self.peek(2).key == "("))
+            node.set("order", self.order(argument=True))
         return self.mark(node, start)
 
     def _open_list(self) -> list[exp.Expression]:
@@ -176,10 +176,10 @@ class CallParser(ExpressionParser):
         if not self.take(")"):
             self.fail_expected("PARTITION", "ORDER", "ROWS", "RANGE", ")")
 
-    def order(self, parenthesised: bool = False) -> exp.Order:
-        """Read ORDER BY as a clause."""
+    def order(self, argument: bool = False) -> exp.Order:
+        """Read ORDER BY as a clause; behind the table of an ``argument`` several keys stand in parentheses."""
         start = self.tok.start
-        return self.mark(exp.Order(expressions=self.order_items(parenthesised)), start)
+        return self.mark(exp.Order(expressions=self.order_items(argument)), start)
 
     def _frame(self) -> exp.WindowSpec:
         """``frame``."""
@@ -363,7 +363,7 @@ class CallParser(ExpressionParser):
 
     # ---- provided above ------------------------------------------------------------------------------------------
 
-    def order_items(self, parenthesised: bool = False) -> list[exp.Ordered]:
+    def order_items(self, argument: bool = False) -> list[exp.Ordered]:
         """Read ``ORDER BY`` and its items."""
         raise NotImplementedError
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from flinkddl.dialect import nodes as n
 from flinkddl.dialect import tokens as t
-from flinkddl.dialect.cursor import ParseFailure, near
+from flinkddl.dialect.cursor import COMMA, ParseFailure, near
 from flinkddl.dialect.parse_query import QueryParser
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class DdlParser(QueryParser):
             self.fail("FD102", "a table without columns has no parentheses", help="remove the parentheses")
         items: list[exp.Expression] = []
         watermarks = 0
-        while not items or self.take(","):
+        while not items or self.take(",") or self._comma_left_out():
             if self.at(")"):
                 self.fail("FD102", "a comma before ')' is one too many", self.prev, "remove it")
             token = self.tok
@@ -120,9 +121,22 @@ class DdlParser(QueryParser):
             watermarks += isinstance(items[-1], n.Watermark)
             if watermarks > 1:
                 self.fail("FD111", "a table has at most one watermark", token, "remove one of them")
-        if not self.take(")"):
-            self._bad_element_end()
+        self.need(")")
         return items
+
+    def _comma_left_out(self) -> bool:
+        """Tell of a comma that is missing before another element; the list goes on as if it were there."""
+        if self.at(")"):
+            return False
+        clause = self.at("WATERMARK", "FOR") or self.at("PRIMARY", "KEY") or self.at("CONSTRAINT")
+        try:
+            self._bad_element_end()
+        except ParseFailure as failure:
+            told = replace(failure.diagnostic, help=COMMA) if clause else failure.diagnostic
+            if told.help != COMMA or not (clause or self.is_name()):
+                raise
+            self.notes.append(told)
+        return True
 
     def _bad_element_end(self) -> None:
         if self.at("DEFAULT"):

@@ -303,13 +303,12 @@ class QueryParser(FromParser):
         self.window_body(window)
         return self.mark(window, start)
 
-    def order_items(self, parenthesised: bool = False) -> list[exp.Ordered]:
+    def order_items(self, argument: bool = False) -> list[exp.Ordered]:
         """``order_by``."""
         self.need("ORDER", "BY")
-        if parenthesised:
-            self.need("(")
-            return self.comma_list(self._ordered)
-        return self.several(self._ordered)
+        if not argument:
+            return self.several(self._ordered)
+        return self.comma_list(self._ordered) if self.take("(") else [self._ordered()]
 
     def _ordered(self) -> exp.Ordered:
         """``order_item``: NULLs come first in ascending order unless told."""

@@ -17,6 +17,7 @@ from flinkddl.plan.sharing import meeting
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from flinkddl.plan.nodes.forms import How
     from flinkddl.plan.physical import Physical
 
 Parts = dict[str, "Parts | None"]
@@ -29,12 +30,12 @@ def decoded(
     trees: Sequence[Physical],
     *,
     streaming: bool,
-    merging: Sequence[Physical] = (),
+    merging: Sequence[tuple[Physical, How]] = (),
     shared: Iterable[Sequence[Scan]] = (),
 ) -> dict[int, Parts]:
     """Return what is read of each scan, by the identity of its node; a scan that is not there is read as a whole.
 
-    ``merging``: trees in which equal sub-plans run as one, for all that is read of them. ``shared``: scans that are
+    ``merging``: queries in which equal sub-plans run as one, for all that is read of them. ``shared``: scans that are
     one, of whatever INSERT.
     """
     found: dict[int, Parts] = {}

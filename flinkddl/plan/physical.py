@@ -21,7 +21,7 @@ from flinkddl.plan.nodes.forms import APPEND, DELTA, PLAIN, Form, How, Traits, w
 from flinkddl.plan.sharing import alike, hash_of, meeting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from flinkddl.catalog.settings import Settings
     from flinkddl.plan.changelog import SinkPlan
@@ -202,10 +202,11 @@ def physical_sink(sink: Sink, plan: SinkPlan, how: How) -> PhysicalSink:
 class Cons:
     """Gives equal sub-plans one number: the same class and attributes over equal inputs, wherever in the script.
 
-    With ``forms`` Spark must carry them alike, too; with ``asked`` whoever reads them must ask for the same.
+    With ``forms`` Spark must carry them alike, too; with ``asked`` whoever reads them must ask for what it says of
+    each place.
     """
 
-    def __init__(self, forms: bool = False, asked: bool = False) -> None:
+    def __init__(self, forms: bool = False, asked: Callable[[Physical], Traits] | None = None) -> None:
         self.forms = forms
         self.asked = asked
         self.numbers: dict[int, int] = {}
@@ -216,7 +217,7 @@ class Cons:
         """Return the number of a sub-plan."""
         if id(found) not in self.numbers:
             inputs = tuple(map(self.number, found.inputs))
-            form = (found.form if self.forms else None, found.asked if self.asked else None)
+            form = (found.form if self.forms else None, self.asked(found) if self.asked else None)
             bucket = self._buckets.setdefault((type(found.node), form, inputs, hash_of(found.node)), [])
             same = next((n for n, other in bucket if alike(found.node, other)), None)
             if same is None:

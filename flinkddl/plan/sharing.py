@@ -2,7 +2,7 @@
 
 Flink reads such a table once (``table.optimizer.reuse-source-enabled``). So do we where the two ways from the scan to
 the node in which they meet are projections and filters of inserts: each row is read and decoded once, and goes on once
-for each way that it passes (``spark/stream/fanout.py``).
+for each way that it passes (``spark/stream/fanout.py``). Of changes ``plan/merged.py`` makes one table.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ In real-time mode what Spark's own operators cannot do is one chain of operators
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.merged import merged
@@ -32,7 +33,9 @@ MERGES = "merges"
 """Equal parts run once, in a chain of operators."""
 INSIDE = "inside"
 """Outer, semi and anti joins test their conditions themselves, and no second operator counts the pairs."""
-FEWER = frozenset({MERGES, INSIDE})
+BLENDS = "blends"
+"""A table of changes is one with the newest rows of its keys, whatever is asked of each mention (``How.blends``)."""
+FEWER = frozenset({MERGES, INSIDE, BLENDS})
 """What takes fewer operators than it did in older versions, over whose checkpoints Spark takes no operator less."""
 
 
@@ -53,16 +56,16 @@ NEW = Begun()
 """A job that goes on with nothing."""
 
 
-def planned(sinks: Sequence[Sink], config: Settings, begun: Mapping[int, StateForm]) -> tuple[PhysicalSink, ...]:
+def planned(sinks: Sequence[Sink], config: Settings, begun: Begun) -> tuple[PhysicalSink, ...]:
     """Return ``physical_plan``, each query in the form that is SET or, with 'auto', fits it.
 
-    ``begun`` says of queries by their number in which form the checkpoint that they go on with has their state.
     Raises as ``physical_plan``.
     """
     state = config.flinkddl_execution_state
     found = physical_plan(sinks, replace(config, flinkddl_execution_state="KEYED") if state == "AUTO" else config)
+    found = tuple(replace(one, how=replace(one.how, blends=BLENDS in begun.fewer)) for one in found)
     if state == "AUTO":
-        found = tuple(chosen(one, begun.get(n)) for n, one in enumerate(found))
+        found = tuple(chosen(one, begun.forms.get(n)) for n, one in enumerate(found))
     return tuple(_at_once(one) if state in ("AUTO", "KEYED") else one for one in found)
 
 
@@ -142,15 +145,15 @@ def _by_key(found: PhysicalSink) -> Iterator[str]:
     tables = [group[0].table.path.name for here in tree.walk() if here.shares for group in meeting(here.node)]
     if tables:
         yield f"{', '.join(dict.fromkeys(tables))} read once"
-    if found.how.merges and found.how.mode == "update" and merged(tree):
+    if found.how.merges and found.how.mode == "update" and merged(tree, found.how):
         yield "equal parts run once"
     if changing := next((name for here in tree.walk() if (name := _changing(here))), ""):
         yield f"rows change below {changing}"
     elif found.plan.materialize and not found.plan.input.append:
         yield "rows change below the sink"
-    grows = next((f"{here.node.name} keeps {here.node.grows}" for here in tree.walk() if here.node.grows), "")
-    if grows and not changing and found.how.mode == "update":
-        yield grows
+    if not changing and found.how.mode == "update":
+        growing = (here.node for here in tree.walk() if here.node.grows)
+        yield from (f"{node.name} keeps {node.grows}" for node in islice(growing, 1))
 
 
 def _changing(here: Physical) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.connectors.dataframe.facts import CONNECTOR
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError, did_you_mean
-from flinkddl.sqltypes import DataType, Root, quote
+from flinkddl.sqltypes import QUOTED, DataType, Root, quote, unquote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -159,10 +159,10 @@ def declaration(
 
 def _leading(expression: str) -> tuple[str, str]:
     """Return the column that a watermark's expression begins with, and the rest."""
-    found = re.match(r"\s*(?:`((?:[^`]|``)+)`|(\w+))", expression)
+    found = re.match(rf"\s*(?:{QUOTED}|(\w+))", expression)
     if found is None:
         return "", expression
-    return (found[1] or "").replace("``", "`") or found[2], expression[found.end() :]
+    return unquote(found[1] or "") or found[2] or "", expression[found.end() :]
 
 
 def _escaped(text: str) -> str:

@@ -16,7 +16,7 @@ from flinkddl.runtime.dataframes import declaration, insertion, match_columns, s
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.spark.context import ROW_KIND
 from flinkddl.spark.frames import result_fields
-from flinkddl.sqltypes import quote
+from flinkddl.sqltypes import QUOTED, quote, unquote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -48,8 +48,8 @@ class TableInfo:
 
 def parse_name(text: str) -> tuple[str, ...]:
     """Return the parts of ``name``, ``db.name`` or ``cat.db.name``; back-ticks keep a part whole."""
-    found = re.findall(r"`((?:[^`]|``)*)`|([^.`]+)", text)
-    return tuple(quoted.replace("``", "`") or plain.strip() for quoted, plain in found)
+    found = re.findall(rf"{QUOTED}|([^.`]+)", text)
+    return tuple(unquote(quoted) or plain.strip() for quoted, plain in found)
 
 
 def find(catalog: Catalog, name: str) -> ObjectPath:

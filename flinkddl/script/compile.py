@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from flinkddl.catalog.apply import HANDLERS, apply
 from flinkddl.catalog.context import parts
+from flinkddl.catalog.model import Table
 from flinkddl.catalog.state import Catalog
 from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag, Diagnostic, FlinkDdlError, SourceText, Span, strictly
@@ -21,6 +22,7 @@ from flinkddl.plan.builder.planner import plan_insert, plan_query, unknown_funct
 from flinkddl.plan.nodes import Sink
 from flinkddl.script import planfile
 from flinkddl.script.lost import Lost, without_unknown
+from flinkddl.script.mistaken import wrong_options
 from flinkddl.spark.assemble import lower_job
 from flinkddl.spark.folders import shared_folders
 
@@ -194,6 +196,8 @@ def _apply(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Action 
     out.catalog, found = apply(before, tree, span.source, hooks(span.source))
     bag.extend(found)
     if bag.has_errors:
+        if isinstance(tree, nodes.CreateTable):
+            bag.extend(_hidden(before, tree, span.source))
         return None
     if isinstance(tree, nodes.CreateTable | nodes.CreateView):
         path = before.path(parts(tree.this))
@@ -203,6 +207,18 @@ def _apply(out: Compiled, tree: exp.Expression, span: Span, bag: Bag) -> Action 
         insert = nodes.Insert(this=tree.this.copy(), expression=tree.args["expression"].copy())
         return _insert(out, insert, span, bag)
     return Done(span)
+
+
+def _hidden(catalog: Catalog, tree: exp.Expression, source: SourceText) -> list[Diagnostic]:
+    """Return what is wrong with the options of a table of which nothing else is wrong but its watermark."""
+    whole = tree.copy()
+    kept = [e for e in whole.args.get("elements") or () if not isinstance(e, nodes.Watermark)]
+    if len(kept) == len(tree.args.get("elements") or ()):
+        return []
+    whole.set("elements", kept)
+    after, _ = apply(catalog, whole, source, hooks(source))
+    table = None if after is catalog else after.find(parts(tree.this))
+    return wrong_options(table) if isinstance(table, Table) else []
 
 
 # ---- queries -------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from flinkddl.spark.operators import paths
 from flinkddl.spark.partitions import NAMED_SOURCES, can_name, timed_tables
 from flinkddl.spark.restarts import restart_strategy
 from flinkddl.spark.sink import lower_sink
-from flinkddl.spark.together import groups, together, tree_of, twins
+from flinkddl.spark.together import groups, query_of, together, twins
 from flinkddl.spark.ttl import note_kept
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from flinkddl.catalog.settings import Settings
     from flinkddl.plan.nodes import Sink
+    from flinkddl.plan.nodes.forms import How
     from flinkddl.plan.physical import Physical, PhysicalSink
     from flinkddl.spark.context import Rel
     from flinkddl.spark.job import Write
@@ -64,7 +65,7 @@ def lower_job(
 
 
 def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Begun = NEW) -> SparkJob:
-    physical = planned(sinks, config, begun.forms)
+    physical = planned(sinks, config, begun)
     realtime.check_chains(physical)
     streaming = physical[0].how.streaming
     ctx, writes, united = _written(physical, config, zone, begun)
@@ -113,7 +114,7 @@ def _written(
     writes = _distinct([_write(p, ctx) for p in physical])
     found = groups(list(zip(physical, writes, strict=True)), ctx, begun.together)
     while found:
-        made = _begin(physical, config, zone, begun, [tree_of(group, physical) for group in found])
+        made = _begin(physical, config, zone, begun, [query_of(group, physical) for group in found])
         queries: dict[str, Write] = {}
         each: dict[int, Write] = {}
         for group in found:
@@ -130,11 +131,15 @@ def _written(
 
 
 def _begin(
-    physical: Sequence[PhysicalSink], config: Settings, zone: str, begun: Begun, trees: Sequence[Physical] = ()
+    physical: Sequence[PhysicalSink],
+    config: Settings,
+    zone: str,
+    begun: Begun,
+    united: Sequence[tuple[Physical, How]] = (),
 ) -> Lowering:
-    """Begin a job; ``trees`` are queries of several INSERTs in which what is equal is one."""
+    """Begin a job; ``united`` are queries of several INSERTs in which what is equal is one."""
     streaming = physical[0].how.streaming
-    merging = [*trees, *(p.query for p in physical if p.how.merges and not p.how.chain)]
+    merging = [*united, *((p.query, p.how) for p in physical if p.how.merges and not p.how.chain)]
     read_once = chain.from_iterable(same_scans(scans(p.query.node)) for p in physical if p.how.chain)
     return Lowering(
         streaming=streaming,
@@ -144,7 +149,10 @@ def _begin(
         timed=timed_tables([p.sink for p in physical]),
         inside=INSIDE in begun.fewer,
         decoded=decoded(
-            [p.query for p in physical], streaming=streaming, merging=merging, shared=(*twins(trees), *read_once)
+            [p.query for p in physical],
+            streaming=streaming,
+            merging=merging,
+            shared=(*twins([tree for tree, _ in united]), *read_once),
         ),
     )
 

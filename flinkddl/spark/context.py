@@ -12,7 +12,7 @@ from flinkddl.plan.nodes.forms import Kind as Kind  # noqa: TC001 - connectors t
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from flinkddl.connectors.base import PayloadField
     from flinkddl.plan.decoded import Parts
@@ -103,9 +103,12 @@ class Lowering:
     ``decoded`` says what is read of each scan (its identity, ``plan/decoded.py``); ``leaders`` which scans are read as
     one, ``ordered`` of which of those the order of arrival is wanted, and ``once`` what has been lowered of those, by
     their leader and what is asked of them; ``merged`` has the numbers of equal sub-plans by the identities of their
-    places, ``made`` what has been lowered of those, ``newest`` the rows before and after that were made of upserts;
-    ``inside`` says whether joins test their conditions themselves, ``fewer`` what of the job is in fewer operators than
-    it once was (``plan/stateforms.py``);
+    places, ``asks`` what is asked of each by its places together, ``made`` what has been lowered of those, ``newest``
+    the rows before and after that have been made of upserts, ``whole`` the relations that others are without their
+    order of arrival, ``later`` what makes a projection of rows before and after, by the step of the one of upserts,
+    ``tables`` the scans (their identity) whose newest rows all of their places share, by what has been lowered of them,
+    ``blends`` is the query's of ``How``; ``inside`` says whether joins test their conditions themselves, ``fewer`` what
+    of the job is in fewer operators than it once was (``plan/stateforms.py``);
     ``extras`` are the roles (``jars.lock.json``) whose jars the job's session must have beside Spark's own;
     ``owners`` notes the plan node (its identity) that each step was made for;
     ``keyed`` says whether the query at hand keeps its state by key, ``chain`` whether all of it in one chain,
@@ -129,8 +132,13 @@ class Lowering:
     ordered: frozenset[int] = frozenset()
     once: dict[tuple[int, Traits], Rel] = field(default_factory=dict)
     merged: Mapping[int, int] = field(default_factory=dict)
+    asks: Mapping[int, Traits] = field(default_factory=dict)
     made: dict[int, Rel] = field(default_factory=dict)
     newest: dict[Rel, Rel] = field(default_factory=dict)
+    whole: dict[Rel, Rel] = field(default_factory=dict)
+    later: dict[str, Callable[[], Rel]] = field(default_factory=dict)
+    tables: dict[Rel, int] = field(default_factory=dict)
+    blends: bool = False
     inside: bool = True
     fewer: set[str] = field(default_factory=set)
     keyed: bool = False
@@ -156,6 +164,10 @@ class Lowering:
         read = self.decoded.get(id(node))
         return None if read is None else {f.name: read[f.column] for f in fields if f.column in read}
 
+    def asked(self, here: Physical) -> Traits:
+        """Return what is asked of a node in all of its places that are one."""
+        return self.asks.get(self.merged.get(id(here), -1), here.asked)
+
     def obeyed(self, here: Physical, rel: Rel) -> Rel:
         """Return a node's relation under the key that is planned. Raises FD900 where it is carried in another way."""
         if rel.kind != here.form.kind:
@@ -178,7 +190,8 @@ class Lowering:
     def share(self, leaders: Mapping[int, int], merged: Mapping[int, int], *, together: bool = False) -> None:
         """Begin a query: which of its scans and sub-plans are one."""
         self.leaders, self.merged, self.together = leaders, merged, together
-        for known in (self.once, self.made, self.newest):
+        self.ordered, self.asks, self.blends = frozenset(), {}, False
+        for known in (self.once, self.made, self.newest, self.whole, self.later, self.tables):
             known.clear()
 
     def add(self, step: S) -> S:

@@ -7,6 +7,7 @@ be the same is refused. Spark numbers operators by their places and refuses one 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -104,12 +105,20 @@ def _difference(old: Said, new: Said) -> str:
     name = new["write"].replace(_DEFAULT, "")
     was, now = old["operators"], new["operators"]
     if len(was) != len(now):
-        more = f"keeps state in {len(now)} operators and its checkpoint has {len(was)}"
+        more = f"keeps state in {len(now)} operators and its checkpoint has {len(was)}{_changed(was, now)}"
         return f"{name} {more}: Spark takes neither one more nor one less over an old checkpoint"
     for (a, b), word in _compared(old, new):
         if a != b:
             return f"{name}: {word}"
     return ""
+
+
+def _changed(was: Sequence[Any], now: Sequence[Any]) -> str:
+    """Return which operators have come and gone, in words."""
+    before, after = (Counter(o[2] for o in operators) for operators in (was, now))
+    told = [(after - before, "new"), (before - after, "gone")]
+    parts = [f"'{what}' is {word}" for found, word in told for what in found]
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _compared(old: Said, new: Said) -> Iterator[tuple[tuple[Any, Any], str]]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.functions.core import string
-from flinkddl.plan.merged import merged, worth
+from flinkddl.plan.merged import asked, merged, worth
 from flinkddl.plan.nodes import Scan, Sink, Union, scans
 from flinkddl.plan.nodes.base import Stateless
 from flinkddl.plan.nodes.forms import APPEND, PLAIN
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from flinkddl.plan.nodes import Node
+    from flinkddl.plan.nodes.forms import How
     from flinkddl.plan.physical import PhysicalSink
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Step
@@ -147,7 +148,7 @@ def _shareable(sinks: Sequence[PhysicalSink], kinds: Mapping[int, _Kind]) -> lis
 
     Each has a number, which is the same for what is equal, and the path of a table that it reads.
     """
-    cons = Cons(forms=True, asked=True)
+    cons = Cons(forms=True, asked=asked)
     return [
         {
             cons.number(here): str(next(scans(here.node)).table.path)
@@ -204,7 +205,7 @@ def twins(trees: Iterable[Physical]) -> list[list[Scan]]:
     """Return the scans of tables of inserts that are one in each of some trees."""
     out: list[list[Scan]] = []
     for tree in trees:
-        cons, alike = Cons(forms=True, asked=True), dict[int, list[Scan]]()
+        cons, alike = Cons(forms=True, asked=asked), dict[int, list[Scan]]()
         for here in tree.walk():
             if isinstance(here.node, Scan) and _inserts(here.node):
                 alike.setdefault(cons.number(here), []).append(here.node)
@@ -212,11 +213,11 @@ def twins(trees: Iterable[Physical]) -> list[list[Scan]]:
     return out
 
 
-def tree_of(group: Group, sinks: Sequence[PhysicalSink]) -> Physical:
-    """Return the queries of a group under one root, in which what is equal is looked for."""
+def query_of(group: Group, sinks: Sequence[PhysicalSink]) -> tuple[Physical, How]:
+    """Return the queries of a group under one root, in which what is equal is looked for, and how they run."""
     queries = tuple(sinks[place].query for place in group.places)
     union = Union(parts=tuple(q.node for q in queries), fields=queries[0].node.fields)
-    return Physical(union, APPEND, PLAIN, queries)
+    return Physical(union, APPEND, PLAIN, queries), replace(sinks[group.places[0]].how, blends=False)
 
 
 # ---- their query ---------------------------------------------------------------------------------------------------
@@ -230,12 +231,12 @@ def together(
     ``write`` lowers one. None where the rows of what they share do not meet again, so that it would be read more than
     once.
     """
-    tree = tree_of(group, sinks)
+    tree, how = query_of(group, sinks)
     leaders = {id(scan): id(alike[0]) for alike in twins([tree]) for scan in alike}
     apart: set[int] = set()
     while True:
         mark, first, fewer = ctx.mark(), len(ctx.steps), set(ctx.fewer)
-        found = merged(tree, apart) if group.keyed else {}
+        found = merged(tree, how, apart) if group.keyed else {}
         ctx.share(leaders, {id(here): number for number, places in found.items() for here in places}, together=True)
         writes = {place: write(sinks[place], ctx) for place in group.places}
         end = _end(writes, sinks, ctx)

@@ -26,7 +26,7 @@ def test_some_cases_of_each_kind(spark, broker):
 
 @pytest.mark.slow
 @pytest.mark.kafka
-@pytest.mark.timeout(1800)  # ten minutes alone, longer beside others
+@pytest.mark.timeout(1800)  # 17 minutes measured, longer beside others
 def test_every_table_that_is_read_is_the_same_as_a_view(spark, broker):
     outcomes = list(run_views("views", None, (), 2, spark=spark, bootstrap=broker.bootstrap))
     assert len(outcomes) > 500

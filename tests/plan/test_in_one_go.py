@@ -43,6 +43,25 @@ CASES = [
     ("CREATE VIEW v AS SELECT t1.*, t2.* FROM t t1 JOIN t t2 ON t1.a = t2.a", set()),
     ("CREATE VIEW v (x, y) AS SELECT a, a FROM t", set()),
     ("CREATE VIEW v AS SELECT COUNT(*), COUNT(*) FROM t", set()),
+    # a comma that is missing between columns, a wrong WATERMARK: what else is wrong is told beside it
+    ("CREATE TABLE u (a INT b STRINGG, c INT) WITH ('connector' = 'datagen')", {"FD102", "FD109"}),
+    ("CREATE TABLE u (a INT b INT) WITH ('connector' = 'datagen'); SELECT zz FROM u", {"FD102", "FD450"}),
+    ("CREATE TABLE u (a INT, PRIMARY KEY (z) NOT ENFORCED b INT) WITH ('connector' = 'datagen')", {"FD102", "FD306"}),
+    (
+        "CREATE TABLE u (a INT, b AS a + 1 WATERMARK FOR z AS z) WITH ('connector' = 'datagen', 'x' = '1')",
+        {"FD102", "FD307", "FD212"},
+    ),
+    ("CREATE TABLE u (a INT DEFAULT 5, a INT) WITH ('connector' = 'datagen')", {"FD111"}),
+    ("CREATE TABLE u (a INT 5) WITH ('connector' = 'datagen')", {"FD102"}),
+    ("CREATE TABLE u (a INT, WATERMARK FOR z AS z) WITH ('connector' = 'datagen', 'x' = '1')", {"FD307", "FD212"}),
+    ("CREATE TABLE u (a INT, WATERMARK FOR a AS a) WITH ('connector' = 'datagen', 'x' = '1')", {"FD307", "FD212"}),
+    (
+        "CREATE TABLE u (s TIMESTAMP(3), WATERMARK FOR s AS f(s)) WITH ('connector' = 'datagen', 'x' = '1')",
+        {"FD400 f", "FD212"},
+    ),
+    ("CREATE TABLE u (a INT, WATERMARK FOR z AS z) WITH ('connector' = 'datagenn', 'x' = '1')", {"FD202"}),
+    ("CREATE TABLE u (a INT, WATERMARK FOR z AS z) WITH ('x' = '1'); CREATE TABLE w LIKE u", {"FD307"}),
+    ("CREATE TABLE u (a INT, WATERMARK FOR z AS z) WITH ('connector' = 'datagen'); SELECT a FROM u", {"FD307"}),
     # what Spark lacks is told where it is used
     ("CREATE VIEW v AS SELECT a, COUNT(*) OVER (ORDER BY b) AS n FROM t", set()),
     ("CREATE VIEW v AS SELECT a, b FROM t ORDER BY b", set()),

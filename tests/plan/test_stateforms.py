@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.diagnostics import SourceText
+from flinkddl.plan.nodes.grouping import Aggregate
 from flinkddl.runtime.job.supervising.begun import formed, kept
 from flinkddl.runtime.storage.checkpoint import job_folder, open_checkpoint, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL
@@ -86,6 +87,15 @@ def test_form(name: str) -> None:
     assert made.fingerprint == same.fingerprint
     assert same.as_begun is None
     assert "state by key:" not in explain(same)
+
+
+def test_what_a_group_keeps_is_asked_only_where_nothing_else_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(Aggregate, "grows", property(lambda node: asked.append(node) or ""))
+    job(CASES["a count of counts"][0])
+    assert not asked
+    job(CASES["a count of inserts"][0])
+    assert asked
 
 
 def test_it_is_the_default() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from flinkddl.runtime.storage import noted
-from flinkddl.sqltypes import quote
+from flinkddl.sqltypes import QUOTED, quote, unquote
 
 
 @pytest.mark.parametrize(
@@ -20,3 +22,10 @@ from flinkddl.sqltypes import quote
 )
 def test_keys_have_the_names_of_their_columns(texts: list[str], names: list[str]) -> None:
     assert noted._names([(f"__key{i}", text) for i, text in enumerate(texts)]) == names
+
+
+@pytest.mark.parametrize("name", ["shop", "a`b", "`", "a.b", ""])
+def test_a_name_is_read_as_it_is_quoted(name: str) -> None:
+    found = re.fullmatch(QUOTED, quote(name))
+    assert found is not None
+    assert unquote(found[1]) == name

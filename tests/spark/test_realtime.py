@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flinkddl.diagnostics import SourceText
+from flinkddl.plan.stateforms import Begun
 from flinkddl.runtime.job.supervising.preparing import local_cores
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.spark import job as J
@@ -166,7 +167,7 @@ def test_micro_batches_can_go_on_with_a_chain(name: str) -> None:
     assert not list(blockers(plain))
     begun = plain.as_begun
     assert begun is not None
-    assert begun({0: "chain"}).steps == slow.steps
+    assert begun(Begun({0: "chain"})).steps == slow.steps
 
 
 @pytest.mark.parametrize("name", BLOCKED)

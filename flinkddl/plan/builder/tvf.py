@@ -49,6 +49,8 @@ def _window(build: Builder, node: tree_nodes.TableFunction) -> Node:
     data = table_argument(build, args["DATA"], kind)
     if data.args.get("partition_by") and kind != "SESSION":
         raise build.error("FD500", f"{kind} takes no PARTITION BY", data, "put the keys into GROUP BY")
+    if order := data.args.get("order"):
+        raise build.error("FD500", f"{kind} takes no ORDER BY", order, "leave it out: rows are ordered by their time")
     relation = build.relation(data.this)
     scope = build.scope(relation, kind)
     keys = tuple(column_of(k, scope, "PARTITION BY") for k in data.args.get("partition_by") or ())
@@ -122,10 +124,25 @@ def described(argument: exp.Expression, scope: NameScope, what: str) -> int:
 
 def column_of(node: exp.Expression, scope: NameScope, what: str) -> int:
     """Return the place of a column that an argument names. Raises FD500 for another expression."""
-    rex = scope.path((node.name,), node) if not isinstance(node, exp.Column) else scope.column(node)
+    parts = _path(node)
+    rex = scope.path(parts, node) if parts else None
     if not isinstance(rex, InputRef):
-        raise scope.error("FD500", f"{what} takes a column", node)
+        help = "give it a name in a subquery or a view, and write that name here"
+        raise scope.error("FD500", f"{what} takes a column", node, help)
     return rex.index
+
+
+def _path(node: exp.Expression) -> tuple[str, ...]:
+    """Return the parts of a name; of any other expression none."""
+    match node:
+        case exp.Column():
+            return tuple(part.name for part in node.parts)
+        case exp.Dot():
+            below = _path(node.this)
+            return (*below, node.expression.name) if below else ()
+        case exp.Identifier():
+            return (node.name,)
+    return ()
 
 
 def _interval(node: exp.Expression, name: str, scope: NameScope) -> int:

@@ -63,9 +63,10 @@ class How:
     ``mode`` is Spark's output mode, ``realtime`` whether it runs in real-time mode; ``ttl`` in ms is
     ``table.exec.state.ttl``; ``strict`` says that state must be forgotten after it (``flinkddl.state.ttl.strict``);
     ``shares`` that a table whose rows meet again is read once (``plan/sharing.py``), ``merges`` that equal sub-plans
-    with state run as one (``plan/merged.py``), and ``reuses`` that they may. ``keyed``: updating operators keep their
-    state by key, ``because`` of which where nobody said so (``plan/stateforms.py``); ``chain``: all of them in a chain
-    of stages, from the scans to the sink (``spark/stream/whole.py``).
+    with state run as one (``plan/merged.py``), and ``reuses`` that they may, ``blends`` that a table of changes is one
+    with the newest rows of its keys, whatever is asked of each mention and projected above it. ``keyed``: updating
+    operators keep their state by key, ``because`` of which where nobody said so (``plan/stateforms.py``); ``chain``:
+    all of them in a chain of stages, from the scans to the sink (``spark/stream/whole.py``).
     """
 
     streaming: bool = True
@@ -76,6 +77,7 @@ class How:
     shares: bool = False
     merges: bool = False
     reuses: bool = False
+    blends: bool = True
     keyed: bool = False
     chain: bool = False
     because: str = ""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.spark.job import GroupBy
 from flinkddl.spark.stateful import stateful
+from flinkddl.sqltypes import QUOTED, unquote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,8 +69,8 @@ def _node(step: GroupBy, kept: Kept, frames: Mapping[str, Any]) -> dict[str, Any
 
 def _names(keys: Sequence[Named]) -> list[str]:
     """Return what a person calls a key's columns: the names that they have in the input, where these are names."""
-    columns = [re.fullmatch(r"`((?!__)(?:[^`]|``)+)`", sql) for _, sql in keys]
-    found = [c[1].replace("``", "`") if c else name for c, (name, _) in zip(columns, keys, strict=True)]
+    columns = [re.fullmatch(rf"(?!`__){QUOTED}", sql) for _, sql in keys]
+    found = [unquote(c[1]) if c else name for c, (name, _) in zip(columns, keys, strict=True)]
     return found if len({*found}) == len(found) else [name for name, _ in keys]
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.merged import merged
+from flinkddl.plan.merged import asks, blended, merged
 from flinkddl.plan.nodes import Filter, Project, Scan, Union, Unnest, Values, scans
 from flinkddl.plan.rules import files
 from flinkddl.plan.sharing import leaders, same_scans
+from flinkddl.plan.stateforms import BLENDS
 from flinkddl.spark.base import project
 from flinkddl.spark.stream.base import HANDLERS, lower_node
 from flinkddl.spark.stream.chain import chained
@@ -41,10 +42,11 @@ def lower(tree: Physical, how: How, ctx: Lowering) -> Rel:
     ctx.leaders = leaders(here.node for here in tree.walk() if here.shares) if how.shares else {}
     ctx.ordered = frozenset()
     first = len(ctx.steps)
+    ctx.blends, ctx.asks = False, {}
     if how.chain:
         _read_once(tree, ctx)
     elif how.merges and how.mode == "update":
-        return _merged(tree, ctx, first)
+        return _merged(tree, how, ctx, first)
     ctx.once.clear()
     rel = _finished(lower_node(tree, ctx), ctx)
     if ctx.once and not how.chain:
@@ -60,19 +62,22 @@ def _read_once(tree: Physical, ctx: Lowering) -> None:
     ctx.ordered = frozenset(leader for leader, traits in asked if traits.sequence)
 
 
-def _merged(tree: Physical, ctx: Lowering, first: int) -> Rel:
+def _merged(tree: Physical, how: How, ctx: Lowering, first: int) -> Rel:
     """Lower a query in which equal sub-plans run as one, as far as they can be parts of a chain."""
     apart: set[int] = set()
+    ctx.blends = how.blends
+    if blended(tree, how):
+        ctx.fewer.add(BLENDS)
     while True:
-        found, mark = merged(tree, apart), ctx.mark()
+        found, mark = merged(tree, how, apart), ctx.mark()
         ctx.merged = {id(here): number for number, places in found.items() for here in places}
-        ctx.once.clear()
-        ctx.made.clear()
-        ctx.newest.clear()
+        ctx.asks = {number: asks(places) for number, places in found.items()}
+        for known in (ctx.once, ctx.made, ctx.newest, ctx.whole, ctx.later, ctx.tables):
+            known.clear()
         rel = _finished(lower_node(tree, ctx), ctx)
         left = chained(ctx, first, rel.step)
         twice = {number for number, made in ctx.made.items() if made.step in left or _newest(made, ctx) in left}
-        ctx.merged = {}
+        ctx.merged, ctx.asks, ctx.later, ctx.tables = {}, {}, {}, {}
         if not twice:
             return rel
         apart |= twice

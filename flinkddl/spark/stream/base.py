@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.nodes import Scan
 from flinkddl.plan.rules import Rules
-from flinkddl.spark.base import conform, extend, generate
-from flinkddl.spark.context import Rel
+from flinkddl.spark.base import conform, extend, generate, same, select
+from flinkddl.spark.context import SEQUENCE, Rel
 from flinkddl.spark.job import Select
 
 if TYPE_CHECKING:
@@ -28,11 +29,11 @@ def lower_node(here: Physical, ctx: Lowering) -> Rel:
     """Lower a node and all below it as planned; the fields are the node's. Raises FD649 where it has no lowering.
 
     A handler takes the node, the job, and what is planned of the node. Equal sub-plans that run as one are
-    lowered once.
+    lowered once, to what is asked of them in all of their places.
     """
     node, number = here.node, ctx.merged.get(id(here), -1)
     if number in ctx.made:
-        return ctx.made[number]
+        return _as_asked(ctx.made[number], here, ctx)
     handler = HANDLERS.of(node)
     if handler is None:
         raise FlinkDdlError.of("FD649", f"{node.name} is not available in a streaming run", node.span)
@@ -43,9 +44,25 @@ def lower_node(here: Physical, ctx: Lowering) -> Rel:
         raise error.placed(node.span) from None
     for step in ctx.steps[first:]:
         ctx.owners.setdefault(step.name, id(node))  # its inputs have noted theirs
-    if number >= 0:
-        ctx.made[number] = rel
-    return rel
+    if number < 0:
+        return rel
+    ctx.made[number] = rel
+    if ctx.blends and isinstance(node, Scan):
+        ctx.tables[rel] = id(node)
+    return _as_asked(rel, here, ctx)
+
+
+def _as_asked(rel: Rel, here: Physical, ctx: Lowering) -> Rel:
+    """Return the rows of a place; their order of arrival, where another place alone asks for it, is left out."""
+    return without_sequence(rel, ctx) if ctx.asked(here).sequence and not here.asked.sequence else rel
+
+
+def without_sequence(rel: Rel, ctx: Lowering) -> Rel:
+    """Leave the order of arrival out."""
+    kept = (*rel.columns, *rel.before_columns, *(c for c in rel.reserved if c != SEQUENCE))
+    bare = rel.with_(step=select(rel.step, same(kept), ctx, "unordered"), sequence=False)
+    ctx.whole[bare] = rel
+    return bare
 
 
 def explode(

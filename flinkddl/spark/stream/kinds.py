@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl.plan.stateforms import BLENDS
 from flinkddl.spark.base import extend, group, names_of, same, select, where
 from flinkddl.spark.context import AFTER, BEFORE, DELETED, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.spark.job import StateCall
-from flinkddl.spark.stream.base import choose, explode, lower_node, members, struct
+from flinkddl.spark.stream.base import choose, explode, lower_node, members, struct, without_sequence
 from flinkddl.sqltypes import comparable, quote
 
 if TYPE_CHECKING:
@@ -91,14 +92,25 @@ def to_delta(rel: Rel, ctx: Lowering, *, many: bool = False) -> Rel:
 
 
 def normalise(rel: Rel, ctx: Lowering) -> Rel:
-    """Bring an ``upsert`` relation to ``images``: a row of a later batch is newer, whatever its version."""
+    """Bring an ``upsert`` relation to ``images``: a row of a later batch is newer, whatever its version.
+
+    What others are made of, too, is normalised once, before it is projected and with its order of arrival.
+    """
     if rel in ctx.newest:
         return ctx.newest[rel]
-    told = ("normalise", "ChangelogNormalize: newest row per key")
+    if rel in ctx.whole:
+        return without_sequence(normalise(ctx.whole[rel], ctx), ctx)
+    if rel.step in ctx.later:
+        ctx.fewer.add(BLENDS)
+        ctx.newest[rel] = ctx.later[rel.step]().with_(fields=rel.fields, key=rel.key)
+        return ctx.newest[rel]
+    told, first = ("normalise", "ChangelogNormalize: newest row per key"), len(ctx.steps)
     step = newest(rel, keyed(rel, rel.key), (DELETED, f"named_struct('arrived', {VERSION})"), ctx, told)
     images = unpack(step, rel.fields, ctx, rel.key, f"{IMAGES}.s.arrived" if rel.sequence else None)
     if ctx.merged:
         ctx.newest[rel] = images
+    for made in ctx.steps[first:] if rel in ctx.tables else ():  # not of the place that needs them first
+        ctx.owners[made.name] = ctx.tables[rel]
     return images
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from flinkddl.plan.conditions import deterministic
 from flinkddl.plan.nodes import Expand, Filter, Project, Scan, Union, Unnest, Values
 from flinkddl.plan.nodes.values import plain
 from flinkddl.plan.rex import InputRef
@@ -14,7 +15,7 @@ from flinkddl.spark.context import AFTER, BEFORE, NOTHING, SEQUENCE, SEQUENCE_ST
 from flinkddl.spark.expressions import condition_to_spark, to_spark
 from flinkddl.spark.job import Read, Rows
 from flinkddl.spark.rowtime import millis
-from flinkddl.spark.stream.base import explode, lower_node, lowers
+from flinkddl.spark.stream.base import explode, lower_node, lowers, without_sequence
 from flinkddl.spark.stream.fanout import united
 from flinkddl.spark.stream.kinds import arrival, drop_unchanged, inputs, normalise, to_delta, weight
 from flinkddl.spark.unnest import elements, generator, grouping_copies
@@ -36,12 +37,10 @@ NO_WATERMARK = -(2**62)  # of a row without a time: earlier than any
 @lowers(Scan)
 def lower_scan(node: Scan, ctx: Lowering, here: Physical) -> Rel:
     """Lower a table through the scan that batch and streaming share; what is read as one, the first time alone."""
-    leader = ctx.leaders.get(id(node))
-    if leader not in ctx.ordered or here.asked.sequence:
-        return _scanned(node, here.asked, leader, ctx)
-    rel = _scanned(node, replace(here.asked, sequence=True), leader, ctx)  # as others need it
-    kept = [c for c in (*rel.columns, *rel.reserved) if c != SEQUENCE]
-    return rel.with_(step=select(rel.step, same(kept), ctx, "unordered"), sequence=False)
+    asked, leader = ctx.asked(here), ctx.leaders.get(id(node))
+    if leader not in ctx.ordered or asked.sequence:
+        return _scanned(node, asked, leader, ctx)
+    return without_sequence(_scanned(node, replace(asked, sequence=True), leader, ctx), ctx)  # as others need it
 
 
 def _scanned(node: Scan, asked: Traits, leader: int | None, ctx: Lowering) -> Rel:
@@ -86,7 +85,14 @@ def lower_values(node: Values, ctx: Lowering, here: Physical) -> Rel:
 def lower_project(node: Project, ctx: Lowering, here: Physical) -> Rel:
     """Lower a projection. An upsert relation that loses its key, and images, keep apart what was there before."""
     rel = _whole(here, ctx)
+    out = _projected(node, rel, ctx)
+    shared = ctx.blends and id(here.inputs[0]) in ctx.merged
+    if shared and rel.kind == "upsert" and all(map(deterministic, node.exprs)):
+        ctx.later[out.step] = lambda: _projected(node, normalise(rel, ctx), ctx)
+    return out
 
+
+def _projected(node: Project, rel: Rel, ctx: Lowering) -> Rel:
     def row(columns: Sequence[str], there: str = "") -> list[str]:
         texts = [(e, to_spark(e, columns, ctx.zone)) for e in node.exprs]
         # evaluated only where the row is there: a NULL row must not raise

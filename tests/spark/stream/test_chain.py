@@ -10,7 +10,7 @@ import pytest
 from flinkddl import sqltypes as T
 from flinkddl.plan import nodes as N
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, SortKey
-from flinkddl.spark.job import GroupBy
+from flinkddl.spark.job import GroupBy, Read
 from tests.spark.stream.stages import FIELDS, KEYED, Row, expected, forget_commit, run
 from tests.spark.stream.test_stages import Query, groups, made
 from tests.support.nightly import nightly
@@ -190,6 +190,61 @@ def from_the_sides_model(rows: list[Row], x: list[Row], y: list[Row]) -> list[Ro
     return out
 
 
+# ---- tables of changes: read, and their newest rows kept, once, whatever is asked of a mention -----------------------
+
+
+def by_k(table: N.Node) -> N.Node:
+    """A projection that keeps the key of an upsert table: t, k, id, v."""
+    return picked(table, 0, 2, 1, 3)
+
+
+def with_itself(table: N.Node) -> N.Node:
+    return picked(joined(by_k(table), picked(above(table, 3, 1), 0, 2, 1)), 0, 1, 2, 3, 6)
+
+
+def with_itself_model(rows: list[Row]) -> list[Row]:
+    return [
+        (k, id, v, other)
+        for id, k, v in rows
+        for other, j, w in rows
+        if k is not None and j == k and w is not None and w > 1
+    ]
+
+
+def kept_where(table: N.Node) -> N.Node:
+    """EXISTS over the same table."""
+    return joined(by_k(table), picked(above(table, 3, 1), 0, 2), "semi")
+
+
+def kept_where_model(rows: list[Row]) -> list[Row]:
+    found = {k for _, k, v in rows if k is not None and v is not None and v > 1}
+    return [(k, id, v) for id, k, v in rows if k in found]
+
+
+def put_together(table: N.Node) -> N.Node:
+    parts = picked(table, 0, 1, 3), picked(above(table, 3, 1), 0, 1, 3), picked(above(table, 3, 2), 0, 3, 3)
+    fields = tuple(N.Field(f"u{i}", f.type) for i, f in enumerate(parts[0].fields))
+    return N.Union(fields=fields, parts=parts)
+
+
+def put_together_model(rows: list[Row]) -> list[Row]:
+    big = [(id, v) for id, _, v in rows if v is not None and v > 1]
+    return [*((id, v) for id, _, v in rows), *big, *((v, v) for _, v in big if v > 2)]
+
+
+def with_its_last(table: N.Node) -> N.Node:
+    """A join that asks for no order, with an aggregate that does."""
+    calls = (AggCall("LAST_VALUE", (2,), T.INT), AggCall("FIRST_VALUE", (2,), T.INT))
+    fields = (T_FIELD, K_FIELD, N.Field("last", T.INT), N.Field("first", T.INT))
+    ends = N.Aggregate(fields=fields, input=by_k(table), keys=(0, 1), aggs=calls)
+    return picked(joined(by_k(table), ends), 0, 1, 2, 3, 6, 7)
+
+
+def with_its_last_model(rows: list[Row]) -> list[Row]:
+    ids = {k: [r[0] for r in members] for k, members in groups(rows).items()}
+    return [(k, id, v, ids[k][-1], ids[k][0]) for id, k, v in rows if k is not None]
+
+
 QUERIES: dict[str, Query] = {
     "hottest-append": Query("", ("append",), hottest, hottest_model, 3),
     "hottest-delta": Query("", ("delta",), hottest, hottest_model, 3),
@@ -198,12 +253,19 @@ QUERIES: dict[str, Query] = {
     "two-above-one": Query("", ("upsert",), two_above_one, two_above_one_model, 5, False),
     "outer-beyond": Query("", ("delta",), outer_beyond, outer_beyond_model, 3, False),
     "parts-of-one": Query("", ("delta",), parts_of_one, parts_of_one_model, 2),
-    "with-its-top": Query("", ("upsert",), with_its_top, with_its_top_model, 4, False),
+    "with-its-top": Query("", ("upsert",), with_its_top, with_its_top_model, 3, False),
+    "with-itself-upsert": Query("", ("upsert",), with_itself, with_itself_model, 2),
+    "with-itself-delta": Query("", ("delta",), with_itself, with_itself_model),
+    "kept-where-upsert": Query("", ("upsert",), kept_where, kept_where_model, 2),
+    "kept-where-delta": Query("", ("delta",), kept_where, kept_where_model),
+    "put-together-upsert": Query("", ("upsert",), put_together, put_together_model),
+    "with-its-last-upsert": Query("", ("upsert",), with_its_last, with_its_last_model, 3),
+    "with-its-last-delta": Query("", ("delta",), with_its_last, with_its_last_model, 2),
     "from-the-sides": Query("", ("delta", "append", "upsert"), from_the_sides, from_the_sides_model, 8),
     "three-deep": Query("", ("append",), three_deep, three_deep_model, 5),
 }
 TTL = {"table.exec.state.ttl": "1 d"}
-IN_CI = ("hottest-upsert", "two-above-one", "outer-beyond")
+IN_CI = ("hottest-upsert", "two-above-one", "outer-beyond", "with-itself-upsert", "with-its-last-upsert")
 
 
 @pytest.mark.spark
@@ -217,6 +279,9 @@ def test_order_of_delivery_and_batches_change_nothing(spark: SparkSession, tmp_p
     assert running.table == expected(rows, query.by_trial)
     assert not running.wrong
     assert sum(isinstance(s, GroupBy) for s in running.steps) == query.operators
+    assert sum(isinstance(s, Read) for s in running.steps) == len(query.inputs)
+    calls = [c for s in running.steps if isinstance(s, GroupBy) for c in s.state_calls]
+    assert sum(c.kind == "latest" for c in calls) == query.inputs.count("upsert")
     last, state = max(running.given), running.state(query.operators)
     assert state
     forget_commit(running.checkpoint, last)
