@@ -9,9 +9,7 @@ sinks hold what Python counts. Exit code 1 where one of them does otherwise than
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,65 +21,48 @@ from typing import TYPE_CHECKING
 from samples.topics import read_topic
 from tests.support.spark import QUICK
 from tests.upgrades.edits import EDITS, SILENT, Edit
+from tests.upgrades.starts import ROOT, Starts, clone
 from tests.upgrades.tables import Span, Table, gone_on, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tests.upgrades.shapes import Shape
+    from tests.upgrades.starts import Ran
     from tests.upgrades.tables import Record
 
-ROOT = Path(__file__).resolve().parents[2]
 EARLIER = "a14547e"
-SECONDS = 240
-SAID = ("error FD", "flinkddl: the script has changed")
 
 
-@dataclass(frozen=True)
-class Ran:
-    """How a start ended and what it said."""
-
-    code: int
-    text: str
-
-    @property
-    def said(self) -> str:
-        """The line that tells of the checkpoint, or nothing."""
-        return next((line for line in self.text.splitlines() if line.startswith(SAID)), "")
-
-
-@dataclass(frozen=True)
+@dataclass
 class Place:
-    """The broker, a folder for jobs, and the earlier commit's code (made when it is wanted)."""
+    """The broker, a folder for jobs, and what starts them: this code and the earlier commit's, once it is wanted."""
 
     servers: str
     folder: Path
-    commit: str
+    commit: str = EARLIER
+    warm: bool = True
+    starts: dict[bool, Starts] = field(default_factory=dict)
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for starts in self.starts.values():
+            starts.close()
 
     def run(self, shape: Shape, script: str, checkpoint: Path, flags: Iterable[str] = (), earlier: bool = False) -> Ran:
-        """Start a script as a user does and wait until it has read what its topics hold."""
+        """Start a script and wait until it has read what its topics hold."""
         job = self.folder / f"{shape.name}.sql"
         job.write_text(script, encoding="utf-8")
-        command = [sys.executable, "-m", "flinkddl", "run", str(job), "--until-read", "--checkpoint", str(checkpoint)]
-        command += ["-D", f"SERVERS={self.servers}", "-D", f"P={shape.name}-", "--master", "local[2]", *flags]
+        command = ["run", str(job), "--until-read", "--checkpoint", str(checkpoint), *flags]
+        command += ["-D", f"SERVERS={self.servers}", "-D", f"P={shape.name}-", "--master", "local[2]"]
         for conf in (f"spark.driver.extraJavaOptions={QUICK}", "spark.sql.shuffle.partitions=2"):
             command += ["--conf", conf]
-        env = os.environ | {"PYTHONPATH": str(self.earlier() if earlier else ROOT)}
-        done = subprocess.run(
-            command, cwd=self.folder, env=env, timeout=SECONDS, check=False, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-        with (self.folder / f"{shape.name}.log").open("a", encoding="utf-8") as log:
-            log.write(f"{'-' * 80}\n{script}\n{done.stdout}\nexit code {done.returncode}\n")
-        return Ran(done.returncode, done.stdout)
-
-    def earlier(self) -> Path:
-        """Return a clone of this repository at the earlier commit."""
-        clone = self.folder / "earlier"
-        if not clone.exists():
-            subprocess.run(["git", "clone", "--quiet", "--shared", "--no-checkout", str(ROOT), str(clone)], check=True)
-            subprocess.run(["git", "-C", str(clone), "checkout", "--quiet", self.commit], check=True)
-        return clone
+        if earlier not in self.starts:
+            root = clone(self.commit, self.folder / "earlier") if earlier else ROOT
+            self.starts[earlier] = Starts(root, self.folder, self.warm)
+        return self.starts[earlier].run(command)
 
     def topic(self, shape: Shape, name: str) -> list[tuple[bytes | None, bytes | None]]:
         """Return keys and values of a topic of one partition."""
@@ -253,6 +234,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.upgrades", description=__doc__)
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these edits, or those of these jobs, alone")
     parser.add_argument("--earlier", default=EARLIER, help="the commit that upgrades begin with and downgrades go to")
+    parser.add_argument("--processes", action="store_true", help="a process for each start, as users have: slower")
     parser.add_argument("--keep", type=Path, help="keep scripts, logs and checkpoints there")
     args = parser.parse_args()
     edits = [e for e in EDITS if not args.only or {e.name, e.shape.name} & set(args.only)]
@@ -260,7 +242,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="upgrades") as folder, Broker(BrokerOptions(heap="400m")) as broker:
         at = args.keep or Path(folder)
         at.mkdir(parents=True, exist_ok=True)
-        outcomes = upgrades(Place(broker.bootstrap, at, args.earlier), edits)
+        with Place(broker.bootstrap, at, args.earlier, not args.processes) as place:
+            outcomes = upgrades(place, edits)
     wrong, found = sum(bool(o.wrong) for o in outcomes), sum(bool(o.edit.finding) for o in outcomes)
     print(f"{len(outcomes)} starts, {wrong} wrong, {found} findings, {time.monotonic() - begin:.0f} s")
     return int(bool(wrong) or not outcomes)

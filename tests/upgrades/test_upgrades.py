@@ -8,7 +8,7 @@ import pytest
 
 from flinkddl.diagnostics import SourceText
 from flinkddl.script.compile import compile_script
-from tests.upgrades.__main__ import EARLIER, Place, expected, upgrades
+from tests.upgrades.__main__ import Place, expected, upgrades
 from tests.upgrades.edits import EDITS, Edit
 from tests.upgrades.shapes import BEST, ORDERS, TOTALS, VISITS, closed, joined, left_joined, top2
 from tests.upgrades.tables import Span, Table, gone_on, read
@@ -76,7 +76,8 @@ def test_the_recounts_by_hand() -> None:
 @pytest.mark.timeout(900)
 def test_edits_over_checkpoints(broker: Broker, tmp_path: Path) -> None:
     edits = [e for e in EDITS if e.name in {"having-added", "key-changed", "insert-less-allowed"}]
-    outcomes = upgrades(Place(broker.bootstrap, tmp_path, EARLIER), edits)
+    with Place(broker.bootstrap, tmp_path) as place:
+        outcomes = upgrades(place, edits)
     assert [o.line() for o in outcomes if o.wrong] == []
     # and the unedited script over what was refused
     assert len(outcomes) == 4
