@@ -65,7 +65,7 @@ def test_changing_rows(work: Callable[..., Work]) -> None:
     job = work("sum", "inner", "last")
     job.feed.send(300)
     job.start(REALTIME)
-    job.await_tables(240)
+    job.await_tables(450)
     for _ in range(2):
         job.feed.send(100)
         job.await_tables()
