@@ -15,7 +15,19 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes.forms import COMPARES
 from flinkddl.plan.nodes.leaves import Scan
 from flinkddl.plan.stateforms import needs_chain, out_of_chain
-from flinkddl.spark.job import KAFKA, Coalesce, DropDuplicates, GroupBy, JoinStep, Read, Step, UnionAll, below
+from flinkddl.spark.job import (
+    KAFKA,
+    ROWS,
+    Coalesce,
+    DropDuplicates,
+    GroupBy,
+    JoinStep,
+    Read,
+    Rows,
+    Step,
+    UnionAll,
+    below,
+)
 from flinkddl.spark.stateful import nodes_by_path
 
 if TYPE_CHECKING:
@@ -36,6 +48,7 @@ SETTINGS = {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
 """Spark keeps it with the checkpoint: a chain has it in micro-batches too, so that both modes can go on with one."""
 UNLISTED = {"spark.sql.streaming.realTimeMode.allowlistCheck": "false"}
 """Of chains: Spark's list has none of the nodes that pack rows around its transformWithState."""
+NO_STREAM = "stands above rows that are there as a whole, which no chain of operators by key takes"
 TOO_MANY = "has rows that go on in more ways than one chain of operators by key can be made of"
 
 
@@ -132,14 +145,19 @@ def _of_chain(job: SparkJob) -> Iterator[Blocked]:
     chains = {s for w, p in job.planned if p.how.chain for s in _names(w.input, steps)}
     without = [s for s in job.steps if s.name in chains and _keeps(s) and not (isinstance(s, GroupBy) and s.stage)]
     alone = [s for s in without if isinstance(s, GroupBy) and all(c.form == "keyed" for c in s.state_calls)]
+    way = NO_STREAM if any(_finished(s) for s in job.steps if s.name in chains) else TOO_MANY
     for step in [s for s in without if s not in alone] or alone:
         here = places.get(job.owners.get(step.name, ""))
-        why = TOO_MANY if step in alone else here.node.holds_back(here.form) if here else ""
+        why = way if step in alone else here.node.holds_back(here.form) if here else ""
         yield here.node if here else step, why or COMPARES
 
 
 def _names(name: str, steps: Mapping[str, Step]) -> set[str]:
     return {s.name for s in below(steps[name], steps)}
+
+
+def _finished(step: Step) -> bool:
+    return isinstance(step, Rows) or (isinstance(step, Read) and (step.finished or step.format == ROWS))
 
 
 def _keeps(step: Step) -> bool:

@@ -153,7 +153,13 @@ def test_what_to_do_next(hundred: list[kit.Assessment]) -> None:
 SCRIPTS = {
     # script: verdict, jobs, latency, state, scripts that were carried out before it
     "sales/copy_1.sql": ("runs", 1, ("micro-batches, or real-time mode",), (), ()),
-    "sales/sums_1.sql": ("runs", 1, ("micro-batches",), ("Aggregate: one row of totals a group",), ()),
+    "sales/sums_1.sql": (
+        "runs",
+        1,
+        ("micro-batches, or real-time mode",),
+        ("Aggregate: one row of totals a group",),
+        (),
+    ),
     "sales/with_common_1.sql": ("runs", 1, ("micro-batches, or real-time mode",), (), ("common/ddl.sql",)),
     "sales/variable_1.sql": ("runs with notes", 1, ("micro-batches, or real-time mode",), (), ()),
     "common/ddl.sql": ("runs", 0, (), (), ()),

@@ -223,4 +223,4 @@ class Work:
         """End the process, and wait for it."""
         if self.process is not None and self.process.poll() is None:
             os.killpg(self.process.pid, number)
-            self.process.wait(60)
+            self.process.wait(120)

@@ -65,7 +65,7 @@ def test_changing_rows(work: Callable[..., Work]) -> None:
     job = work("sum", "inner", "last")
     job.feed.send(300)
     job.start(REALTIME)
-    job.await_tables(240)
+    job.await_tables(450)
     for _ in range(2):
         job.feed.send(100)
         job.await_tables()
@@ -103,7 +103,7 @@ def test_killed_in_a_batch(work: Callable[..., Work]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1500)
+@pytest.mark.timeout(3000)
 @pytest.mark.parametrize("name", ["sum", "inner"])
 def test_both_modes_in_turn(work: Callable[..., Work], name: str) -> None:
     """Micro-batches go on where real time ended, and back; which form the state has, the checkpoint says."""
@@ -111,10 +111,10 @@ def test_both_modes_in_turn(work: Callable[..., Work], name: str) -> None:
     for sets in (REALTIME, "", CHAIN, REALTIME):
         job.feed.send(200)
         job.start("SET 'execution.checkpointing.interval' = '10 s';" + sets)
-        job.await_tables(300)
+        job.await_tables(600)
         time.sleep(11 * bool(sets))  # a batch ends
         job.feed.send(100)
-        job.await_tables()
+        job.await_tables(200)
         job.end()
 
 

@@ -100,6 +100,10 @@ BLOCKED = {
         "JOIN o AS x ON y.k = x.k;",
         "Over(",
     ),
+    "rows that are there": (
+        "INSERT INTO s SELECT k, MAX(v) FROM (SELECT k, v FROM o UNION ALL SELECT 'a', 1) GROUP BY k;",
+        "MAX(v)) stands above rows that are there as a whole",
+    ),
     "session": (
         "INSERT INTO a SELECT k, v FROM TABLE(SESSION(TABLE o PARTITION BY k, DESCRIPTOR(ts), INTERVAL '1' MINUTE));",
         "gives a window out once",
