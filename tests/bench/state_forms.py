@@ -80,7 +80,7 @@ PARTS = {
         "id",
     ),
 }
-"""Queries of which a part is there twice: counts beside their maximum, what an outer join with a condition reads."""
+"""Counts beside their maximum, where a part is there twice, and an outer join with a condition, where it once was."""
 CASES = {name: FLINK_CASES[name] for name in ("sum-upsert", "max-upsert", "distinct", "top10")} | {
     "join-upserts": Case(
         "SELECT l.k, l.amount, n.region FROM latest l JOIN newest n ON l.k = n.k",

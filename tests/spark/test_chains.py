@@ -237,6 +237,8 @@ def test_which_joins_test_their_conditions(name: str, state: str) -> None:
     inside = {c.kind for c in calls if c.condition}
     assert (INSIDE in made.fewer) == bool(inside)
     assert inside == ({k for k in kinds if k.endswith("if")} if state == "keyed" else set())
+    words = " ".join(word for o in operators(made) for word in o.operators)
+    assert all(f"transformWithState flinkddl.stage_{kind}_" in words for kind in inside)
     if state == "keyed":
         assert {c.kind for c in calls} == {*kinds, "aggregate"}
     else:

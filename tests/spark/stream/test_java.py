@@ -13,10 +13,12 @@ from flinkddl.functions.java.classpath import ClassPath
 from flinkddl.functions.java.load import load
 from flinkddl.plan import nodes as N
 from flinkddl.plan.expressions import cast
-from flinkddl.plan.rex import AggCall, InputRef
+from flinkddl.plan.rex import AggCall, Call, InputRef
 from flinkddl.runtime.session.java_jars import ship_java
 from tests.spark.stream.harness import Running
+from tests.spark.stream.stages import Row, expected, run, source
 from tests.spark.stream.test_operators import BATCHES, Changes, groups
+from tests.spark.stream.test_stages import EQUAL, both, join
 from tests.support.java_udf import needs_javac, udf_jar
 
 if TYPE_CHECKING:
@@ -72,4 +74,26 @@ def test_groups(spark: SparkSession, tmp_path: Path, kind: str) -> None:
             running.go()
             assert running.table == Counter(model(changes.order)), f"batch {n}"
             assert not running.wrong
+    running.close()
+
+
+def test_a_join_tests_a_condition_with_a_function(spark: SparkSession, tmp_path: Path) -> None:
+    """The function is part of the operator's state by key, where a task finds and opens it."""
+    ship_java(spark, [str(udf_jar("acme"))])
+    function = load("acme.Scalars$Boxed", ClassPath((str(udf_jar("acme")),)))  # -1 of NULL, one more of a number
+    fitted = fit("Boxed", function, [T.INT])
+    options = (("name", "Boxed"), ("call", fitted.call), ("script_jars", ()))
+    one, two = (Call(fitted.result, "JAVA", (InputRef(T.INT, i),), options=options) for i in (3, 7))
+    (left, ls), (right, rs) = (source(tmp_path / f"t{n}", "delta", seed=n) for n in (1, 2))
+    running = run(spark, join("full", both(*EQUAL.args, Call(T.BOOLEAN, "<", (one, two))))(left, right))
+
+    def fits(a: Row, b: Row) -> bool:
+        return a[1] is not None and a[1] == b[1] and (-1 if a[2] is None else a[2]) < (-1 if b[2] is None else b[2])
+
+    rows = [a + b for a in ls for b in rs if fits(a, b)]
+    rows += [(*a, None, None, None) for a in ls if not any(fits(a, b) for b in rs)]
+    rows += [(None, None, None, *b) for b in rs if not any(fits(a, b) for a in ls)]
+    assert running.forms == ["keyed"]
+    assert running.table == expected(rows, False)
+    assert not running.wrong
     running.close()

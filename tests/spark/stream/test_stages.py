@@ -404,7 +404,17 @@ def test_another_spark_keeps_the_aggregates(spark: SparkSession, tmp_path: Path)
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", ["normalise", "join-left"])
+def test_another_spark_does_not_run_a_join_that_tests_its_condition(spark: SparkSession, tmp_path: Path) -> None:
+    """Jobs plan it otherwise there (``runtime/job/supervising/begun.py``); a plan from elsewhere fails."""
+    from pyspark.errors import StreamingQueryException
+
+    node, _ = made(QUERIES["join-left-beyond"], tmp_path)
+    with pytest.raises(StreamingQueryException, match="FD893: this Spark has no operators by key"):
+        run(Fixed(spark, {"spark.flinkddl.stages.spark": "9.9."}), node)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["normalise", "join-left", "join-full-beyond"])
 def test_without_generated_code(spark: SparkSession, tmp_path: Path, name: str) -> None:
     """As where Spark gives code generation up: a struct and an array as results of a stage."""
     node, rows = made(QUERIES[name], tmp_path)
