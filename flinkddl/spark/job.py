@@ -201,7 +201,8 @@ class StateCall:
     without a change state is taken for empty, one a side of a join, 0 is never; () where nobody has said.
 
     ``form``: "keyed" keeps it by key in Spark's TransformWithState, as number ``node`` of the plan
-    (``spark/stages.py``); "uncovered" is an aggregate, although keyed state is asked for.
+    (``spark/stages.py``); "uncovered" is an aggregate, although keyed state is asked for. ``other_args``: its arguments
+    in the other one of the two forms, where they differ.
     """
 
     family: Family
@@ -210,6 +211,7 @@ class StateCall:
     ttl: tuple[int, ...] = ()
     form: StateForm = "aggregate"
     node: int = 0
+    other_args: tuple[str, ...] = ()
 
     @property
     def function(self) -> str:

@@ -48,6 +48,11 @@ CASES: dict[str, tuple[str, bool, str]] = {
         "SELECT auction, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price) AS r FROM bid) "
         "WHERE r < 4", True, "Rank keeps rows",
     ),
+    "an OVER": (
+        "SELECT auction, SUM(price) OVER (PARTITION BY auction ORDER BY p) AS s "
+        "FROM (SELECT *, PROCTIME() AS p FROM bid)",
+        True, "Over keeps rows",
+    ),
     "an outer join": (
         "SELECT b.auction, a.seller FROM bid b LEFT JOIN ask a ON a.auction = b.auction", True, "Join keeps rows",
     ),

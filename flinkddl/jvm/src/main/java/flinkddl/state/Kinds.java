@@ -13,6 +13,7 @@ final class Kinds {
         "inner", in -> new Join("inner", in),
         "latest", Latest::new,
         "left", in -> new Join("left", in),
+        "over", Over::new,
         "semi", in -> new Join("semi", in),
         "top", Top::new
     );
