@@ -107,7 +107,9 @@ def test_each_query_of_a_set_has_its_own() -> None:
     assert list(made.forms.values()) == [False, True]
 
 
-@pytest.mark.parametrize("name", ["a count of inserts", "a count of counts", "two ways of a table", "equal parts"])
+@pytest.mark.parametrize(
+    "name", ["a count of inserts", "a count of counts", "two ways of a table", "equal parts", "an OVER"]
+)
 @pytest.mark.parametrize("state", ["aggregate", "keyed"])
 @pytest.mark.parametrize("older", [False, True])
 def test_what_was_begun_goes_on(name: str, state: str, older: bool, tmp_path: Path) -> None:

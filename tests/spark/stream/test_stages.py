@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +15,7 @@ from flinkddl.plan.rex import AggCall, Call, InputRef, Rex, SortKey
 from flinkddl.runtime.session.stages import stages_missing, tell_missing
 from flinkddl.runtime.storage.checkpoint import open_checkpoint
 from flinkddl.script.compile import Start, compile_script
+from flinkddl.spark.fingerprint import BY_KEY
 from flinkddl.spark.operators import operators
 from flinkddl.spark.stages import KINDS
 from tests.spark.stream.harness import JOB
@@ -356,6 +357,21 @@ def test_a_checkpoint_keeps_to_its_form(tmp_path: Path) -> None:
         open_checkpoint(job(NEWEST, "aggregate"), str(tmp_path))
     with pytest.raises(FlinkDdlError, match="FD820"):
         open_checkpoint(job(TOP.format(3), "keyed"), str(tmp_path))
+
+
+def test_a_checkpoint_of_before_over_had_a_form_by_key(tmp_path: Path) -> None:
+    """Beside operators by key it was an aggregate: neither form of the whole goes on with that."""
+    counts = "(SELECT k, v, COUNT(*) AS n FROM o GROUP BY k, v)"
+    made = job(f"INSERT INTO s SELECT k, SUM(n) OVER (PARTITION BY k ORDER BY v) FROM {counts};", "keyed")
+    ours = "OverAggregate"
+    before = tuple((n, w.removesuffix(BY_KEY) if w.startswith(ours) else w) for n, w in made.fingerprint)
+    open_checkpoint(replace(made, identity=lambda: before), str(tmp_path))
+    with pytest.raises(
+        FlinkDdlError, match=r"FD887.*'OverAggregate: rows of a partition in order' as an aggregate"
+    ) as e:
+        open_checkpoint(made, str(tmp_path))
+    assert "SET" not in str(e.value.diagnostics[0].help)
+    assert "--fresh" in str(e.value.diagnostics[0].help)
 
 
 # ---- where it cannot be ---------------------------------------------------------------------------------------------
