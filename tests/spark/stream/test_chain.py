@@ -143,6 +143,20 @@ def with_its_top_model(rows: list[Row]) -> list[Row]:
     return out
 
 
+def last_place(table: N.Node) -> N.Node:
+    """Rows with their places, of which the largest one is kept."""
+    order, calls = (SortKey(3),), (AggCall("ROW_NUMBER", (), T.BIGINT),)
+    fields = (*FIELDS, N.Field("rn", T.BIGINT))
+    places = N.Over(fields=fields, input=table, partition=(0, 2), order=order, calls=calls, rows=True)
+    kept = picked(places, 0, 2, 1, 4)
+    return picked(joined(kept, per_key(kept, "m", "MAX", 3), more=(("=", 3, 2),)), 0, 1, 2, 3)
+
+
+def last_place_model(rows: list[Row]) -> list[Row]:
+    ordered = {k: sorted(g, key=lambda r: (r[2] is not None, r[2] or 0)) for k, g in groups(rows).items()}
+    return [(k, g[-1][0], len(g)) for k, g in ordered.items() if k is not None]
+
+
 def three_deep(table: N.Node) -> N.Node:
     """Rows pass two stages; a join becomes many rows in the middle."""
     most = per_key(counts(table), "m", "MAX", 3)
@@ -180,6 +194,7 @@ QUERIES: dict[str, Query] = {
     "parts-of-one": Query("", ("delta",), parts_of_one, parts_of_one_model, 2),
     "with-its-top": Query("", ("upsert",), with_its_top, with_its_top_model, 4, False),
     "from-the-sides": Query("", ("delta", "append", "upsert"), from_the_sides, from_the_sides_model, 8),
+    "last-place": Query("", ("delta",), last_place, last_place_model, 3),
     "three-deep": Query("", ("append",), three_deep, three_deep_model, 5),
 }
 TTL = {"table.exec.state.ttl": "1 d"}

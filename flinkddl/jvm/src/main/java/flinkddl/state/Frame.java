@@ -22,6 +22,7 @@ final class Frame {
     private long start; // rows before the peers of the last place
     private long dense; // which peers those are
     byte[] last; // the last place
+    private boolean again; // it is another row of the last place that enters
     private byte[] low; // the place of the first row in the frame; null where none leaves, or none has come
     private long gone; // how many rows of that place have left
     private long size; // rows in the frame
@@ -34,7 +35,8 @@ final class Frame {
         this.before = before;
         calls = new Running[over.finish.length];
         for (int i = 0; i < calls.length; i++) {
-            calls[i] = Running.of(over.finish[i], over.preceding >= 0);
+            int call = i;
+            calls[i] = Running.of(over.finish[i], over.preceding >= 0, value -> !again && over.first(call, value, last, before));
         }
         exact = Arrays.stream(calls).allMatch(call -> call == null || call.exact());
     }
@@ -115,6 +117,7 @@ final class Frame {
             start = position;
             dense++;
         }
+        again = last == key;
         last = key;
         InternalRow args = over.args(key);
         for (int i = 0; i < calls.length; i++) {

@@ -26,7 +26,7 @@ import org.apache.spark.sql.types.StructType;
  * The rows of a partition ({@code retract_over}): a tree of places, in order of the rows, of when they came and of their
  * bytes, and one of marks, the {@link Frame} as of every so many places. A change runs from the mark before it to where it
  * makes no difference any more. Rows that are taken back before they came are a third tree, rows by when they came, with
- * the watermark that they met, a fourth. Pages are in map 0.
+ * the watermark that they met, a fourth, places by the value of a DISTINCT call one a call. Pages are in map 0.
  *
  * <p>Where the row is {@code STRUCT<p, r, a>} in place of {@code <o, r, a>}, rows come in turn and stay: a later batch's are
  * behind all others, and what none of them can ask for goes.
@@ -52,6 +52,7 @@ final class Over extends Kind {
     private transient Tree marks;
     private transient Tree debts;
     private transient Lateness lateness;
+    private transient Map<Integer, Firsts> firsts; // by the call
     private transient Places places;
     private transient long reach; // the most rows that LAG looks back
 
@@ -81,6 +82,12 @@ final class Over extends Kind {
         marks = new Tree(1, this::compare);
         debts = new Tree(2, Tree.BYTES);
         lateness = parts < 4 ? null : new Lateness(this, new Tree(3, Tree.BYTES));
+        firsts = new TreeMap<>();
+        for (int i = 0; i < finish.length; i++) {
+            if (finish[i].kind.equals("dcount") || finish[i].kind.equals("dsum")) {
+                firsts.put(i, new Firsts(this, i, 4 + i));
+            }
+        }
     }
 
     // ---- places: eight bytes of the sequence, then the order, the row, the arguments of the calls ----------------------
@@ -131,6 +138,7 @@ final class Over extends Kind {
         places.settle();
         TreeMap<byte[], Long> out = new TreeMap<>(Tree.BYTES);
         if (!places.changed.isEmpty()) {
+            firsts.values().forEach(f -> f.turn(places));
             run(out);
         }
         keep(group);
@@ -179,7 +187,19 @@ final class Over extends Kind {
         group.keep(trees.stream().allMatch(Tree::isEmpty) ? null : head);
     }
 
-    private List<Tree> trees() { return lateness == null ? List.of(tree, marks, debts) : List.of(tree, marks, debts, lateness.came); }
+    private List<Tree> trees() {
+        List<Tree> trees = new ArrayList<>(List.of(tree, marks, debts));
+        if (lateness != null) {
+            trees.add(lateness.came);
+        }
+        if (preceding < 0) {
+            firsts.values().forEach(f -> trees.add(f.tree));
+        }
+        return trees;
+    }
+
+    /** Whether a value of a DISTINCT call is at a place for the first time. */
+    boolean first(int call, byte[] value, byte[] place, boolean before) { return firsts.get(call).first(value, place, before); }
 
     /** Rows that come behind all others: they are numbered as they came. */
     private void inTurn(TreeMap<byte[], Copies> batch) {
@@ -265,6 +285,9 @@ final class Over extends Kind {
             fresh.forEach(marks::put);
         }
         places.apply();
+        if (preceding < 0) {
+            firsts.values().forEach(f -> f.apply(inTurn));
+        }
     }
 
     /** The mark to begin at: by range not one among the peers of the place, to which it may have come. */

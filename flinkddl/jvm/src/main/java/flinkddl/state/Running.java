@@ -11,6 +11,7 @@ import java.util.ArrayDeque;
 import java.util.Comparator;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
@@ -27,13 +28,16 @@ abstract class Running {
 
     Running(RetractFinish finish) { this.finish = finish; }
 
-    /** The way that fits a call; {@code leave}: rows leave the frame. Null of ranks and LAG, which {@link Frame} knows. */
-    static Running of(RetractFinish finish, boolean leave) {
+    /**
+     * The way that fits a call; {@code leave}: rows leave the frame; {@code fresh}: whether a DISTINCT value of the row that
+     * enters has not been there. Null of ranks and LAG, which {@link Frame} knows.
+     */
+    static Running of(RetractFinish finish, boolean leave, Predicate<byte[]> fresh) {
         return switch (finish.kind) {
             case "row_number", "rank", "dense_rank", "lag" -> null;
             case "min", "max" -> new Extreme(finish, leave);
             case "first", "last" -> new Edge(finish, leave);
-            case "dcount", "dsum" -> new Distinct(finish);
+            case "dcount", "dsum" -> leave ? new Distinct(finish) : new Fresh(finish, fresh);
             case "collect", "dcollect" -> new Multiset(finish);
             default -> new Plain(finish);
         };
@@ -57,7 +61,7 @@ abstract class Running {
     boolean exact() { return true; }
 
     /** The value of a call that has it in a struct, as bytes; null where it counts nothing. */
-    private static byte[] bytes(InternalRow args, int i) {
+    static byte[] bytes(InternalRow args, int i) {
         return args.isNullAt(i) ? null : ((UnsafeRow) args.getStruct(i, 1)).getBytes(); // of any number of fields
     }
 
@@ -191,6 +195,51 @@ abstract class Running {
             RetractAcc total = sum.create(); // in the order of the values, whatever the order in which they came
             values.keySet().forEach(value -> total.add(Retract.view(value, 1), 0, 1, 0));
             return sum.result(total, false);
+        }
+    }
+
+    /** The same where no row leaves: what was there before is known elsewhere. */
+    private static final class Fresh extends Running {
+        private final Predicate<byte[]> fresh;
+        private final RetractAcc total;
+        private final RetractFinish sum;
+        private long count;
+
+        Fresh(RetractFinish finish, Predicate<byte[]> fresh) {
+            super(finish);
+            this.fresh = fresh;
+            boolean sums = finish.kind.equals("dsum");
+            sum = sums ? new RetractFinish("sum:0", ((StructType) finish.argument).apply(0).dataType()) : null;
+            total = sums ? sum.create() : null;
+        }
+
+        @Override void add(InternalRow args, int i, long at) {
+            byte[] value = bytes(args, i);
+            if (value == null || !fresh.test(value)) {
+                return;
+            }
+            count++;
+            if (total != null) {
+                total.add(Retract.view(value, 1), 0, 1, 0);
+            }
+        }
+
+        @Override void remove(InternalRow args, int i) { throw new IllegalStateException("no row leaves this frame"); }
+
+        @Override Object result() { return total == null ? (Object) count : sum.result(total, false); }
+
+        @Override void write(DataOutput out) throws IOException {
+            Retract.writeLong(out, count);
+            if (total != null) {
+                total.write(out);
+            }
+        }
+
+        @Override void read(DataInput in) throws IOException {
+            count = Retract.readLong(in);
+            if (total != null) {
+                total.read(in);
+            }
         }
     }
 
