@@ -157,5 +157,6 @@ def _kept(agg: str | StateCall | StageCall) -> str:
 
 
 def _bare(call: StateCall) -> StateCall:
-    """Return a call by what it keeps alone."""
-    return replace(call, ttl=(), form="aggregate")
+    """Return a call by what it keeps alone: in both forms the same."""
+    args = call.other_args if call.form == "keyed" and call.other_args else call.args
+    return replace(call, ttl=(), form="aggregate", args=args, other_args=())

@@ -207,7 +207,8 @@ class StateCall:
     argument behind the others, of each pair of rows and of none that is given.
 
     ``form``: "keyed" keeps it by key in Spark's TransformWithState, as number ``node`` of the plan
-    (``spark/stages.py``); "uncovered" is an aggregate, although keyed state is asked for.
+    (``spark/stages.py``); "uncovered" is an aggregate, although keyed state is asked for. ``other_args``: its arguments
+    in the other one of the two forms, where they differ.
     """
 
     family: Family
@@ -217,6 +218,7 @@ class StateCall:
     form: StateForm = "aggregate"
     node: int = 0
     condition: str = ""
+    other_args: tuple[str, ...] = ()
 
     @property
     def function(self) -> str:

@@ -25,6 +25,11 @@ def _all(_: StateCall) -> bool:
     return True
 
 
+def _over(call: StateCall) -> bool:
+    """Rows with the watermark that they met are never taken back."""
+    return call.args[0] == "1L" or ", 'w', " not in call.args[-1]
+
+
 KINDS: Mapping[str, Callable[[StateCall], bool]] = {
     "aggregate": _all,
     "anti": _all,
@@ -35,6 +40,7 @@ KINDS: Mapping[str, Callable[[StateCall], bool]] = {
     "latest": _all,
     "left": _all,
     "leftif": _all,
+    "over": _over,
     "semi": _all,
     "semiif": _all,
     "top": _all,
@@ -59,8 +65,10 @@ def _formed(agg: str | StateCall | StageCall, node: int, fits: bool) -> str | St
     if not isinstance(agg, StateCall):
         return agg
     takes = KINDS.get(agg.kind)
-    keyed = fits and agg.family == "retract" and takes is not None and takes(agg)
-    return replace(agg, form="keyed", node=node) if keyed else replace(agg, form="uncovered")
+    if not (fits and agg.family == "retract" and takes is not None and takes(agg)):
+        return replace(agg, form="uncovered")
+    args = (agg.other_args, agg.args) if agg.other_args else (agg.args, ())
+    return replace(agg, form="keyed", node=node, args=args[0], other_args=args[1])
 
 
 def keyed(steps: Iterable[Step]) -> bool:

@@ -54,7 +54,8 @@ def test_java_stays_small() -> None:
     # 20 more: a kind goes on with groups of an older layout.
     # 10 more: rows that pass keep their order in a group, an operator counts its turns where it has no other order.
     # 370 more: outer, semi and anti joins that test a condition themselves.
-    assert lines < 13880, f"{lines} lines of Java"
+    # 1,220 more: OVER by key, which runs from a mark before a change to where it makes no difference.
+    assert lines < 15090, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

@@ -49,6 +49,11 @@ CASES: dict[str, tuple[str, bool, str]] = {
         "SELECT auction, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price) AS r FROM bid) "
         "WHERE r < 4", True, "Rank keeps rows",
     ),
+    "an OVER": (
+        "SELECT auction, SUM(price) OVER (PARTITION BY auction ORDER BY p) AS s "
+        "FROM (SELECT *, PROCTIME() AS p FROM bid)",
+        True, "Over keeps rows",
+    ),
     "an outer join": (
         "SELECT b.auction, a.seller FROM bid b LEFT JOIN ask a ON a.auction = b.auction", True, "Join keeps rows",
     ),
@@ -112,7 +117,9 @@ def test_each_query_of_a_set_has_its_own() -> None:
     assert list(made.forms.values()) == [False, True]
 
 
-@pytest.mark.parametrize("name", ["a count of inserts", "a count of counts", "two ways of a table", "equal parts"])
+@pytest.mark.parametrize(
+    "name", ["a count of inserts", "a count of counts", "two ways of a table", "equal parts", "an OVER"]
+)
 @pytest.mark.parametrize(
     ("state", "older"),
     [("aggregate", False), ("keyed", False), ("chain", False), ("aggregate", True), ("keyed", True)],

@@ -102,3 +102,11 @@ def test_heads_of_a_join_and_an_aggregate() -> None:
     assert head_of(head + counted + counted, "fullif", [None, None, INNER, INNER])["right"] == found["left"]
     root = b"\2\2\1" + bytes([len(key) * 2]) + key + b"\2"
     assert head_of(head + root + b"\0\0\0", "inner", [None, None, INNER, INNER])["left"] == {"rows": 1, "pages": 1}
+
+
+def test_a_head_of_over() -> None:
+    """How far LAG looks back, then the places: when a row came, before the row."""
+    place = b"\x80" + bytes(6) + b"\3" + row(INT)
+    leaf = b"\4\2\2" + bytes([len(place) * 2]) + place + b"\2\2"  # LAG 2, next page 1, 1 entry, key, copies: 1
+    found = head_of(b"\1" + bytes(7) + leaf, "over", [None, None, None, None, INNER])
+    assert found == {"layout": 1, "counter": 0, "lag": 2, "entries": [{"entry": {"x": 7}, "copies": 1}]}

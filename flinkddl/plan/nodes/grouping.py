@@ -325,6 +325,7 @@ class Over(Unary):
     keeps_time = True
     requires_watermark = False
     on_time = True
+    grows = "rows"
     state = always("the rows of each partition that are still in reach")
     updates = always(True)  # a late row changes those behind it
     upsert_keys = of_first

@@ -283,7 +283,10 @@ def _other_form(checkpoint: Checkpoint, before: Fingerprint, now: Fingerprint, a
     was, told = ("by key", "keyed") if old.endswith(BY_KEY) else ("as an aggregate", "aggregate")
     what = old.removesuffix(BY_KEY).rpartition(" #")[0]
     message = f"the checkpoint '{checkpoint.root}' has the state of '{what}' {was}, which this run would keep otherwise"
-    return FlinkDdlError.of("FD887", message, help=f"SET 'flinkddl.execution.state' = '{told}', or {again}")
+    # an older version had no form by key of this operator, beside others that it kept by key
+    mixed = told == "aggregate" and any(words.endswith(BY_KEY) for _, words in before)
+    help = again if mixed else f"SET 'flinkddl.execution.state' = '{told}', or {again}"
+    return FlinkDdlError.of("FD887", message, help=help)
 
 
 def _fits(before: Any, now: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What a head of state by key holds (flinkddl/jvm, package ``flinkddl.state``: Store, Aggregate, Latest, Join, Top).
+"""What a head of state by key holds (package ``flinkddl.state`` of the jar: Store, Aggregate, Latest, Join, Over, Top).
 
 A head is a word (layout's version, counter), then the kind's own bytes, with a TTL the time of its last change. A small
 group is in its head whole; of a larger one the head has the root of a tree whose pages lie in map 0.
@@ -108,6 +108,11 @@ def _top(data: _Bytes, arguments: Sequence[Any]) -> dict[str, Any]:
     return {"places": data.number()} | _tree(data, lambda key: row_of(key[8:], entry))
 
 
+def _over(data: _Bytes, arguments: Sequence[Any]) -> dict[str, Any]:
+    entry = fields_of(arguments[4])
+    return {"lag": data.number()} | _tree(data, lambda key: row_of(key[8:], entry))
+
+
 def _tree(data: _Bytes, shown: Callable[[bytes], Any], counted: bool = False) -> dict[str, Any]:
     """Return the entries of a tree that is one page, else how many pages its root points to (Tree.java)."""
     data.number()  # the next page's
@@ -127,6 +132,7 @@ def _tree(data: _Bytes, shown: Callable[[bytes], Any], counted: bool = False) ->
 _KINDS: Mapping[str, Callable[[_Bytes, Sequence[Any]], dict[str, Any]]] = {
     "aggregate": _aggregate,
     "latest": _latest,
+    "over": _over,
     "top": _top,
     **dict.fromkeys(("inner", "left", "full", "semi", "anti"), _join),
     **dict.fromkeys(("leftif", "semiif", "antiif"), partial(_join, counted=("left",))),

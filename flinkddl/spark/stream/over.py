@@ -46,10 +46,13 @@ def lower_over(node: Over, ctx: Lowering, here: Physical) -> Rel:
     met = f", 'w', named_struct('m', {WATERMARK} * 1000)" if rel.watermark else ""
     parts = f"'r', {struct(map(quote, rel.columns))}, 'a', {registry.struct()}{met}"
     row = f"named_struct('o', {_order(node, rel)}, {parts})"
+    in_turn = here.form.kind == "append"  # by key such rows are behind all that came before
     by_rows = str(proctime or _by_rows(node)).lower()
     unit = 1 if node.rows else 1000
     preceding = "CAST(NULL AS BIGINT)" if node.preceding is None else f"{int(node.preceding) * unit}L"
-    call = StateCall("retract", "over", (weight(rel), arrival(rel), by_rows, preceding, row))
+    args = (weight(rel), arrival(rel), by_rows, preceding)
+    others = (*args, row.replace("named_struct('o'", "named_struct('p'", 1)) if in_turn else ()
+    call = StateCall("retract", "over", (*args, row), other_args=others)
     step = group(rel.step, keys, [("__rows", call)], ctx, "over", "OverAggregate: rows of a partition in order")
     step = explode(step, [], ("__rows", ("__r", "__v", WEIGHT)), ctx, "changes")
     n = len(rel.fields)
@@ -57,7 +60,7 @@ def lower_over(node: Over, ctx: Lowering, here: Physical) -> Rel:
     columns = names_of(node.fields)
     step = select(step, [*zip(columns, values, strict=True), (WEIGHT, WEIGHT)], ctx, "over_rows")
     out = Rel(step, columns, carried(node.fields, rel), "delta")
-    return single(out, ctx) if here.form.kind == "append" else out
+    return single(out, ctx) if in_turn else out
 
 
 def _by_rows(node: Over) -> bool:

@@ -162,6 +162,20 @@ def with_its_top_model(rows: list[Row]) -> list[Row]:
     return out
 
 
+def last_place(table: N.Node) -> N.Node:
+    """Rows with their places, of which the largest one is kept."""
+    order, calls = (SortKey(3),), (AggCall("ROW_NUMBER", (), T.BIGINT),)
+    fields = (*FIELDS, N.Field("rn", T.BIGINT))
+    places = N.Over(fields=fields, input=table, partition=(0, 2), order=order, calls=calls, rows=True)
+    kept = picked(places, 0, 2, 1, 4)
+    return picked(joined(kept, per_key(kept, "m", "MAX", 3), more=(("=", 3, 2),)), 0, 1, 2, 3)
+
+
+def last_place_model(rows: list[Row]) -> list[Row]:
+    ordered = {k: sorted(g, key=lambda r: (r[2] is not None, r[2] or 0)) for k, g in groups(rows).items()}
+    return [(k, g[-1][0], len(g)) for k, g in ordered.items() if k is not None]
+
+
 def three_deep(table: N.Node) -> N.Node:
     """Rows pass two stages; a join becomes many rows in the middle."""
     most = per_key(counts(table), "m", "MAX", 3)
@@ -262,6 +276,7 @@ QUERIES: dict[str, Query] = {
     "with-its-last-upsert": Query("", ("upsert",), with_its_last, with_its_last_model, 3),
     "with-its-last-delta": Query("", ("delta",), with_its_last, with_its_last_model, 2),
     "from-the-sides": Query("", ("delta", "append", "upsert"), from_the_sides, from_the_sides_model, 8),
+    "last-place": Query("", ("delta",), last_place, last_place_model, 3),
     "three-deep": Query("", ("append",), three_deep, three_deep_model, 5),
 }
 TTL = {"table.exec.state.ttl": "1 d"}

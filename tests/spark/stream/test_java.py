@@ -13,13 +13,14 @@ from flinkddl.functions.java.classpath import ClassPath
 from flinkddl.functions.java.load import load
 from flinkddl.plan import nodes as N
 from flinkddl.plan.expressions import cast
-from flinkddl.plan.rex import AggCall, Call, InputRef
+from flinkddl.plan.rex import AggCall, Call, InputRef, SortKey
 from flinkddl.runtime.session.java_jars import ship_java
 from tests.spark.stream.harness import Running
 from tests.spark.stream.stages import Row, expected, run, source
 from tests.spark.stream.test_operators import BATCHES, Changes, groups
 from tests.spark.stream.test_stages import EQUAL, both, join
 from tests.support.java_udf import needs_javac, udf_jar
+from tests.support.nightly import nightly
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,19 +38,37 @@ def java(name: str, *args: tuple[int, T.DataType]) -> AggCall:
     return AggCall("JAVA", tuple(i for i, _ in args), fitted.result, options=options)
 
 
-def query(input: N.Node) -> N.Node:
-    """Group by ``k``: a weighted mean, a mean, and how many different texts there are."""
+def below(input: N.Node) -> N.Project:
+    """Return ``k`` and what the functions take."""
     key, v, weight = InputRef(T.STRING, 1), InputRef(T.INT, 2), InputRef(T.INT, 0)
     exprs = (key, cast(v, T.BIGINT), weight, cast(v, T.DOUBLE), cast(v, T.STRING))
     shape = tuple(N.Field(n, e.type) for n, e in zip("kvwdt", exprs, strict=True))
-    below = N.Project(input=input, exprs=exprs, fields=shape)
-    calls = (
+    return N.Project(input=input, exprs=exprs, fields=shape)
+
+
+def calls() -> tuple[AggCall, ...]:
+    """Return a weighted mean, a mean, and how many different texts there are."""
+    return (
         java("WeightedAvg", (1, T.BIGINT), (2, T.INT)),
         java("Average", (3, T.DOUBLE)),
         java("Distinct", (4, T.STRING)),
     )
-    out = (N.Field("k", T.STRING), *(N.Field(n, c.type) for n, c in zip("xyz", calls, strict=True)))
-    return N.Aggregate(fields=out, input=below, keys=(0,), aggs=calls)
+
+
+def results() -> tuple[N.Field, ...]:
+    return tuple(N.Field(n, c.type) for n, c in zip("xyz", calls(), strict=True))
+
+
+def query(input: N.Node) -> N.Node:
+    """Group by ``k``."""
+    return N.Aggregate(fields=(N.Field("k", T.STRING), *results()), input=below(input), keys=(0,), aggs=calls())
+
+
+def running_query(input: N.Node) -> N.Node:
+    """The same up to each row, by ``v``."""
+    rows = below(input)
+    frame: dict[str, Any] = {"partition": (0,), "order": (SortKey(1),), "rows": True}
+    return N.Over(fields=(*rows.fields, *results()), input=rows, calls=calls(), **frame)
 
 
 def model(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -96,4 +115,29 @@ def test_a_join_tests_a_condition_with_a_function(spark: SparkSession, tmp_path:
     assert running.forms == ["keyed"]
     assert running.table == expected(rows, False)
     assert not running.wrong
+    running.close()
+
+
+def running_model(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    out = []
+    for k, group in groups(rows, lambda r: r[1]).items():
+        ordered = sorted(group, key=lambda r: (r[2] is not None, r[2] or 0))
+        for n, (w, _, v) in enumerate(ordered):
+            ((_, *values),) = model(ordered[: n + 1])
+            out.append((k, v, w, None if v is None else float(v), None if v is None else str(v), *values))
+    return out
+
+
+@pytest.mark.parametrize("state", ["keyed", nightly("aggregate")])
+def test_over(spark: SparkSession, tmp_path: Path, state: str) -> None:
+    """Rows come and go in the middle of partitions."""
+    ship_java(spark, [str(udf_jar("acme"))])
+    changes = Changes(tmp_path / "t", "delta", seed=12)
+    running = Running(spark, running_query(changes.node), config={"flinkddl.execution.state": state})
+    for n in range(BATCHES):
+        changes.batch(n)
+        if n % 2 or n == 0:
+            running.go()
+            assert running.table == Counter(running_model(changes.order)), f"batch {n}"
+            assert not running.wrong
     running.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +15,7 @@ from flinkddl.plan.rex import AggCall, Call, InputRef, Rex, SortKey
 from flinkddl.runtime.session.stages import stages_missing, tell_missing
 from flinkddl.runtime.storage.checkpoint import open_checkpoint
 from flinkddl.script.compile import Start, compile_script
+from flinkddl.spark.fingerprint import BY_KEY
 from flinkddl.spark.job import GroupBy
 from flinkddl.spark.operators import operators
 from flinkddl.spark.stages import KINDS
@@ -199,6 +200,51 @@ def top_model(start: int, end: int, ranked: bool = False) -> Callable[[list[Row]
     return model
 
 
+RUNNING = (
+    AggCall("SUM", (1,), T.INT),
+    AggCall("COUNT", (3,), T.BIGINT),
+    AggCall("MAX", (1,), T.INT),
+    AggCall("COUNT", (3,), T.BIGINT, distinct=True),
+    AggCall("FIRST_VALUE", (1,), T.INT),
+    AggCall("LAST_VALUE", (1,), T.INT),
+    AggCall("LISTAGG", (2,), T.STRING),
+)
+PLACED = (AggCall("ROW_NUMBER", (), T.BIGINT), AggCall("LAG", (1,), T.INT), AggCall("MIN", (1,), T.INT))
+
+
+def over(calls: tuple[AggCall, ...], by_rows: bool) -> Callable[[N.Node], N.Node]:
+    def build(input: N.Node) -> N.Node:
+        fields = (*FIELDS, *(N.Field(f"c{n}", c.type) for n, c in enumerate(calls)))
+        return N.Over(fields=fields, input=input, partition=(0, 2), order=(SortKey(3),), calls=calls, rows=by_rows)
+
+    return build
+
+
+def running(frame: list[Row]) -> Row:
+    ids, v = [r[0] for r in frame], [r[2] for r in frame if r[2] is not None]
+    listed = None if frame[0][1] is None else ",".join(r[1] for r in frame)
+    return (sum(ids), len(v), max(ids), len(set(v)), ids[0], ids[-1], listed)
+
+
+def placed(frame: list[Row]) -> Row:
+    return (len(frame), frame[-2][0] if len(frame) > 1 else None, min(r[0] for r in frame))
+
+
+def over_model(values: Callable[[list[Row]], Row], by_rows: bool) -> Callable[[list[Row]], list[Row]]:
+    """NULLs first; by range with all that are equal."""
+
+    def model(rows: list[Row]) -> list[Row]:
+        out = []
+        for g in groups(rows).values():
+            ordered = sorted(g, key=lambda r: (r[2] is not None, r[2] or 0))
+            for n, row in enumerate(ordered):
+                last = n if by_rows else max(i for i, other in enumerate(ordered) if other[2] == row[2])
+                out.append((*row, *values(ordered[: last + 1])))
+        return out
+
+    return model
+
+
 JOINS = {
     f"join-{kind}": Query(
         "left" if kind == "right" else kind, ("upsert", "delta"), join(kind), join_model(kind), 2, False
@@ -281,6 +327,10 @@ QUERIES: dict[str, Query] = {
     "top-delta-second": Query("top", ("delta",), top(2, 3), top_model(2, 3)),
     "top-ranked-append": Query("top", ("append",), top(1, 3, True), top_model(1, 3, True)),
     "top-ranked-delta": Query("top", ("delta",), top(1, 3, True), top_model(1, 3, True)),
+    "over-rows-append": Query("over", ("append",), over(RUNNING, True), over_model(running, True)),
+    "over-rows-delta": Query("over", ("delta",), over(RUNNING, True), over_model(running, True)),
+    "over-range-upsert": Query("over", ("upsert",), over(RUNNING, False), over_model(running, False), 2),
+    "over-places-delta": Query("over", ("delta",), over(PLACED, True), over_model(placed, True)),
 }
 
 
@@ -302,6 +352,7 @@ IN_CI = (
     "join-semi-copies",
     "top-append",
     "top-ranked-delta",
+    "over-rows-delta",
 )
 """One or two of each kind in every run; the nightly one takes all, as each takes half a minute on a slow machine."""
 
@@ -360,8 +411,8 @@ def test_explain_says_which_form_runs() -> None:
     assert spark_words(NEWEST, "keyed") == {"transformWithState flinkddl.stage_latest_1"}
     ttl = "SET 'table.exec.state.ttl' = '1 h';"
     assert spark_words(ttl + NEWEST, "keyed") == {"transformWithState flinkddl.stage_latest_1_ttl_3600000"}
-    uncovered = "groupBy.agg flinkddl.retract_over, which has no keyed form"
-    assert uncovered in spark_words(OVER, "keyed")
+    assert spark_words(OVER, "keyed") == {"transformWithState flinkddl.stage_over_1"}
+    assert spark_words(OVER, "aggregate") == {"groupBy.agg flinkddl.retract_over"}
 
 
 def test_a_checkpoint_keeps_to_its_form(tmp_path: Path) -> None:
@@ -374,6 +425,21 @@ def test_a_checkpoint_keeps_to_its_form(tmp_path: Path) -> None:
         open_checkpoint(job(NEWEST, "aggregate"), str(tmp_path))
     with pytest.raises(FlinkDdlError, match="FD820"):
         open_checkpoint(job(TOP.format(3), "keyed"), str(tmp_path))
+
+
+def test_a_checkpoint_of_before_over_had_a_form_by_key(tmp_path: Path) -> None:
+    """Beside operators by key it was an aggregate: neither form of the whole goes on with that."""
+    counts = "(SELECT k, v, COUNT(*) AS n FROM o GROUP BY k, v)"
+    made = job(f"INSERT INTO s SELECT k, SUM(n) OVER (PARTITION BY k ORDER BY v) FROM {counts};", "keyed")
+    ours = "OverAggregate"
+    before = tuple((n, w.removesuffix(BY_KEY) if w.startswith(ours) else w) for n, w in made.fingerprint)
+    open_checkpoint(replace(made, identity=lambda: before), str(tmp_path))
+    with pytest.raises(
+        FlinkDdlError, match=r"FD887.*'OverAggregate: rows of a partition in order' as an aggregate"
+    ) as e:
+        open_checkpoint(made, str(tmp_path))
+    assert "SET" not in str(e.value.diagnostics[0].help)
+    assert "--fresh" in str(e.value.diagnostics[0].help)
 
 
 # ---- where it cannot be ---------------------------------------------------------------------------------------------

@@ -68,7 +68,11 @@ class Clocked(Staged):
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    "name", ["join-left", *map(nightly, ("normalise", "aggregates-delta", "top-append", "top-delta-second"))]
+    "name",
+    [
+        "join-left",
+        *map(nightly, ("normalise", "aggregates-delta", "top-append", "top-delta-second", "over-rows-delta")),
+    ],
 )
 def test_what_was_forgotten_was_never_there(spark: SparkSession, tmp_path: Path, name: str) -> None:
     """Two hours on, in whatever order and batches: only what came since; a batch run again, later, gives the same."""

@@ -32,7 +32,7 @@ import org.apache.spark.sql.types.StructType;
  * offset INT, default). As Flink has it, RANK and DENSE_RANK give peers of a RANGE frame the rank of the last of them
  * when {@code rank} runs by range; LAG's default also replaces a NULL.
  */
-final class RetractOver extends Retract<RetractOver.Rows> {
+public final class RetractOver extends Retract<RetractOver.Rows> {
     private final RetractOrder order;
     private final int[] widths = new int[3];
     private final StructType calls;
@@ -86,12 +86,15 @@ final class RetractOver extends Retract<RetractOver.Rows> {
         return new ArrayType(type("r", struct(4).apply(1).dataType(), "v", results(), "w", DataTypes.LongType), false);
     }
 
-    private StructType results() {
-        Object[] fields = new Object[2 * kinds.length];
-        for (int i = 0; i < kinds.length; i++) {
+    private StructType results() { return results(calls, finish); }
+
+    /** The values of a row: one field a call, named as the call. */
+    public static StructType results(StructType calls, RetractFinish[] finish) {
+        Object[] fields = new Object[2 * finish.length];
+        for (int i = 0; i < finish.length; i++) {
             fields[2 * i] = calls.apply(i).name();
             DataType argument = calls.apply(i).dataType();
-            fields[2 * i + 1] = switch (kinds[i]) {
+            fields[2 * i + 1] = switch (finish[i].kind) {
                 case "row_number", "rank", "dense_rank" -> DataTypes.LongType;
                 case "lag" -> ((StructType) argument).apply(0).dataType();
                 default -> finish[i].type();

@@ -58,6 +58,9 @@ final class Copies {
         came += more;
     }
 
+    /** Whether a change takes nothing back. */
+    boolean grows() { return weight == came; }
+
     /** What there is after a change. */
     Copies and(Copies change) {
         Copies sum = new Copies();

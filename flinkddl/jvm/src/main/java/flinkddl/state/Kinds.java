@@ -16,6 +16,7 @@ final class Kinds {
         Map.entry("latest", Latest::new),
         Map.entry("left", in -> new Join("left", in)),
         Map.entry("leftif", in -> new JoinIf("left", in)),
+        Map.entry("over", Over::new),
         Map.entry("semi", in -> new Join("semi", in)),
         Map.entry("semiif", in -> new JoinIf("semi", in)),
         Map.entry("top", Top::new)

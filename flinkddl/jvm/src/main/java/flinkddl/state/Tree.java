@@ -259,11 +259,22 @@ final class Tree {
     }
 
     /** The entries in order, or from the last; nothing may be put meanwhile. */
-    Iterator<Map.Entry<byte[], byte[]>> scan(boolean backwards) {
+    Iterator<Map.Entry<byte[], byte[]>> scan(boolean backwards) { return scan(null, backwards); }
+
+    /** The entries from a key on, whether it is there or not: it and what is behind it, or before it. */
+    Iterator<Map.Entry<byte[], byte[]>> scan(byte[] from, boolean backwards) {
         List<Page> way = new ArrayList<>();
         List<Integer> places = new ArrayList<>();
-        way.add(root);
-        places.add(backwards ? root.keys.size() - 1 : 0);
+        Page start = root;
+        while (from != null && !start.leaf) {
+            int at = find(start, from);
+            way.add(start);
+            places.add(at + (backwards ? -1 : 1));
+            start = load(start.children.get(at));
+        }
+        int at = from == null ? backwards ? start.keys.size() - 1 : 0 : find(start, from);
+        way.add(start);
+        places.add(at >= 0 || from == null ? at : backwards ? -at - 2 : -at - 1);
         return new Iterator<>() {
             @Override public boolean hasNext() {
                 while (!way.isEmpty()) {
