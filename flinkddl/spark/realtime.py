@@ -46,8 +46,6 @@ SHORTEST_MS = 5000  # spark.sql.streaming.realTimeMode.minBatchDuration
 USUAL_MS = 300_000  # Spark's own Trigger.RealTime: each boundary holds records up for most of a second
 SETTINGS = {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
 """Spark keeps it with the checkpoint: a chain has it in micro-batches too, so that both modes can go on with one."""
-UNLISTED = {"spark.sql.streaming.realTimeMode.allowlistCheck": "false"}
-"""Of chains: Spark's list has none of the nodes that pack rows around its transformWithState."""
 NO_STREAM = "stands above rows that are there as a whole, which no chain of operators by key takes"
 TOO_MANY = "has rows that go on in more ways than one chain of operators by key can be made of"
 
@@ -73,7 +71,7 @@ def checked(job: SparkJob) -> dict[str, str]:
             help = f"take \"SET '{MODE}' = 'realtime'\" out: the job runs in micro-batches"
             message = f"the job cannot run in real-time mode: {reason}"
             raise FlinkDdlError.of("FD662", message, job.plan[0].sink.span, help)
-        return SETTINGS | (UNLISTED if chained else {})
+        return SETTINGS
     for place, why in _of_chain(job) if chained else ():
         raise _no_chain(job.plan[0], place, why)
     return SETTINGS if chained else {}
