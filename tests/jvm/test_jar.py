@@ -51,8 +51,8 @@ def test_java_stays_small() -> None:
     # 230 more: several nodes, and rows that pass, in one operator.
     # 110 more: Java aggregates over frames, parameters of the job, the record that a failing function was given.
     # 40 more: MIN, MAX, FIRST_VALUE and LAST_VALUE keep one value where no row is taken back.
-    # 370 more: outer, semi and anti joins that test a condition themselves.
-    assert lines < 13810, f"{lines} lines of Java"
+    # 410 more: outer, semi and anti joins that test a condition themselves.
+    assert lines < 13850, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])
