@@ -94,6 +94,11 @@ QUERIES: dict[str, tuple[str, Callable[[Tables], dict[Any, Any]]]] = {
         "SELECT id, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY g ORDER BY v DESC, id) AS n FROM a) WHERE n <= 2",
         _top,
     ),
+    "over": (
+        "SELECT g * 1000 + CAST(n AS INT), g FROM (SELECT g, COUNT(*) OVER (PARTITION BY g ORDER BY p) AS n "
+        "FROM (SELECT *, PROCTIME() AS p FROM c))",
+        lambda t: {g * 1000 + n: g for g, rs in _grouped(t["c"], "g").items() for n in range(1, len(rs) + 1)},
+    ),
     "counts": (
         "SELECT CAST(n AS INT), CAST(COUNT(*) AS INT) FROM (SELECT g, COUNT(*) AS n FROM a GROUP BY g) GROUP BY n",
         _counts,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.diagnostics import SourceText
+from flinkddl.plan.stateforms import BLENDS, FEWER
 from flinkddl.runtime.job.supervising.begun import formed
 from flinkddl.runtime.storage.checkpoint import job_folder, open_checkpoint, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL
@@ -153,14 +154,15 @@ def test_a_checkpoint_goes_on_as_it_was_begun(
 ) -> None:
     """``written``: whether the run that began it noted how; earlier versions did not."""
     made = job(QUERIES[query].format(t=table), f"SET 'flinkddl.execution.state' = '{state}';{more}")
-    assert made.older is not None
-    before = made.older()
+    assert made.apart is not None
+    assert BLENDS in made.fewer
+    before = made.apart(FEWER - {BLENDS})
     assert readings(before, table) == counts != readings(made, table)
 
     def again() -> SparkJob:
         stored = stored_plan(LOCAL, job_folder(str(tmp_path), made))
         assert stored is not None
-        return formed(made, stored if written else stored | {"blends": False}, lambda: "")
+        return formed(made, stored if written else stored | {"fewer": stored["fewer"] - {BLENDS}}, lambda: "")
 
     open_checkpoint(before, str(tmp_path))
     assert again() == before
@@ -174,8 +176,8 @@ def test_a_checkpoint_goes_on_as_it_was_begun(
 
 def test_no_other_job_has_an_older_form() -> None:
     for query in ("SELECT id, v FROM item", "SELECT v, COUNT(*) FROM item GROUP BY v", "SELECT auction, 1 FROM bid"):
-        assert job(query).older is None
-    assert job(QUERIES["self join"].format(t="debezium")).older is None
+        assert BLENDS not in job(query).fewer
+    assert BLENDS not in job(QUERIES["self join"].format(t="debezium")).fewer
 
 
 @pytest.mark.parametrize(

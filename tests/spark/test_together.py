@@ -143,7 +143,7 @@ def test_an_equal_part_runs_once() -> None:
     stages = [s for s in made.steps if isinstance(s, GroupBy)]
     assert [len(s.state_calls) for s in stages] == [1, 2]
     assert made.apart is not None
-    assert [bool(run.parts) for run in made.apart().runs] == [False, False]
+    assert [bool(run.parts) for run in made.apart(frozenset()).runs] == [False, False]
 
 
 def test_rows_without_state_are_no_chain() -> None:

@@ -66,7 +66,7 @@ def _merged(tree: Physical, how: How, ctx: Lowering, first: int) -> Rel:
     """Lower a query in which equal sub-plans run as one, as far as they can be parts of a chain."""
     apart: set[int] = set()
     ctx.blends = how.blends
-    if blended(tree, how):
+    if how.blends and blended(tree, how):
         ctx.fewer.add(BLENDS)
     while True:
         found, mark = merged(tree, how, apart), ctx.mark()
