@@ -122,7 +122,8 @@ def _told(r: Record) -> Iterator[tuple[str, str]]:
         for node in sink.get("nodes", ()):
             if node["state_rows"] is not None:
                 kept = f"{node['state_rows']:,} rows, {node['state_bytes'] / 1e6:.1f} MB"
-                yield "", f"state of {node['node']} {node['text']}: {kept}"
+                of = f"{node['state_of']}, of which {node['node']}" if node.get("state_of") else node["node"]
+                yield "", f"state of {of} {node['text']}: {kept}"
 
 
 def _plan(r: Record) -> Iterator[str]:

@@ -98,8 +98,7 @@ def frame_of_query(
     ``mode`` None is batch where all that is read ends by itself. Raises FlinkDdlError.
     """
     sources = list(scans(node))
-    bounded = all(s.bounded for s in sources)
-    streaming = bool(sources) and (not bounded if mode is None else mode == "streaming")
+    streaming = bool(sources) and (mode == "streaming" or (mode is None and not all(s.bounded for s in sources)))
     from flinkddl.spark.batch import lower as lower_batch
 
     zone = str(context_of(catalog).session.zone)

@@ -27,12 +27,18 @@ CONTROL = "flinkddl.control"
 class NodePlace:
     """A node of the plan by its number in EXPLAIN (``n3``) and its name; both are empty where it is not known.
 
+    Several nodes in one stage of a chain are ``n3+n5``, ``Aggregate+Join``: Spark reports their sums.
     ``part``: which of the INSERTs of its query has it, by its place in ``Write.parts``.
     """
 
     node: str
     name: str
     part: int = field(default=0, compare=False)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The numbers of its nodes."""
+        return tuple(self.node.split("+"))
 
 
 UNKNOWN = NodePlace("", "")
@@ -110,17 +116,16 @@ class _Places:
         self._unclear = {node for node, seen in shared.items() if len(seen) > 1}
 
     def of(self, step: Step, part: Mapping[str, int]) -> NodePlace:
-        """Return the node of a step with state; unknown of a stage with several, whose figures are sums.
+        """Return the node of a step with state, or those of a stage; unknown where one of them is.
 
-        ``part`` has the place of each INSERT in its query, by its number.
+        ``part`` has the place of each INSERT in its query, by its number: of several that of the first.
         """
-        owner = step.name
-        if isinstance(step, GroupBy) and step.stage is not None:
-            if len(step.stage.nodes) > 1:
-                return UNKNOWN
-            owner = step.stage.nodes[0].step
-        path = self._owners.get(owner, "")
-        return replace(self._place(path), part=part.get(path.partition(".")[0], 0))
+        stage = step.stage if isinstance(step, GroupBy) else None
+        paths = [self._owners.get(n.step, "") for n in stage.nodes] if stage else [self._owners.get(step.name, "")]
+        places = list(dict.fromkeys(map(self._place, paths)))
+        place = NodePlace("+".join(p.node for p in places), "+".join(p.name for p in places))
+        place = UNKNOWN if UNKNOWN in places else place
+        return replace(place, part=part.get(paths[0].partition(".")[0], 0))
 
     def scanned(self, read: Read) -> NodePlace:
         """Return the scan whose rows a source gives; unknown of the control stream that ends the input."""

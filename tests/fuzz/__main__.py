@@ -24,7 +24,7 @@ def main() -> int:
     parser.add_argument("--group", type=int, default=25, help="queries that run over one stream")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--store", choices=("memory", "rocksdb"), help="default: RocksDB for every fourth group")
-    parser.add_argument("--state", choices=("aggregate", "keyed", "auto"), default="aggregate")
+    parser.add_argument("--state", choices=("aggregate", "keyed", "auto", "chain"), default="aggregate")
     args = parser.parse_args()
     if args.state != "aggregate" and args.store == "memory":
         parser.error("state by key needs RocksDB")

@@ -101,6 +101,19 @@ def test_the_second_insert_has_its_own_sink_and_shares_the_numbers_of_equal_scan
     ]
 
 
+def test_the_nodes_of_a_stage_are_told_with_the_sum_that_spark_reports() -> None:
+    sums, counts = "SELECT k, SUM(v) AS n FROM o GROUP BY k", "SELECT v, COUNT(*) AS n FROM o GROUP BY v"
+    sets = "SET 'flinkddl.execution.state' = 'chain';"
+    job = compiled(f"{sets} INSERT INTO b SELECT x.k, y.n FROM ({sums}) AS x JOIN ({counts}) AS y ON x.n = y.v;")
+    ((join, stage),) = (f.stateful for f in foreseen(job).values())
+    assert (join.place.name, stage.place.name) == ("Join", "Aggregate+Aggregate")
+    found = told(job, 0, event([("transformWithStateExec", 7), ("transformWithStateExec", 5)], [100]))
+    assert [line.partition("   [")[2] for line in found if "state" in line] == [
+        "state 7 rows, 7.0 MB]",
+        *[f"state of {stage.place.node} 5 rows, 5.0 MB]"] * 2,
+    ]
+
+
 def test_a_sink_that_keeps_rows_is_a_node_of_its_own() -> None:
     job = compiled(f"EXECUTE STATEMENT SET BEGIN\nINSERT INTO b {COUNT};\n{OTHER_KEY}\nEND;")
     sink, count = (s.place for s in foreseen(job)[job.writes[1].name].stateful)

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 class NodeFigures:
     """A node of a query: how deep it stands, what it does, and what is known of it.
 
-    ``rows``: what a scan has read or a sink was given. ``state_rows`` and ``state_bytes``: what it keeps. None: not
-    known, or nothing to know. ``again``: it stands above with its figures, which are those of all its places.
+    ``rows``: what a scan has read or a sink was given. ``state_rows`` and ``state_bytes``: what it keeps, with the
+    other nodes of a stage where ``state_of`` names them. None: not known, or nothing to know. ``again``: it stands
+    above with its figures, which are those of all its places.
     """
 
     depth: int
@@ -33,6 +34,7 @@ class NodeFigures:
     rows: int | None = None
     state_rows: int | None = None
     state_bytes: int | None = None
+    state_of: str = ""
     again: bool = False
 
 
@@ -84,12 +86,15 @@ def figures(
 ) -> list[NodeFigures]:
     """Return the nodes of a query with what is known of them; ``written`` are the rows that the sink was given."""
     rows = {place.node: n for place, n in scans.items()}
-    kept = {n.place.node: n for n in state}
+    kept = {node: n for n in sorted(state, key=lambda n: -len(n.place.nodes)) for node in n.place.nodes}
     out = []
     for n in nodes:
         keeps = None if n.again else kept.get(n.node)
         known = replace(n, rows=rows.get(n.node) if n.depth else written) if not n.again else n
-        out.append(replace(known, state_rows=keeps.rows, state_bytes=keeps.memory) if keeps else known)
+        if keeps:
+            of = keeps.place.node if len(keeps.place.nodes) > 1 else ""
+            known = replace(known, state_rows=keeps.rows, state_bytes=keeps.memory, state_of=of)
+        out.append(known)
     return out
 
 
@@ -98,6 +103,7 @@ def figure_lines(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for n in found:
         parts = [] if n["rows"] is None else [f"{n['rows']:,} rows {'out' if n['depth'] else 'in'}"]
         if n["state_rows"] is not None:
-            parts.append(f"state {n['state_rows']:,} rows, {n['state_bytes'] / 1e6:.1f} MB")
+            of = f" of {n['state_of']}" if n.get("state_of") else ""
+            parts.append(f"state{of} {n['state_rows']:,} rows, {n['state_bytes'] / 1e6:.1f} MB")
         parts += ["as above"] * n["again"]
         yield f"{'   ' * n['depth']}{n['node']} {n['text']}" + (f"   [{' · '.join(parts)}]" if parts else "")
