@@ -130,7 +130,7 @@ def _compared(old: Said, new: Said) -> Iterator[tuple[tuple[Any, Any], str]]:
         extra = longer[min(map(len, trees))][2]
         yield (len(trees[0]), len(trees[1])), f"'{extra}' is {'gone' if longer is trees[0] else 'new'}"
     for a, b in reversed(list(zip(*trees, strict=False))):  # what lies deepest is the cause of what is above it
-        yield (_line(a, stateless), _line(b, stateless)), _words(a[2], b[2])
+        yield (_line(a, stateless, b), _line(b, stateless)), _words(a[2], b[2])
     for a, b in zip(old["operators"], new["operators"], strict=True):
         yield (a[:2], b[:2]), f"what '{a[2]}' keeps is now that of '{b[2]}'"
     yield (old["reads"], new["reads"]), f"it reads {old['reads']}, and now {new['reads']}"
@@ -144,8 +144,10 @@ def _words(was: str, now: str) -> str:
     return f"'{was}' is now '{now}'"
 
 
-def _line(line: Sequence[Any], stateless: bool) -> Any:
-    return line[1] if stateless else line[:2]
+def _line(line: Sequence[Any], stateless: bool, now: Sequence[Any] = ()) -> Any:
+    """Return what counts of a line of ``Meaning.tree``; of one of an earlier version what ``now`` says in its place."""
+    what = now[1] if len(now) > 3 and line[1] == now[3] else line[1]
+    return what if stateless else [line[0], what]
 
 
 def _numbers(pairs: Sequence[tuple[Said, Said]]) -> tuple[dict[str, Numbers], list[str]]:

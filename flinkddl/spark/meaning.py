@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.deep import deep
 from flinkddl.plan.identity import Traced, digest
-from flinkddl.plan.nodes import Filter, Project, Scan, Union
+from flinkddl.plan.nodes import Filter, Join, Project, Scan, Union
 from flinkddl.plan.rex import InputRef
 from flinkddl.spark.fingerprint import state_of
 from flinkddl.spark.job import DRIVER_SINKS, Read, WithWatermark, below
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from flinkddl.spark.stateful import Stateful
 
 _NOT_MEANT = frozenset({"span", "options", "input", "left", "right", "parts", "inputs", "ttl", "fields", "table"})
+_CONDITION = frozenset({"condition"})
 _FREE = ("properties.", "scan.startup.", "scan.topic-partition-discovery", "scan.parallelism", "sink.")
 _LENIENT = ("ignore-parse-errors", "fail-on-missing-field")
 _FORGETFUL = frozenset({"noop"}) | DRIVER_SINKS
@@ -134,12 +135,16 @@ class _Traces(Traced):
         own = f"{node.name} {_digest(self.signature(node))}" if len(node.fields) > node.passed else ""
         return [*under[: node.passed], *(f"{own}.{n}" for n in range(len(node.fields) - node.passed))]
 
-    def signature(self, node: Node) -> str:
-        """Return all that an operator is: attributes, types of its own fields, and each field that it reads."""
+    def signature(self, node: Node, without: frozenset[str] = frozenset()) -> str:
+        """Return all that an operator is: attributes, types of its own fields, and each field that it reads.
+
+        ``without``: attributes that do not count.
+        """
         if isinstance(node, Scan):
             kept = _columns(node) if node.carries != "append" else ()
             return f"{_source(node)} {kept}"
-        attributes = [f"{f.name}={_exact(getattr(node, f.name), ())}" for f in fields(node) if f.name not in _NOT_MEANT]
+        left_out = _NOT_MEANT | without
+        attributes = [f"{f.name}={_exact(getattr(node, f.name), ())}" for f in fields(node) if f.name not in left_out]
         own = [str(f.type) for f in node.fields[node.passed :]]
         every = [frozenset(range(len(i.fields))) for i in node.inputs]
         read = every if isinstance(node, Union) else node.reads(frozenset(range(len(node.fields))))
@@ -149,12 +154,18 @@ class _Traces(Traced):
         ]
         return f"{node.name} {attributes} {own} {sides}"
 
-    def tree(self, here: Physical, mode: Mode, depth: int) -> Iterator[tuple[int, str, str]]:
-        """Yield a line an operator that state hangs on, roots first."""
+    def tree(self, here: Physical, mode: Mode, depth: int) -> Iterator[tuple[Any, ...]]:
+        """Yield a line an operator that state hangs on, roots first: how deep it is, a digest, words.
+
+        What an inner join tests beyond its keys is a filter above its state (``stream/join.py``), free where one is.
+        Behind the words of such a join stands the digest that earlier versions made, of the condition too.
+        """
         node = here.node
         free = isinstance(node, Project) or (isinstance(node, Filter) and (not depth or mode.inputs[0].append))
         if not free:
-            yield depth, _digest(self.signature(node)), _told(node)
+            told = depth, _digest(self.signature(node)), _told(node)
+            loose = isinstance(node, Join) and node.kind == "inner" and (not depth or mode.append)
+            yield (depth, _digest(self.signature(node, _CONDITION)), told[2], told[1]) if loose else told
         for child, under in zip(here.inputs, mode.inputs, strict=True):
             yield from self.tree(child, under, depth if free else depth + 1)
 
