@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.spark.folders import folder_inside
 from flinkddl.spark.job import GroupBy, StageCall, StateCall
+from flinkddl.spark.meaning import APART, COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -127,7 +128,7 @@ def _compared(old: Said, new: Said) -> Iterator[tuple[tuple[Any, Any], str]]:
     trees = [[line for line in q["tree"] if not stateless or line[2].startswith("Scan(")] for q in (old, new)]
     longer = next((t for t in trees if len(t) > min(map(len, trees))), None)
     if longer is not None:
-        extra = longer[min(map(len, trees))][2]
+        extra = longer[min(map(len, trees))][2].partition(COLUMNS)[0]
         yield (len(trees[0]), len(trees[1])), f"'{extra}' is {'gone' if longer is trees[0] else 'new'}"
     for a, b in reversed(list(zip(*trees, strict=False))):  # what lies deepest is the cause of what is above it
         yield (_line(a, stateless, b), _line(b, stateless)), _words(a[2], b[2])
@@ -139,8 +140,13 @@ def _compared(old: Said, new: Said) -> Iterator[tuple[tuple[Any, Any], str]]:
 
 
 def _words(was: str, now: str) -> str:
-    if was == now:
-        return f"'{now}' has other options, or reads columns that come about otherwise"
+    (what, _, before), (same, _, after) = was.partition(COLUMNS), now.partition(COLUMNS)
+    if was == now or (what == same and not before):  # an earlier version told no columns
+        return f"'{same}' has other options, or reads columns that come about otherwise"
+    if what == same:
+        old, new = before.split(APART), after.split(APART)
+        gone, come = ([c for c in a if c not in b] for a, b in ((old, new), (new, old)))
+        return f"'{same}' had the columns ({', '.join(gone or old)}) and has ({', '.join(come or new)})"
     return f"'{was}' is now '{now}'"
 
 

@@ -39,6 +39,9 @@ _LENIENT = ("ignore-parse-errors", "fail-on-missing-field")
 _FORGETFUL = frozenset({"noop"}) | DRIVER_SINKS
 """Formats that remember nothing of a query, nor do topics: a sink of these may take the place of another one."""
 _LONGEST = 60
+COLUMNS = ", with "
+APART = "; "
+"""What stands before the columns of a table in its words, and between them."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +179,9 @@ def _told(node: Node) -> str:
         o = node.options
         place = "" if o is None else f"{o.connector} {o['topic'] or o['path'] or ''}".strip()
         formats = () if o is None else (f.name for f in (o.key_format, o.value_format) if f is not None)
-        return f"Scan({', '.join((place, *formats))})"
+        # of changes all columns lie in the state, of inserts those that operators read
+        columns = [f"{c.name} {c.type}" for c in node.fields] if node.carries != "append" else []
+        return f"Scan({', '.join((place, *formats))})" + (f"{COLUMNS}{APART.join(columns)}" if columns else "")
     if isinstance(node, Union):
         return node.describe()
     needed = node.reads(frozenset(range(len(node.fields))))

@@ -77,6 +77,9 @@ REFUSED: dict[str, tuple[str, str, str, str]] = {
     "an operator less": (JOIN, "o JOIN u ON o.k = u.k WHERE", "(SELECT id, k, v AS w FROM o) AS o WHERE", "is gone)"),
     "another join": (JOIN, "o JOIN u", "o LEFT JOIN u", "is now"),
     "more places": (TOP, "n <= 3", "n <= 4", "is now"),
+    "another type of a table of updates": (
+        SUMS, "w INT", "w SMALLINT", "had the columns (w INT) and has (w SMALLINT)",
+    ),
     "top: filter below": (SUMS, "FROM u", "FROM u WHERE w > 3", ""),
     "join: filter below a sum": (
         "INSERT INTO s SELECT o.k, SUM(w) FROM o JOIN u ON o.k = u.k WHERE w + v > 1 GROUP BY o.k;", "w + v > 1",

@@ -100,7 +100,6 @@ def _human(record: Record) -> bool:
 
 
 FILTER_UNNAMED = "README: refused with both texts; the refusal says that a Scan is new, and nothing of the filter"
-TYPES_UNNAMED = "README: refused with both texts; the refusal names neither the column nor its types"
 WHERE_BELOW_JOIN = "README: a filter above is kept; a WHERE of one side goes below the join, over updates: refused"
 KEY_BELOW = "README: a filter above is kept; of the keys of a group it goes below, over updates, and is refused"
 COLUMN_UNREAD = "README: kept where nothing that keeps state reads it; over an upsert-kafka table it is refused"
@@ -118,7 +117,7 @@ TOTALS = (
         ("total INT", "total INT, least INT"), ("SUM(price)", "SUM(price), MIN(price)"),
     ), refused("SUM(price))", "MIN(price)")),
     Edit("type-changed", s.TOTALS, (("price INT", "price BIGINT"), ("total INT", "total BIGINT")),
-         refused("refused: totals", "reads columns that come about otherwise"), finding=TYPES_UNNAMED),
+         refused("refused: totals", "(price INT) and has (price BIGINT)")),
     Edit("other-source-topic", s.TOTALS, (("${P}orders", "${P}other_orders"),), refused("-orders'", "-other_orders'")),
     Edit("other-source-format", s.TOTALS, (
         ("'topic' = '${P}orders', 'properties.bootstrap.servers' = '${SERVERS}', 'key.format' = 'json',"
