@@ -115,7 +115,7 @@ def test_both_modes_in_turn(work: Callable[..., Work], name: str) -> None:
         time.sleep(11 * bool(sets))  # a batch ends
         job.feed.send(100)
         job.await_tables(200)
-        # what was written since a real-time batch's end, and is taken back in one micro-batch, that one does not know of
+        # of what was written since a real-time batch's end, and is taken back in one micro-batch, that knows nothing
         time.sleep(11 * (sets == REALTIME))
         job.end()
 
