@@ -35,8 +35,10 @@ INSIDE = "inside"
 """Outer, semi and anti joins test their conditions themselves, and no second operator counts the pairs."""
 BLENDS = "blends"
 """A table of changes is one with the newest rows of its keys, whatever is asked of each mention (``How.blends``)."""
-FEWER = frozenset({MERGES, INSIDE, BLENDS})
-"""What takes fewer operators than it did in older versions, over whose checkpoints Spark takes no operator less."""
+OVERS = "overs"
+"""OVER keeps its state by key where the query does."""
+FEWER = frozenset({MERGES, INSIDE, BLENDS, OVERS})
+"""What takes fewer or other operators than in older versions, over whose checkpoints Spark takes those alone."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from flinkddl.diagnostics import Bag
 from flinkddl.plan.decoded import decoded
 from flinkddl.plan.nodes import scans
 from flinkddl.plan.sharing import same_scans
-from flinkddl.plan.stateforms import INSIDE, MERGES, NEW, Begun, planned
+from flinkddl.plan.stateforms import INSIDE, MERGES, NEW, OVERS, Begun, planned
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import java_jars, user_functions
@@ -148,6 +148,7 @@ def _begin(
         bounded=streaming and all(p.bounded for p in physical),
         timed=timed_tables([p.sink for p in physical]),
         inside=INSIDE in begun.fewer,
+        overs=OVERS in begun.fewer,
         decoded=decoded(
             [p.query for p in physical],
             streaming=streaming,

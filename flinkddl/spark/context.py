@@ -107,8 +107,9 @@ class Lowering:
     the rows before and after that have been made of upserts, ``whole`` the relations that others are without their
     order of arrival, ``later`` what makes a projection of rows before and after, by the step of the one of upserts,
     ``tables`` the scans (their identity) whose newest rows all of their places share, by what has been lowered of them,
-    ``blends`` is the query's of ``How``; ``inside`` says whether joins test their conditions themselves, ``fewer`` what
-    of the job is in fewer operators than it once was (``plan/stateforms.py``);
+    ``blends`` is the query's of ``How``; ``inside`` says whether joins test their conditions themselves, ``overs``
+    whether OVER can be by key, ``fewer`` what of the job is in other operators than it once was
+    (``plan/stateforms.py``);
     ``extras`` are the roles (``jars.lock.json``) whose jars the job's session must have beside Spark's own;
     ``owners`` notes the plan node (its identity) that each step was made for;
     ``keyed`` says whether the query at hand keeps its state by key, ``chain`` whether all of it in one chain,
@@ -140,6 +141,7 @@ class Lowering:
     tables: dict[Rel, int] = field(default_factory=dict)
     blends: bool = False
     inside: bool = True
+    overs: bool = True
     fewer: set[str] = field(default_factory=set)
     keyed: bool = False
     chain: bool = False

@@ -98,8 +98,9 @@ def _meaning(job: SparkJob, write: Write, planned: Sequence[PhysicalSink]) -> Me
 
 def _tree(planned: PhysicalSink, traces: _Traces) -> list[list[Any]]:
     """Return the lines of what state hangs on in the query of an INSERT, and in its sink."""
-    tree = [list(line) for line in traces.tree(planned.query, planned.modes.inputs[0], 0)]
-    if planned.state or planned.conflict is not None:
+    held = bool(planned.state) or planned.conflict is not None
+    tree = [list(line) for line in traces.tree(planned.query, planned.modes.inputs[0], 0, held)]
+    if held:
         told = f"{planned.plan.key} {planned.conflict} {traces.of(planned.query.node)}"
         tree = [[-1, _digest(told), f"Sink({planned.state or planned.conflict})"], *tree]
     return tree
@@ -157,20 +158,21 @@ class _Traces(Traced):
         ]
         return f"{node.name} {attributes} {own} {sides}"
 
-    def tree(self, here: Physical, mode: Mode, depth: int) -> Iterator[tuple[Any, ...]]:
+    def tree(self, here: Physical, mode: Mode, depth: int, held: bool) -> Iterator[tuple[Any, ...]]:
         """Yield a line an operator that state hangs on, roots first: how deep it is, a digest, words.
 
-        What an inner join tests beyond its keys is a filter above its state (``stream/join.py``), free where one is.
-        Behind the words of such a join stands the digest that earlier versions made, of the condition too.
+        ``held``: something above keeps what comes out. What an inner join tests beyond its keys is a filter above its
+        state (``stream/join.py``), free where one is. Behind the words of such a join stands the digest that earlier
+        versions made, of the condition too.
         """
         node = here.node
         free = isinstance(node, Project) or (isinstance(node, Filter) and (not depth or mode.inputs[0].append))
         if not free:
             told = depth, _digest(self.signature(node)), _told(node)
-            loose = isinstance(node, Join) and node.kind == "inner" and (not depth or mode.append)
+            loose = isinstance(node, Join) and node.kind == "inner" and (not held or mode.append)
             yield (depth, _digest(self.signature(node, _CONDITION)), told[2], told[1]) if loose else told
         for child, under in zip(here.inputs, mode.inputs, strict=True):
-            yield from self.tree(child, under, depth if free else depth + 1)
+            yield from self.tree(child, under, depth if free else depth + 1, held or not free)
 
 
 def _told(node: Node) -> str:

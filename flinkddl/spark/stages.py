@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from flinkddl.plan.stateforms import OVERS
 from flinkddl.spark.context import WINDOW
 from flinkddl.spark.job import GroupBy, StageCall, StateCall
 
@@ -58,7 +59,11 @@ def staged(aggs: Sequence[Agg], keys: Sequence[Named], ctx: Lowering) -> tuple[A
         return tuple(aggs)
     node = 1 + sum(isinstance(s, GroupBy) and bool(s.state_calls) for s in ctx.steps)
     fits = len(aggs) == 1 and ctx.output_mode == "update" and all(name != WINDOW for name, _ in keys)
-    return tuple((name, _formed(agg, node, fits)) for name, agg in aggs)
+    over = any(isinstance(agg, StateCall) and agg.kind == "over" for _, agg in aggs)
+    out = tuple((name, _formed(agg, node, fits and (ctx.overs or not over))) for name, agg in aggs)
+    if over and any(isinstance(agg, StateCall) and agg.form == "keyed" for _, agg in out):
+        ctx.fewer.add(OVERS)
+    return out
 
 
 def _formed(agg: str | StateCall | StageCall, node: int, fits: bool) -> str | StateCall | StageCall:

@@ -100,12 +100,30 @@ public final class OverProbe {
         }
 
         /** A change: weight, sequence, time, payload, value, watermark. */
+        private Object[] moved;
+
         Object[] next() {
             sequence++;
+            if (moved != null) {
+                Object[] made = moved;
+                moved = null;
+                made[1] = sequence;
+                live.add(made);
+                return made;
+            }
             if (takesBack && !live.isEmpty() && random.nextInt(3) == 0) {
-                Object[] gone = live.remove(random.nextInt(live.size())).clone();
+                Object[] gone = live.remove(random.nextInt(random.nextBoolean() ? live.size() : 1 + live.size() / 2)).clone();
                 gone[0] = -1L;
                 gone[1] = sequence;
+                if (random.nextBoolean()) { // an update: it comes again, at another time or with another value
+                    moved = gone.clone();
+                    moved[0] = 1L;
+                    if (random.nextInt(4) > 0) {
+                        moved[2] = inTurn ? 0L : Math.max(0, (long) moved[2] + random.nextInt(7) - 3);
+                    } else {
+                        moved[4] = random.nextInt(3);
+                    }
+                }
                 return gone;
             }
             long spread = random.nextInt(5) == 0 ? 40 : 6;

@@ -8,12 +8,14 @@ import pytest
 
 from flinkddl.diagnostics import SourceText
 from flinkddl.plan.nodes.grouping import Aggregate
+from flinkddl.plan.stateforms import FEWER, OVERS
 from flinkddl.runtime.job.supervising.begun import formed, kept
 from flinkddl.runtime.storage.checkpoint import job_folder, open_checkpoint, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.show.dataflow import as_json, flow_of
 from flinkddl.show.explain import explain
+from flinkddl.spark.job import GroupBy
 from flinkddl.spark.stages import keyed
 
 if TYPE_CHECKING:
@@ -101,6 +103,33 @@ def test_what_a_group_keeps_is_asked_only_where_nothing_else_decides(monkeypatch
     assert not asked
     job(CASES["a count of inserts"][0])
     assert asked
+
+
+OVER = """SELECT x.auction, x.n FROM (SELECT auction, COUNT(*) OVER (PARTITION BY auction ORDER BY PROCTIME()) AS n
+  FROM bid) AS x JOIN item ON x.auction = item.id"""
+
+
+def test_an_over_stays_an_aggregate_where_a_version_without_its_form_by_key_began_it(tmp_path: Path) -> None:
+    made = job(OVER)
+    assert OVERS in made.fewer
+    assert made.apart is not None
+    before = made.apart(FEWER - {OVERS})
+    forms = [call.form for s in before.steps if isinstance(s, GroupBy) for call in s.state_calls]
+    assert sorted(set(forms)) == ["keyed", "uncovered"]
+    open_checkpoint(before, str(tmp_path))
+    again = formed(made, stored_plan(LOCAL, job_folder(str(tmp_path), made)), lambda: "another Spark")
+    assert again.fingerprint == before.fingerprint != made.fingerprint
+
+
+def test_a_query_that_comes_to_chains_is_as_it_can_be(tmp_path: Path) -> None:
+    sets = "SET 'flinkddl.execution.state' = 'chain';"
+    open_checkpoint(job(CASES["a table of updates"][0], more=sets), str(tmp_path))
+    made = job(CASES["a table of updates"][0])
+    stored = stored_plan(LOCAL, job_folder(str(tmp_path), made))
+    assert stored is not None
+    assert list(kept(made, stored).forms.values()) == ["chain"]
+    other = stored | {"forms": {"another": "chain"}}
+    assert kept(made, other).forms == made.forms
 
 
 def test_it_is_the_default() -> None:

@@ -151,6 +151,22 @@ def test_the_whole_query_as_one_chain(name: str) -> None:
     assert len(calls) - len(set(calls)) == twice.get(name, 0)
 
 
+def test_a_chain_notes_that_equal_parts_run_once_only_where_they_do(tmp_path: Path) -> None:
+    """Over a checkpoint that says nothing of it the parts stay by themselves, also at the starts after that."""
+    chain = "SET 'flinkddl.execution.state' = 'chain';"
+    made, apart = job(HOT, chain), job(HOT, f"{chain} SET 'table.optimizer.reuse-sub-plan-enabled' = 'false';")
+    assert MERGES in made.fewer
+    assert MERGES not in apart.fewer
+    assert made.apart is not None
+    before = made.apart(frozenset())
+    assert before.fingerprint == apart.fingerprint != made.fingerprint
+    open_checkpoint(before, str(tmp_path))
+    for _ in range(2):
+        again = formed(made, stored_plan(LOCAL, job_folder(str(tmp_path), made)), lambda: "")
+        assert again.fingerprint == before.fingerprint
+        open_checkpoint(again, str(tmp_path))
+
+
 def test_a_query_that_is_one_chain_does_not_begin_without_stages() -> None:
     made = job(HOT, "SET 'flinkddl.execution.state' = 'chain';")
     assert list(made.forms.values()) == ["chain"]

@@ -86,6 +86,11 @@ REFUSED: dict[str, tuple[str, str, str, str]] = {
         "w + v > 5", "is now",
     ),
     "join: filter of a column that was not read": (ABOVE, "w + v > 1", "w + id > 1", ""),
+    "join: filter below a sink that keeps rows": (
+        "SET 'table.exec.sink.upsert-materialize' = 'FORCE'; "
+        "INSERT INTO s SELECT o.k, w + v FROM o JOIN u ON o.k = u.k WHERE w + v > 1;", "w + v > 1", "w + v > 5",
+        "is now",
+    ),
     "outer join: filter in its condition": (
         "INSERT INTO b SELECT o.k, w FROM o LEFT JOIN u ON o.k = u.k AND w + v > 1;", "w + v > 1", "w + v > 5",
         "is now",

@@ -62,6 +62,7 @@ def chained(ctx: Lowering, first: int, top: str) -> set[str]:
         found = region(graph, base)
         streams = flows(ctx.steps)
         if found is not None and all(streams[e] for e in found.entries) and _pays(ctx, found):
+            ctx.fewer.add(MERGES)
             put(ctx, graph, found)
             drop_unread(ctx, first, top)
 
@@ -79,7 +80,6 @@ def _pays(ctx: Lowering, found: Region) -> bool:
 
 def put(ctx: Lowering, graph: Graph, found: Region) -> None:
     """Put the chain's steps where its last step was."""
-    ctx.fewer.add(MERGES)
     old = list(ctx.steps)
     made = len(old)
     _Chain(ctx, graph, found).build()

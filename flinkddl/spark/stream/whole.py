@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.merged import repeatable
+from flinkddl.plan.stateforms import MERGES
 from flinkddl.spark.job import GroupBy, JoinStep, Read, StageCall, StateCall, UnionAll, flows
 from flinkddl.spark.stream.chain import put
 from flinkddl.spark.stream.fanout import drop_unread
@@ -32,7 +33,10 @@ def whole(sink: PhysicalSink, rel: Rel, first: int, ctx: Lowering) -> Rel:
     steps = list(ctx.steps)
     for together in dict.fromkeys((sink.how.merges, False)):
         ctx.steps[:] = steps
-        if found := _whole(_twins(sink, first, ctx, together), rel, first, ctx):
+        twins = _twins(sink, first, ctx, together)
+        once = together and twins != _twins(sink, first, ctx, False)
+        if found := _whole(twins, rel, first, ctx):
+            ctx.fewer |= {MERGES} if once else set()
             return found
     ctx.steps[:] = steps
     return rel

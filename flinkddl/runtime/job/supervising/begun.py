@@ -11,13 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.stateforms import CHAIN, MERGES, Begun
+from flinkddl.plan.stateforms import CHAIN, MERGES, OVERS, Begun
 from flinkddl.runtime.job.reporting.progress import short
 from flinkddl.runtime.session.stages import stages_missing
 from flinkddl.runtime.storage.checkpoint import job_folder, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL, storage_of
 from flinkddl.runtime.storage.savepoints import savepoint_folder
 from flinkddl.spark.fingerprint import BY_KEY
+from flinkddl.spark.job import GroupBy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -79,13 +80,14 @@ def _check_together(job: SparkJob, before: Mapping[str, Sequence[str]]) -> None:
 def kept(job: SparkJob, stored: Mapping[str, Any] | None) -> SparkJob:
     """Return the job with each query in the form of state in which it was begun, where nobody has SET one.
 
-    A query that was not there goes as is chosen for it, or, where all others have one form, as they.
+    A query that was not there goes as is chosen for it, or, where all others have one form that each can have, as they.
     """
     if job.as_begun is None or stored is None:
         return job
     known = forms_of(stored)
     others = set(known.values())
-    known = {name: known.get(name, min(others) if len(others) == 1 else form) for name, form in job.forms.items()}
+    one = min(others) if len(others) == 1 and CHAIN not in others else None
+    known = {name: known.get(name, form if one is None else one) for name, form in job.forms.items()}
     together, before = {query.name: query.parts for query in job.united}, together_before(job, stored)
     if known == job.forms and together == before:
         return job
@@ -101,13 +103,14 @@ def forms_of(stored: Mapping[str, Any]) -> dict[str, bool | str]:
 
 def formed(job: SparkJob, stored: Mapping[str, Any] | None, missing: Callable[[], str]) -> SparkJob:
     """Return the job as ``as_begun``, by what the run says with which it goes on, and why there are no stages."""
-    if CHAIN in job.forms.values() and (why := missing()):
+    stages = any(isinstance(step, GroupBy) and step.stage for step in job.steps)
+    if CHAIN in job.forms.values() and stages and (why := missing()):
         message = f"job '{job.name}' is a chain of operators by key: {why}"
         help = "run it with another Spark, or in micro-batches with 'flinkddl.execution.state' = 'aggregate'"
         raise FlinkDdlError.of("FD893", message, help=help)
     if job.apart is not None and stored is not None and not job.fewer <= stored["fewer"]:
         job = job.apart(stored["fewer"])
-    if job.apart is None or not (why := missing()):
+    if job.apart is None or job.fewer <= {OVERS} or not (why := missing()):
         return job
     if stored is not None:
         message = f"the state of job '{job.name}' was written by {_WRITERS[MERGES in job.fewer]}: {why}"

@@ -18,6 +18,7 @@ final class Frame {
     private final boolean before; // of the places as they were before this turn
     private final Running[] calls;
     private final boolean exact;
+    private final boolean whole;
     long position; // rows up to here
     private long start; // rows before the peers of the last place
     private long dense; // which peers those are
@@ -39,6 +40,7 @@ final class Frame {
             calls[i] = Running.of(over.finish[i], over.preceding >= 0, value -> !again && over.first(call, value, last, before));
         }
         exact = Arrays.stream(calls).allMatch(call -> call == null || call.exact());
+        whole = Arrays.stream(calls).allMatch(call -> call == null || call.whole());
     }
 
     /** The frame as of the same place, of the places before or after this turn. */
@@ -214,17 +216,16 @@ final class Frame {
 
     /**
      * Whether all places from here on have the same values in both frames; {@code change} is the last place that changed.
-     * Without {@code look} what costs as much as the frame is not looked at.
+     * Without {@code look} what costs as much as the frame is not looked at. Where rows leave, equal totals do not say
+     * that equal rows are left to leave: both frames must have passed the change.
      */
     boolean same(Frame other, byte[] change, boolean look) {
         if (over.ranks && (position != other.position || start != other.start || dense != other.dense)) {
             return false;
         }
-        if (exact && over.preceding >= 0 && over.compare(low, change) > 0 && over.compare(other.low, change) > 0) {
-            return true;
-        }
-        return look && Arrays.equals(low, other.low) && gone == other.gone && size == other.size
-            && Arrays.equals(Head.written(this::writeCalls), Head.written(other::writeCalls));
+        boolean passed = over.preceding < 0 ? whole : over.compare(low, change) > 0 && over.compare(other.low, change) > 0;
+        return passed && (exact && over.preceding >= 0 || look && Arrays.equals(low, other.low) && gone == other.gone
+            && size == other.size && Arrays.equals(Head.written(this::writeCalls), Head.written(other::writeCalls)));
     }
 
     /** The first place that a later row may still ask for; null for none. */

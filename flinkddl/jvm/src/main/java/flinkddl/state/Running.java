@@ -60,6 +60,9 @@ abstract class Running {
     /** Whether what has left leaves no trace, as rounding does. */
     boolean exact() { return true; }
 
+    /** Whether all that later results hang on is in what it writes. */
+    boolean whole() { return true; }
+
     /** The value of a call that has it in a struct, as bytes; null where it counts nothing. */
     static byte[] bytes(InternalRow args, int i) {
         return args.isNullAt(i) ? null : ((UnsafeRow) args.getStruct(i, 1)).getBytes(); // of any number of fields
@@ -225,6 +228,9 @@ abstract class Running {
         }
 
         @Override void remove(InternalRow args, int i) { throw new IllegalStateException("no row leaves this frame"); }
+
+        /** As many values may be others. */
+        @Override boolean whole() { return false; }
 
         @Override Object result() { return total == null ? (Object) count : sum.result(total, false); }
 
