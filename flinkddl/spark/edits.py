@@ -151,8 +151,8 @@ def _words(was: str, now: str) -> str:
 
 
 def _line(line: Sequence[Any], stateless: bool, now: Sequence[Any] = ()) -> Any:
-    """Return what counts of a line of ``Meaning.tree``; of one of an earlier version what ``now`` says in its place."""
-    what = now[1] if len(now) > 3 and line[1] == now[3] else line[1]
+    """Return what counts of a line of ``Meaning.tree``; where ``now`` has the same digest behind its words, that of it."""
+    what = now[1] if line[3:] and line[3:] == now[3:] else line[1]
     return what if stateless else [line[0], what]
 
 

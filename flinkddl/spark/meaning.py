@@ -162,15 +162,15 @@ class _Traces(Traced):
         """Yield a line an operator that state hangs on, roots first: how deep it is, a digest, words.
 
         ``held``: something above keeps what comes out. What an inner join tests beyond its keys is a filter above its
-        state (``stream/join.py``), free where one is. Behind the words of such a join stands the digest that earlier
-        versions made, of the condition too.
+        state (``stream/join.py``), free where one is. Behind the words of such a join stands a digest without it; the
+        first one is as earlier versions made it, and know it.
         """
         node = here.node
         free = isinstance(node, Project) or (isinstance(node, Filter) and (not depth or mode.inputs[0].append))
         if not free:
             told = depth, _digest(self.signature(node)), _told(node)
             loose = isinstance(node, Join) and node.kind == "inner" and (not held or mode.append)
-            yield (depth, _digest(self.signature(node, _CONDITION)), told[2], told[1]) if loose else told
+            yield (*told, _digest(self.signature(node, _CONDITION))) if loose else told
         for child, under in zip(here.inputs, mode.inputs, strict=True):
             yield from self.tree(child, under, depth if free else depth + 1, held or not free)
 
