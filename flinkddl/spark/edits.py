@@ -151,7 +151,7 @@ def _words(was: str, now: str) -> str:
 
 
 def _line(line: Sequence[Any], stateless: bool, now: Sequence[Any] = ()) -> Any:
-    """Return what counts of a line of ``Meaning.tree``: what ``now`` has, where one digest stands behind their words."""
+    """Return what counts of a line of ``Meaning.tree``: what ``now`` has where both end in the same digest."""
     what = now[1] if line[3:] and line[3:] == now[3:] else line[1]
     return what if stateless else [line[0], what]
 
