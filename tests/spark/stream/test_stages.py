@@ -117,6 +117,21 @@ def aggregates_model(rows: list[Row]) -> list[Row]:
     return out
 
 
+TOTALS = (0, 1, 2, 3, 4, 5, 6, 10)
+"""Of ``aggregates`` those that do not ask when a row came: a task brings their rows together before the exchange."""
+
+
+def totals(input: N.Node) -> N.Node:
+    whole = aggregates(input)
+    assert isinstance(whole, N.Aggregate)
+    fields = (*whole.fields[:2], *(whole.fields[2 + n] for n in TOTALS))
+    return N.Aggregate(fields=fields, input=input, keys=(0, 2), aggs=tuple(whole.aggs[n] for n in TOTALS))
+
+
+def totals_model(rows: list[Row]) -> list[Row]:
+    return [(row[0], *(row[1 + n] for n in TOTALS)) for row in aggregates_model(rows)]
+
+
 def sizes(input: N.Node) -> N.Node:
     """Over a GROUP BY: a size is taken back and another one given in the same batch."""
     counts = N.Aggregate(
@@ -318,6 +333,9 @@ QUERIES: dict[str, Query] = {
     "aggregates-append": Query("aggregate", ("append",), aggregates, aggregates_model),
     "aggregates-upsert": Query("aggregate", ("upsert",), aggregates, aggregates_model, 2),
     "aggregates-delta": Query("aggregate", ("delta",), aggregates, aggregates_model),
+    "totals-append": Query("aggregate", ("append",), totals, totals_model),
+    "totals-upsert": Query("aggregate", ("upsert",), totals, totals_model, 2),
+    "totals-delta": Query("aggregate", ("delta",), totals, totals_model),
     "aggregates-nested": Query("aggregate", ("delta",), sizes, sizes_model, 2),
     **JOINS,
     **BEYONDS,
@@ -346,6 +364,7 @@ def made(query: Query, folder: Path) -> tuple[N.Node, list[Row]]:
 IN_CI = (
     "normalise",
     "aggregates-delta",
+    "totals-upsert",
     "join-left",
     "join-full",
     "join-full-beyond",

@@ -17,7 +17,7 @@ import org.apache.spark.sql.types.LongType;
 public abstract class RetractAcc {
     public abstract void add(InternalRow args, int i, long weight, long sequence);
 
-    abstract void merge(RetractAcc other);
+    public abstract void merge(RetractAcc other);
 
     public abstract void fold();
 
@@ -77,7 +77,7 @@ public abstract class RetractAcc {
             }
         }
 
-        @Override void merge(RetractAcc other) {
+        @Override public void merge(RetractAcc other) {
             Longs o = (Longs) other;
             base += o.base;
             pending += o.pending;
@@ -127,7 +127,7 @@ public abstract class RetractAcc {
             }
         }
 
-        @Override void merge(RetractAcc other) {
+        @Override public void merge(RetractAcc other) {
             Doubles o = (Doubles) other;
             base += o.base;
             pending += o.pending;
@@ -181,7 +181,7 @@ public abstract class RetractAcc {
             }
         }
 
-        @Override void merge(RetractAcc other) {
+        @Override public void merge(RetractAcc other) {
             Decimals o = (Decimals) other;
             base = base.add(o.base);
             pending = pending.add(o.pending);
@@ -239,7 +239,7 @@ public abstract class RetractAcc {
 
         @Override public boolean isEmpty() { return set.entries.isEmpty(); }
 
-        @Override void merge(RetractAcc other) { set.merge(((Values) other).set); }
+        @Override public void merge(RetractAcc other) { set.merge(((Values) other).set); }
 
         @Override public void fold() { set.fold(); }
 

@@ -56,6 +56,9 @@ public final class RetractFinish implements Serializable {
         return acc;
     }
 
+    /** Whether what it makes of some rows can be brought into what it makes of others, whichever of them came first. */
+    public boolean merges() { return !isJava() && !ordered(kind); }
+
     private boolean isJava() { return kind.startsWith(JAVA); }
 
     /** The spec of a user's Java function, which is its kind. */

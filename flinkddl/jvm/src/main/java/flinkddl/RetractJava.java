@@ -42,7 +42,7 @@ final class RetractJava extends RetractAcc {
         }
     }
 
-    @Override void merge(RetractAcc other) {
+    @Override public void merge(RetractAcc other) {
         RetractJava o = (RetractJava) other;
         pending.addAll(o.pending);
         if (accumulator == null) {

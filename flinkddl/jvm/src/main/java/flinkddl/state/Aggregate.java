@@ -33,6 +33,8 @@ final class Aggregate extends Kind {
         }
     }
 
+    @Override Combiner combiner() { return Partials.of(finish); }
+
     @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {
         long[] rest = {0, Long.MIN_VALUE}; // number of rows, newest sequence
         read(group, rest);
@@ -46,6 +48,9 @@ final class Aggregate extends Kind {
             long sequence = known ? row.getLong(1) : turn;
             rest[0] += weight;
             rest[1] = known ? Math.max(rest[1], sequence) : rest[1];
+            if (Partials.taken(row, state)) {
+                continue;
+            }
             InternalRow args = row.getStruct(2, state.length);
             for (int i = 0; i < state.length; i++) {
                 state[i].add(args, i, weight, sequence);

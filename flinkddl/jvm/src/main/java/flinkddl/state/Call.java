@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.TreeMap;
@@ -48,6 +49,16 @@ abstract class Call {
 
     abstract Object result();
 
+    /** What this call makes of rows that are brought together before they come here; see {@link Partials}. */
+    abstract Object part();
+
+    abstract void add(Object part, InternalRow args, int i, long weight);
+
+    abstract void give(Object part, DataOutput out) throws IOException;
+
+    /** Bring a part in, as if its rows had been added. */
+    abstract void take(DataInput in) throws IOException;
+
     Object value(byte[] bytes) {
         StructType type = (StructType) finish.argument;
         UnsafeRow row = Retract.view(bytes, type.length());
@@ -76,6 +87,18 @@ abstract class Call {
         @Override boolean isEmpty() { return acc.isEmpty(); }
 
         @Override Object result() { return finish.result(acc, true); }
+
+        @Override Object part() { return finish.create(); }
+
+        @Override void add(Object part, InternalRow args, int i, long weight) { ((RetractAcc) part).add(args, i, weight, 0); }
+
+        @Override void give(Object part, DataOutput out) throws IOException { ((RetractAcc) part).write(out); }
+
+        @Override void take(DataInput in) throws IOException {
+            RetractAcc part = finish.create();
+            part.read(in);
+            acc.merge(part);
+        }
     }
 
     /** A call over values, each with the number of its copies: a tree of them, and what this turn changes. */
@@ -118,6 +141,33 @@ abstract class Call {
         abstract void fold(byte[] value, Copies change);
 
         @Override boolean isEmpty() { return tree.isEmpty(); }
+
+        @Override Object part() { return new HashMap<ByteBuffer, long[]>(); }
+
+        @SuppressWarnings("unchecked")
+        private static Map<ByteBuffer, long[]> weights(Object part) { return (Map<ByteBuffer, long[]>) part; }
+
+        @Override void add(Object part, InternalRow args, int i, long weight) {
+            if (!args.isNullAt(i)) {
+                byte[] value = ((UnsafeRow) args.getStruct(i, 1)).getBytes();
+                weights(part).computeIfAbsent(ByteBuffer.wrap(value), k -> new long[1])[0] += weight;
+            }
+        }
+
+        @Override void give(Object part, DataOutput out) throws IOException {
+            Retract.writeLong(out, weights(part).size());
+            for (Map.Entry<ByteBuffer, long[]> e : weights(part).entrySet()) {
+                Retract.writeBytes(out, e.getKey().array());
+                Retract.writeLong(out, e.getValue()[0]);
+            }
+        }
+
+        @Override void take(DataInput in) throws IOException {
+            for (long n = Retract.readLong(in); n > 0; n--) {
+                Copies change = changes.computeIfAbsent(Retract.readBytes(in), k -> new Copies());
+                change.weight += Retract.readLong(in);
+            }
+        }
     }
 
     /** COUNT and SUM of DISTINCT values, MIN and MAX: what is there, how often. */

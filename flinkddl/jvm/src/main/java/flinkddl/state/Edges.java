@@ -23,7 +23,7 @@ public final class Edges implements Serializable {
         }
     }
 
-    KeyedStage stage() { return new KeyedStage(nodes); }
+    KeyedStage.Node[] nodes() { return nodes.clone(); }
 
     /** Whether each node has a kind that keeps its state by key. */
     boolean covered(List<Stages.Edge> edges) {

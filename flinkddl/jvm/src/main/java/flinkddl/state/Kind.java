@@ -22,6 +22,9 @@ abstract class Kind implements Serializable {
     /** Once a task, before any group. */
     void open() { }
 
+    /** What brings rows of a group together before they are exchanged; null where each has to come by itself. */
+    Combiner combiner() { return null; }
+
     /** What decides of two rows whether they match, for the kinds that {@link Kinds#conditional} names; before {@link #open}. */
     void when(Condition condition) { throw new UnsupportedOperationException(getClass().getSimpleName() + " takes no condition"); }
 

@@ -4,6 +4,7 @@ import flinkddl.Retract;
 import flinkddl.RetractOrder;
 import java.util.Arrays;
 import java.util.Iterator;
+import java.util.function.Consumer;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructType;
@@ -39,7 +40,7 @@ final class Latest extends Kind {
             UnsafeRow row = rows.next();
             UnsafeRow change = row.getStruct(1, 2);
             if (best == null || order.compare(change.getStruct(0, versions), version(best)) >= 0) {
-                best = later(best, kept(change, !row.isNullAt(0) && row.getBoolean(0)));
+                best = later(best, kept(row));
             }
         }
         byte[] old = group.head();
@@ -53,6 +54,26 @@ final class Latest extends Kind {
         boolean same = before == null || after == null ? before == after : before.equals(after);
         return same ? nothing() : one(Retract.row(before, after, version(best)));
     }
+
+    @Override Combiner combiner() {
+        return new Combiner() {
+            @Override public Object add(Object held, byte[] row) { return held == null || newer(row, (byte[]) held) ? row : held; }
+
+            @Override public void give(Object held, Consumer<byte[]> rows) { rows.accept((byte[]) held); }
+
+            @Override public boolean piles() { return false; }
+        };
+    }
+
+    /** Whether one row of arguments counts, and not the other. */
+    private boolean newer(byte[] a, byte[] b) {
+        UnsafeRow left = Retract.view(a, 2);
+        UnsafeRow right = Retract.view(b, 2);
+        int c = order.compare(left.getStruct(1, 2).getStruct(0, versions), right.getStruct(1, 2).getStruct(0, versions));
+        return c > 0 || c == 0 && compare(kept(left), kept(right)) > 0;
+    }
+
+    private static byte[] kept(UnsafeRow row) { return kept(row.getStruct(1, 2), !row.isNullAt(0) && row.getBoolean(0)); }
 
     private static byte[] kept(UnsafeRow change, boolean deleted) {
         int size = change.getSizeInBytes();

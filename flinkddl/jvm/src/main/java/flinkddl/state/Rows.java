@@ -48,7 +48,13 @@ public final class Rows implements Serializable {
     }
 
     /** The bytes of a row; null of null. */
-    public byte[] pack(InternalRow row) { return row == null ? null : unsafe(row).getBytes(); }
+    public byte[] pack(InternalRow row) { return row == null ? null : bytes(unsafe(row)); }
+
+    /** The bytes of a row, in an array that nobody else writes to. */
+    static byte[] bytes(UnsafeRow row) {
+        byte[] bytes = row.getBytes();
+        return bytes == row.getBaseObject() ? bytes.clone() : bytes; // a buffer that is as long as its row is given as it is
+    }
 
     /** A row over bytes of {@link #pack}; null of null. */
     public UnsafeRow unpack(byte[] bytes) { return bytes == null ? null : view(bytes, 0, bytes.length, type.length()); }

@@ -26,14 +26,17 @@ import org.apache.spark.sql.catalyst.optimizer.CollapseProject$;
 import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers$;
 import org.apache.spark.sql.catalyst.optimizer.SimplifyExtractValueOps$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.DeserializeToObject;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.MapPartitions;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
 import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
+import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.StatefulProcessor;
 import org.apache.spark.sql.streaming.TimeMode;
@@ -56,13 +59,16 @@ import scala.runtime.BoxedUnit;
  * the function's result, a row for each that the node gives, and the key's columns where they are asked for.
  */
 final class StageRule extends Rule<LogicalPlan> {
+    private static final ObjectType OUT = new ObjectType(KeyedStage.Out.class);
+
     /** Make what a query would need, once: fails with a LinkageError where this Spark has other classes. */
     static void rehearse() {
         Rows row = new Rows(Rows.typeOf(List.of()));
         Alias key = alias(invoke(row, "key", new Literal(0, DataTypes.IntegerType), struct(List.of())), "key");
         Alias value = alias(invoke(row, "pack", struct(List.of())), "row");
-        Attribute out = object();
+        Attribute out = object(OUT);
         LogicalPlan below = new Project(seq(value, key), new LocalRelation(seq(), seq(), true, Option.empty()));
+        combined(below, value.toAttribute(), key.toAttribute(), null);
         LogicalPlan state = transform(below, key.toAttribute(), value.toAttribute(), new KeyedStage(), out);
         Alias group = alias(field("group", row.type, out), "group");
         new StageRule().apply(new SerializeFromObject(seq(group), state));
@@ -73,12 +79,13 @@ final class StageRule extends Rule<LogicalPlan> {
         if (!plan.isStreaming()) {
             return plan;
         }
+        boolean together = !plan.exists(StageRule::realTime);
         LogicalPlan staged = plan.transformUp(new AbstractPartialFunction<>() {
-            @Override public boolean isDefinedAt(LogicalPlan node) { return node instanceof Aggregate a && staged(a) != null; }
+            @Override public boolean isDefinedAt(LogicalPlan node) { return node instanceof Aggregate a && staged(a, together) != null; }
 
             @SuppressWarnings("unchecked")
             @Override public <A extends LogicalPlan, B> B applyOrElse(A node, scala.Function1<A, B> otherwise) {
-                LogicalPlan stage = node instanceof Aggregate a ? staged(a) : null;
+                LogicalPlan stage = node instanceof Aggregate a ? staged(a, together) : null;
                 return stage == null ? otherwise.apply(node) : (B) stage;
             }
         });
@@ -101,7 +108,7 @@ final class StageRule extends Rule<LogicalPlan> {
     }
 
     /** The stage in the place of a GROUP BY; null where it stays an aggregate. */
-    private static LogicalPlan staged(Aggregate a) {
+    private static LogicalPlan staged(Aggregate a, boolean together) {
         List<AggregateExpression> found = new ArrayList<>();
         for (NamedExpression e : java(a.aggregateExpressions())) {
             ((Expression) e).foreach(x -> {
@@ -120,16 +127,49 @@ final class StageRule extends Rule<LogicalPlan> {
         if (f.aggrFunc() instanceof Stages stages) {
             List<Expression> given = java(f.children());
             Edges edges = new Edges(stages.edges, given.subList(1, given.size()).iterator());
-            return edges.covered(stages.edges) ? chained(a, found.get(0), given.get(0), stages.edges, edges) : null;
+            return edges.covered(stages.edges) ? chained(new GroupBy(a, found.get(0), together), given.get(0), stages.edges, edges) : null;
         }
         Kind kind = f.aggrFunc() instanceof Stage stage ? stage.made() : null;
-        return kind == null ? null : alone(a, found.get(0), f, (Stage) f.aggrFunc(), kind);
+        return kind == null ? null : alone(new GroupBy(a, found.get(0), together), f, (Stage) f.aggrFunc(), kind);
+    }
+
+    /** A GROUP BY and its call; {@code together}: rows are brought together before their exchange, which real-time mode has no use for. */
+    private record GroupBy(Aggregate by, AggregateExpression call, boolean together) {
+        /** The operator over rows of two columns, bytes of the arguments and of the key. */
+        LogicalPlan over(Expression row, Expression key, Attribute out, KeyedStage.Node... nodes) {
+            Alias value = alias(row, "row");
+            Alias group = alias(key, "key");
+            LogicalPlan below = new Project(seq(value, group), by.child()); // data attributes are bound by place
+            Combine combine = together ? Combine.of(nodes) : null;
+            if (combine != null) {
+                below = combined(below, value.toAttribute(), group.toAttribute(), combine);
+                value = (Alias) ((SerializeFromObject) below).serializer().apply(0);
+                group = (Alias) ((SerializeFromObject) below).serializer().apply(1);
+            }
+            return transform(below, group.toAttribute(), value.toAttribute(), new KeyedStage(nodes), out);
+        }
+    }
+
+    /** Rows by way of objects, as Spark has it for functions over the rows of a task. */
+    private static LogicalPlan combined(LogicalPlan below, Attribute row, Attribute key, Combine combine) {
+        ObjectType pair = new ObjectType(Combine.Pair.class);
+        Expression made = new StaticInvoke(Combine.class, pair, "pair", seq(row, key), seq(), true, true, true, Option.empty());
+        LogicalPlan in = new DeserializeToObject(made, object(pair), below);
+        Attribute out = object(pair);
+        LogicalPlan rows = new MapPartitions(combine, out, in);
+        Alias value = alias(field(Combine.class, "row", DataTypes.BinaryType, out), "row");
+        Alias group = alias(field(Combine.class, "key", DataTypes.BinaryType, out), "key");
+        return new SerializeFromObject(seq(value, group), rows);
+    }
+
+    private static boolean realTime(LogicalPlan node) {
+        return node instanceof StreamingDataSourceV2ScanRelation scan && scan.relation().realTimeModeDuration().isDefined();
     }
 
     /** One node: a group's key are the keys of the GROUP BY. */
-    private static LogicalPlan alone(Aggregate a, AggregateExpression call, V2Aggregator<?, ?> function, Stage stage, Kind kind) {
+    private static LogicalPlan alone(GroupBy of, V2Aggregator<?, ?> function, Stage stage, Kind kind) {
         List<Expression> keys = new ArrayList<>();
-        java(a.groupingExpressions()).forEach(k -> keys.add(NormalizeFloatingNumbers$.MODULE$.normalize(k)));
+        java(of.by.groupingExpressions()).forEach(k -> keys.add(NormalizeFloatingNumbers$.MODULE$.normalize(k)));
         List<Expression> arguments = java(function.children());
         if (stage.conditional()) {
             kind.when(Condition.of(arguments.get(Stage.ROWS)));
@@ -137,36 +177,31 @@ final class StageRule extends Rule<LogicalPlan> {
         }
         Rows group = new Rows(Rows.typeOf(keys));
         Rows row = new Rows(Rows.typeOf(arguments));
-        Alias key = alias(invoke(group, "key", new Literal(stage.node, DataTypes.IntegerType), struct(keys)), "key");
-        Alias value = alias(invoke(row, "pack", struct(arguments)), "row");
-        LogicalPlan below = new Project(seq(value, key), a.child()); // data attributes are bound by place
-        Attribute out = object();
+        Expression key = invoke(group, "key", new Literal(stage.node, DataTypes.IntegerType), struct(keys));
+        Attribute out = object(OUT);
         KeyedStage.Node node = new KeyedStage.Node(stage.node, kind, group, row, 0);
-        LogicalPlan state = transform(below, key.toAttribute(), value.toAttribute(), new KeyedStage(node), out);
+        LogicalPlan state = of.over(invoke(row, "pack", struct(arguments)), key, out, node);
         DataType type = function.dataType();
         Alias result = alias(field(type instanceof ArrayType ? "array" : "row", type, out), "result");
-        Alias of = alias(field("group", group.type, out), "group");
+        Alias given = alias(field("group", group.type, out), "group");
         List<Expression> columns = new ArrayList<>();
         for (int i = 0; i < keys.size(); i++) {
-            columns.add(new GetStructField(of.toAttribute(), i, Option.empty()));
+            columns.add(new GetStructField(given.toAttribute(), i, Option.empty()));
         }
-        Replacing replacing = new Replacing(a, call, result.toAttribute(), columns);
+        Replacing replacing = new Replacing(of, result.toAttribute(), columns);
         List<NamedExpression> above = replacing.columns();
         return new Project(CollectionConverters.asScala(above).toList(),
-            new SerializeFromObject(replacing.usesKeys ? seq(result, of) : seq(result), state));
+            new SerializeFromObject(replacing.usesKeys ? seq(result, given) : seq(result), state));
     }
 
     /** Several nodes and rows that pass: the key of a node's group is in its edge, what the GROUP BY says is the same. */
-    private static LogicalPlan chained(Aggregate a, AggregateExpression call, Expression argument, List<Stages.Edge> edges, Edges made) {
+    private static LogicalPlan chained(GroupBy of, Expression argument, List<Stages.Edge> edges, Edges made) {
         List<Expression> given = new ArrayList<>();
         for (Stages.Edge edge : edges) {
             given.add(normal(new GetStructField(argument, edge.place(), Option.empty()), edge));
         }
-        Alias key = alias(invoke(made, "key", struct(given)), "key");
-        Alias value = alias(invoke(made, "row", struct(given)), "row");
-        Attribute out = object();
-        LogicalPlan below = new Project(seq(value, key), a.child());
-        LogicalPlan state = transform(below, key.toAttribute(), value.toAttribute(), made.stage(), out);
+        Attribute out = object(OUT);
+        LogicalPlan state = of.over(invoke(made, "row", struct(given)), invoke(made, "key", struct(given)), out, made.nodes());
         List<NamedExpression> serialized = new ArrayList<>();
         List<Expression> result = new ArrayList<>();
         List<Expression> keys = new ArrayList<>();
@@ -188,7 +223,7 @@ final class StageRule extends Rule<LogicalPlan> {
             }
         }
         Expression whole = new CreateNamedStruct(CollectionConverters.asScala(result).toList());
-        return new Project(CollectionConverters.asScala(new Replacing(a, call, whole, keys).columns()).toList(),
+        return new Project(CollectionConverters.asScala(new Replacing(of, whole, keys).columns()).toList(),
             new SerializeFromObject(CollectionConverters.asScala(serialized).toList(), state));
     }
 
@@ -209,17 +244,15 @@ final class StageRule extends Rule<LogicalPlan> {
 
     /** Puts a stage's result and its keys in the place of the call and of the grouping expressions. */
     private static final class Replacing extends AbstractPartialFunction<Expression, Expression> {
-        private final Aggregate aggregate;
-        private final AggregateExpression call;
+        private final GroupBy of;
         private final List<Expression> grouped;
         private final Expression result;
         private final List<Expression> keys;
         private boolean usesKeys;
 
-        Replacing(Aggregate aggregate, AggregateExpression call, Expression result, List<Expression> keys) {
-            this.aggregate = aggregate;
-            this.call = call;
-            grouped = java(aggregate.groupingExpressions());
+        Replacing(GroupBy of, Expression result, List<Expression> keys) {
+            this.of = of;
+            grouped = java(of.by.groupingExpressions());
             this.result = result;
             this.keys = keys;
         }
@@ -233,7 +266,7 @@ final class StageRule extends Rule<LogicalPlan> {
         }
 
         private Expression replacement(Expression e) {
-            if (e instanceof AggregateExpression x && x.resultId().equals(call.resultId())) {
+            if (e instanceof AggregateExpression x && x.resultId().equals(of.call.resultId())) {
                 return result;
             }
             for (int i = 0; i < grouped.size(); i++) {
@@ -248,7 +281,7 @@ final class StageRule extends Rule<LogicalPlan> {
         /** The columns of the GROUP BY, from results and groups. */
         List<NamedExpression> columns() {
             List<NamedExpression> columns = new ArrayList<>();
-            for (NamedExpression e : java(aggregate.aggregateExpressions())) {
+            for (NamedExpression e : java(of.by.aggregateExpressions())) {
                 Expression done = ((Expression) e).transformDown(this);
                 columns.add(done instanceof NamedExpression n && n.exprId().equals(e.exprId()) ? n : alias(done, e.name(), e.exprId()));
             }
@@ -266,17 +299,21 @@ final class StageRule extends Rule<LogicalPlan> {
             binary, out, below, false, seq(key), seq(row), key, nothing);
     }
 
-    private static Attribute object() {
-        return new AttributeReference("out", new ObjectType(KeyedStage.Out.class), false, Metadata.empty(),
+    private static Attribute object(ObjectType type) {
+        return new AttributeReference("out", type, false, Metadata.empty(),
             NamedExpression.newExprId(), seq());
     }
 
     /** Bound by place, as Spark's own serializers are: without whole-stage code nothing binds them by name. */
     private static Expression field(String method, DataType type, Attribute out, Expression... more) {
+        return field(KeyedStage.class, method, type, out, more);
+    }
+
+    private static Expression field(Class<?> of, String method, DataType type, Attribute out, Expression... more) {
         List<Expression> arguments = new ArrayList<>(List.of(new BoundReference(0, out.dataType(), false)));
         arguments.addAll(List.of(more));
         Seq<Expression> given = CollectionConverters.asScala(arguments).toList();
-        return new StaticInvoke(KeyedStage.class, type, method, given, seq(), true, true, true, Option.empty());
+        return new StaticInvoke(of, type, method, given, seq(), true, true, true, Option.empty());
     }
 
     private static Expression invoke(Object rows, String method, Expression... arguments) {

@@ -4,10 +4,12 @@ import flinkddl.Retract;
 import flinkddl.RetractOrder;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.StructType;
@@ -19,6 +21,8 @@ import org.apache.spark.sql.types.StructType;
  * are in map 0.
  */
 final class Top extends Kind {
+    private static final int FIELDS = 7;
+
     private final RetractOrder order;
     private final int orders;
     private final int fields;
@@ -73,6 +77,52 @@ final class Top extends Kind {
         return ByteBuffer.allocate(Long.BYTES + entry.length).putLong(sequence ^ Long.MIN_VALUE).put(entry).array();
     }
 
+    /** Of rows that only come, the first ones are enough. */
+    @Override Combiner combiner() {
+        return new Combiner() {
+            @Override public boolean takes(byte[] row) {
+                UnsafeRow given = Retract.view(row, FIELDS);
+                return given.getBoolean(5) && given.getLong(0) == 1;
+            }
+
+            @Override public Object add(Object held, byte[] row) { return among(held == null ? new ArrayList<>() : first(held), row); }
+
+            @Override public void give(Object held, Consumer<byte[]> rows) { first(held).forEach(rows); }
+
+            @Override public boolean piles() { return true; }
+        };
+    }
+
+    @SuppressWarnings("unchecked")
+    private static List<byte[]> first(Object held) { return (List<byte[]>) held; }
+
+    /** The first rows of arguments, one of them perhaps this one. */
+    private List<byte[]> among(List<byte[]> best, byte[] row) {
+        long most = Retract.view(row, FIELDS).getLong(3);
+        if (best.size() >= most && compareGiven(row, best.get(best.size() - 1)) >= 0) {
+            return best;
+        }
+        int at = Collections.binarySearch(best, row, this::compareGiven);
+        best.add(at < 0 ? -at - 1 : at, row);
+        if (best.size() > most) {
+            best.remove(best.size() - 1);
+        }
+        return best;
+    }
+
+    /** The order of places, of rows of arguments. */
+    private int compareGiven(byte[] a, byte[] b) {
+        UnsafeRow left = Retract.view(a, FIELDS);
+        UnsafeRow right = Retract.view(b, FIELDS);
+        UnsafeRow x = left.getStruct(6, 2);
+        UnsafeRow y = right.getStruct(6, 2);
+        int c = order.compare(x.getStruct(0, orders), y.getStruct(0, orders));
+        c = c != 0 ? c : Long.compare(sequence(left), sequence(right));
+        return c != 0 ? c : Tree.BYTES.compare(x.getBytes(), y.getBytes());
+    }
+
+    private static long sequence(UnsafeRow row) { return row.isNullAt(1) ? 0 : row.getLong(1); }
+
     @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> in) {
         TreeMap<byte[], Copies> changes = new TreeMap<>(Tree.BYTES);
         while (in.hasNext()) {
@@ -82,7 +132,7 @@ final class Top extends Kind {
             ranked = row.getBoolean(4);
             grows = row.getBoolean(5);
             byte[] entry = row.getStruct(6, 2).getBytes();
-            changes.computeIfAbsent(entry, k -> new Copies()).add(row.getLong(0), row.isNullAt(1) ? 0 : row.getLong(1));
+            changes.computeIfAbsent(entry, k -> new Copies()).add(row.getLong(0), sequence(row));
         }
         read(group);
         List<byte[]> before = best();

@@ -1,0 +1,77 @@
+package flinkddl.state;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Rows that are brought together before they are exchanged: how many of {@code ROWS} rows in {@code GROUPS} groups come
+ * out of a task, of each kind that does so, {@code latest}, {@code totals}, {@code top}; {@code lists} ask for their order.
+ */
+public final class CombineProbe {
+    private static final StructType LONG = new StructType().add("v", DataTypes.LongType);
+    private static final StructType KEY = new StructType().add("c0", DataTypes.LongType);
+
+    private CombineProbe() { }
+
+    private static Rows arguments(String of) {
+        StructType type = new StructType();
+        if (of.equals("latest")) {
+            StructType change = new StructType().add("o", new StructType().add("arrived", DataTypes.LongType)).add("r", LONG);
+            return new Rows(type.add("c0", DataTypes.BooleanType).add("c1", change));
+        }
+        if (of.startsWith("top")) {
+            StructType entry = new StructType().add("o", new StructType().add("a0", DataTypes.LongType)).add("r", LONG);
+            return new Rows(type.add("c0", DataTypes.LongType).add("c1", DataTypes.LongType).add("c2", DataTypes.LongType)
+                .add("c3", DataTypes.LongType).add("c4", DataTypes.BooleanType).add("c5", DataTypes.BooleanType).add("c6", entry));
+        }
+        StructType calls = new StructType().add("sum:0", DataTypes.LongType).add(of.equals("lists") ? "array:1" : "max:1", LONG);
+        return new Rows(type.add("c0", DataTypes.LongType).add("c1", DataTypes.LongType).add("c2", calls));
+    }
+
+    private static InternalRow row(String of, long n) {
+        InternalRow value = flinkddl.Retract.row(n);
+        return switch (of) {
+            case "latest" -> flinkddl.Retract.row(false, flinkddl.Retract.row(value, value));
+            case "top", "toptaken" -> flinkddl.Retract.row(1L, n, 1L, 3L, false, of.equals("top"), flinkddl.Retract.row(value, value));
+            default -> flinkddl.Retract.row(1L, n, flinkddl.Retract.row(n, value));
+        };
+    }
+
+    public static void main(String[] given) {
+        String of = given[0];
+        long rows = Long.parseLong(given[1]);
+        long groups = Long.parseLong(given[2]);
+        Rows arguments = arguments(of);
+        Rows key = new Rows(KEY);
+        String kind = of.startsWith("top") ? "top" : of.equals("latest") ? of : "aggregate";
+        KeyedStage.Node node = new KeyedStage.Node(1, Kinds.of(kind, arguments.type, new long[2]), key, arguments, 0);
+        Combine combine = Combine.of(node);
+        if (combine == null) {
+            System.out.println("each by itself");
+            return;
+        }
+        List<Object> in = new ArrayList<>();
+        for (long n = 0; n < rows; n++) {
+            in.add(new Combine.Pair(arguments.pack(row(of, n)), key.key(1, flinkddl.Retract.row(n % groups))));
+        }
+        Collections.shuffle(in, new Random(1));
+        Iterator<Object> out = combine.apply(CollectionConverters.asScala(in.iterator()));
+        long count = 0;
+        long newest = 0;
+        while (out.hasNext()) {
+            Combine.Pair pair = (Combine.Pair) out.next();
+            count++;
+            newest += of.equals("latest") ? payload(pair.row) : 0;
+        }
+        System.out.println(count + (of.equals("latest") ? " " + newest : ""));
+    }
+
+    private static long payload(byte[] row) { return Rows.view(row, 0, row.length, 2).getStruct(1, 2).getStruct(1, 1).getLong(0); }
+}
