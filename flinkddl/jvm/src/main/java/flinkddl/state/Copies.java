@@ -6,6 +6,7 @@ import java.util.Arrays;
 /** A row's copies: how many there are, and when each came, the oldest first. What is taken back is the oldest copy. */
 final class Copies {
     private static final long[] NONE = {};
+    private static final byte[] ONE = Head.written(out -> Retract.writeLong(out, 1)); // most rows are there once; nobody writes to it
 
     /** Below zero where a change came before the one that it takes back; then no copy is there. */
     long weight;
@@ -14,15 +15,19 @@ final class Copies {
 
     /** The number of copies alone, of bytes of {@link #of} or {@link #bytes}. */
     static long weight(byte[] entry) {
-        long[] weight = {0};
-        if (entry != null) {
-            Head.read(entry, 0, in -> weight[0] = Retract.readLong(in));
+        if (entry == null) {
+            return 0;
         }
+        if (entry[0] >= 0) { // of one byte, see Retract.writeLong
+            return entry[0] >>> 1 ^ -(entry[0] & 1);
+        }
+        long[] weight = {0};
+        Head.read(entry, 0, in -> weight[0] = Retract.readLong(in));
         return weight[0];
     }
 
     /** Bytes of a number of copies that nobody asks for their sequence. */
-    static byte[] of(long weight) { return Head.written(out -> Retract.writeLong(out, weight)); }
+    static byte[] of(long weight) { return weight == 1 ? ONE : Head.written(out -> Retract.writeLong(out, weight)); }
 
     static Copies read(byte[] entry) {
         Copies copies = new Copies();
