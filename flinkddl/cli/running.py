@@ -138,6 +138,9 @@ class Running(Front):
         return not self.ends()
 
     def _insert(self, action: Start, listed: Listed) -> Job:
+        told = listed.telling(self.shown.notice)
+        action = self.catalog.fitted(action, **{**self.options, "notice": told})
+        listed.fit(action.job)
         meter = self.shown.add(action.job)
         show = {"on_progress": self.shown.on_progress(meter), "on_flow": self.shown.on_flow(meter)}
         show["notice"] = self.shown.notice

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from flinkddl.diagnostics import Bag
 from flinkddl.plan.decoded import decoded
@@ -18,6 +18,7 @@ from flinkddl.spark.expressions import java_jars, user_functions
 from flinkddl.spark.fingerprint import essence, fingerprint, queries
 from flinkddl.spark.finished import as_streams
 from flinkddl.spark.job import SparkJob
+from flinkddl.spark.modes import in_a_mode
 from flinkddl.spark.operators import paths
 from flinkddl.spark.partitions import NAMED_SOURCES, can_name, timed_tables
 from flinkddl.spark.restarts import restart_strategy
@@ -60,8 +61,16 @@ def lower_job(
     name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Begun = NEW
 ) -> SparkJob:
     """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals."""
+    if config.flinkddl_execution_mode == "AUTO":
+        # what is noted is noted once
+        batches = lower_job(name, sinks, _in_mode(config, "MICRO-BATCH"), zone, bag, begun)
+        return in_a_mode(batches, lambda: lower_job(name, sinks, _in_mode(config, "REALTIME"), zone, Bag(), begun))
     job = _lowered(name, sinks, config, zone, bag, begun)
     return replace(job, settings={**job.settings, **realtime.checked(job)})
+
+
+def _in_mode(config: Settings, mode: Literal["MICRO-BATCH", "REALTIME"]) -> Settings:
+    return replace(config, flinkddl_execution_mode=mode)
 
 
 def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Begun = NEW) -> SparkJob:

@@ -402,6 +402,14 @@ class Write:
         return self.format in DRIVER_SINKS
 
 
+@dataclass(frozen=True)
+class Choice:
+    """What mode 'auto' chose, in ``words``; ``batches``: the job in micro-batches, where real time was chosen."""
+
+    words: str
+    batches: SparkJob | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class SparkJob:
     """A whole job: steps in an order in which each reads only earlier ones, its writes, its session settings.
@@ -420,6 +428,7 @@ class SparkJob:
     real-time mode has it.
     ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
     ``writes`` are one an INSERT; ``united`` are queries that carry out several of them (``spark/together.py``).
+    ``choice`` is there with mode 'auto', until a start has settled it (``spark/modes.py``).
     """
 
     name: str
@@ -442,10 +451,16 @@ class SparkJob:
     essence: Callable[[], tuple[Any, Any]] = field(default=lambda: ((), ()), compare=False, metadata=UNTOLD)
     plan: tuple[PhysicalSink, ...] = field(default=(), compare=False, metadata=UNTOLD, repr=False)
     united: tuple[Write, ...] = ()
+    choice: Choice | None = field(default=None, compare=False, metadata=UNTOLD, repr=False)
 
     def told(self) -> dict[str, Any]:
         """Return the fields that are data, by name: what is shown of a job, and what two jobs can differ in."""
         return {f.name: getattr(self, f.name) for f in fields(self) if not f.metadata.get("untold")}
+
+    @property
+    def in_batches(self) -> SparkJob:
+        """The job where nothing is known of cores and checkpoints: with mode 'auto' in micro-batches."""
+        return (self.choice and self.choice.batches) or self
 
     @property
     def once(self) -> str:

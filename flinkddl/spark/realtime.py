@@ -17,6 +17,7 @@ from flinkddl.plan.nodes.leaves import Scan
 from flinkddl.plan.stateforms import needs_chain, out_of_chain
 from flinkddl.spark.job import (
     KAFKA,
+    KAFKA_SINK,
     ROWS,
     Coalesce,
     DropDuplicates,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 MODE = "flinkddl.execution.mode"
 SINKS = (KAFKA, "console")
+MORE = "exactly-once, or has a partitioner, a parallelism, a buffer or a written timestamp"
 SHORTEST_MS = 5000  # spark.sql.streaming.realTimeMode.minBatchDuration
 USUAL_MS = 300_000  # Spark's own Trigger.RealTime: each boundary holds records up for most of a second
 SETTINGS = {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
@@ -94,12 +96,14 @@ def _operator(place: Node | Step) -> str:
     return f"the operator '{place.name}'" if isinstance(place, Step) else f"the operator {place.describe()}"
 
 
-def refusals(job: SparkJob) -> Iterator[str]:
-    """Yield what keeps a job out of real-time mode, as a sentence each."""
+def refusals(job: SparkJob, called: Callable[[Node | Step], str] = _operator) -> Iterator[str]:
+    """Yield what keeps a job out of real-time mode, as a sentence each; ``called``: the name of an operator."""
     for place, why in blockers(job):
-        yield f"{_operator(place)} {why}"
+        yield f"{called(place)} {why}"
     for write in job.writes:
-        if write.format not in SINKS:
+        if write.format == KAFKA_SINK:
+            yield f"the sink '{write.name}' is {MORE}, and real-time mode takes Spark's own Kafka sink alone"
+        elif write.format not in SINKS:
             yield f"the sink '{write.name}' writes through '{write.format}', real-time mode into Kafka only"
     if job.udfs:
         yield f"the function '{next(iter(job.udfs))}' is Python, which real-time mode does not run"

@@ -6,7 +6,7 @@ import pytest
 
 from flinkddl.diagnostics import SourceText
 from flinkddl.plan.stateforms import Begun
-from flinkddl.runtime.job.supervising.preparing import local_cores
+from flinkddl.runtime.job.supervising.slots import local_cores
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.spark import job as J
 from flinkddl.spark.meaning import meanings

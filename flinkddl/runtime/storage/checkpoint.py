@@ -148,6 +148,7 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
             "meaning": stored.get("meaning"),
             "fewer": frozenset(form for form in FEWER if stored.get(form)),
             "forms": stored.get("forms"),
+            "trigger": str(stored.get("trigger", "")),
             "together": {str(query): tuple(map(str, parts)) for query, parts in stored.get("together", {}).items()},
         }
     except (ValueError, KeyError, TypeError) as error:
@@ -228,6 +229,7 @@ def _store(checkpoint: Checkpoint, of: Said, script: Sequence[str], *, drained: 
     what["transactional"] = any("transactional-id" in write.options for write in job.writes)
     what["essence"] = job.essence()
     what |= {form: form in job.fewer for form in sorted(FEWER)} | {"forms": job.forms}
+    what["trigger"] = job.trigger[0]
     what["together"] = {query.name: query.parts for query in job.united}
     what["meaning"] = [
         {**query, "folder": checkpoint.location(query["write"])[len(checkpoint.root) + 1 :]}

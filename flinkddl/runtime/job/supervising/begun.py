@@ -39,7 +39,7 @@ def as_begun(spark: SparkSession, job: SparkJob, options: RunOptions) -> SparkJo
     """
     if job.apart is None and job.as_begun is None and CHAIN not in job.forms.values():
         return job
-    stored = _stored(spark, job, options)
+    stored = stored_run(spark, job, options)
     found = formed(kept(job, stored), stored, lambda: stages_missing(spark))
     if stored is not None and job.as_begun is not None:  # else its state is looked for by what the query means
         _check_together(found, together_before(job, stored))
@@ -119,7 +119,7 @@ def formed(job: SparkJob, stored: Mapping[str, Any] | None, missing: Callable[[]
     return job.apart(frozenset())
 
 
-def _stored(spark: SparkSession, job: SparkJob, options: RunOptions) -> dict[str, Any] | None:
+def stored_run(spark: SparkSession, job: SparkJob, options: RunOptions) -> dict[str, Any] | None:
     """Return what the run says of itself with which this one goes on."""
     found = None
     if options.checkpoint is not None and not options.fresh:
