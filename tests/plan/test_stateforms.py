@@ -47,9 +47,21 @@ CASES: dict[str, tuple[str, bool, str]] = {
         "SELECT auction, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY PROCTIME() DESC) AS r "
         "FROM bid) WHERE r = 1", True, "Deduplicate keeps rows",
     ),
-    "a best row": (
+    "the best rows": (
         "SELECT auction, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price) AS r FROM bid) "
-        "WHERE r < 4", True, "Rank keeps rows",
+        "WHERE r <= 10", False, NOTHING,
+    ),
+    "many best rows": (
+        "SELECT auction, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price) AS r FROM bid) "
+        "WHERE r <= 17", True, "Rank keeps rows",
+    ),
+    "as many best rows as a column says": (
+        "SELECT auction, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price) AS r FROM bid) "
+        "WHERE r <= auction", True, "Rank keeps rows",
+    ),
+    "the best of counts": (
+        "SELECT auction, num FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY num ORDER BY auction) AS r FROM counts) "
+        "WHERE r <= 10", True, "rows change below Rank",
     ),
     "an OVER": (
         "SELECT auction, SUM(price) OVER (PARTITION BY auction ORDER BY p) AS s "
@@ -147,7 +159,8 @@ def test_each_query_of_a_set_has_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["a count of inserts", "a count of counts", "two ways of a table", "equal parts", "an OVER"]
+    "name",
+    ["a count of inserts", "a count of counts", "two ways of a table", "equal parts", "an OVER", "the best rows"],
 )
 @pytest.mark.parametrize(
     ("state", "older"),
