@@ -65,7 +65,7 @@ def lower_job(
         # what is noted is noted once
         batches = lower_job(name, sinks, _in_mode(config, "MICRO-BATCH"), zone, bag, begun)
         return in_a_mode(batches, lambda: lower_job(name, sinks, _in_mode(config, "REALTIME"), zone, Bag(), begun))
-    job = _lowered(name, sinks, config, zone, bag, begun)
+    job = realtime.of_rows(_lowered(name, sinks, config, zone, bag, begun))
     return replace(job, settings={**job.settings, **realtime.checked(job)})
 
 

@@ -235,3 +235,51 @@ def test_auto(spark: SparkSession, broker: Broker, new_topic: Callable[..., str]
     finally:
         for job in jobs:
             job.stop()
+
+
+CLOCK = """
+SET 'flinkddl.execution.mode' = 'realtime';
+SET 'parallelism.default' = '1';
+CREATE TABLE clicks (k STRING, pt AS PROCTIME()) WITH
+  ('connector' = 'kafka', 'topic' = '{source}', 'properties.bootstrap.servers' = '{servers}', 'format' = 'json',
+   'scan.startup.mode' = 'earliest-offset');
+CREATE TABLE times (k STRING NOT NULL, unix BIGINT, now BIGINT, pt BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH
+  ('connector' = 'upsert-kafka', 'topic' = '{sink}', 'properties.bootstrap.servers' = '{servers}',
+   'key.format' = 'json', 'value.format' = 'json');
+INSERT INTO times {query};
+"""
+ZERO = "TIMESTAMP '1970-01-01 00:00:00'"
+TIMES = f"""UNIX_TIMESTAMP() AS u, TIMESTAMPDIFF(SECOND, {ZERO}, LOCALTIMESTAMP) AS l,
+  TIMESTAMPDIFF(SECOND, {ZERO}, CAST(pt AS TIMESTAMP(3))) AS p"""
+CLOCKS = {
+    "a row": f"SELECT k, {TIMES} FROM clicks WHERE LOCALTIMESTAMP > TIMESTAMP '2020-01-01 00:00:00'",
+    "a chain": f"SELECT k, MAX(u), MAX(l), MAX(p) FROM (SELECT k, {TIMES} FROM clicks) GROUP BY k",
+}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", CLOCKS)
+def test_each_row_has_its_own_time(
+    name: str, spark: SparkSession, broker: Broker, new_topic: Callable[..., str]
+) -> None:
+    """All within one batch, of which Spark's own functions give the beginning."""
+    source, sink = new_topic("clicks"), new_topic("times")
+    text = CLOCK.format(source=source, sink=sink, servers=broker.bootstrap, query=CLOCKS[name])
+    job = Catalog(spark).execute(text).job
+    assert job is not None
+    try:
+        for n, key in enumerate("ab", 1):
+            sent = int(time.time())
+            support.send(broker.bootstrap, source, [{"k": key}], 1)
+            end = time.monotonic() + 240
+            while len(found := support.upserted(support.read_topic(broker.bootstrap, sink))) < n:
+                assert job.status == "running", job.error
+                assert time.monotonic() < end, "the sink does not get there"
+                time.sleep(0.2)
+            row = next(json.loads(v) for k, v in found.items() if json.loads(k)["k"] == key)
+            times = {row["unix"], row["now"], row["pt"]}
+            assert sent <= min(times) <= max(times) <= min(times) + 1 <= time.time() + 1
+            time.sleep(3)
+        assert job.progress == ()  # one batch
+    finally:
+        job.stop()
