@@ -11,7 +11,7 @@ from flinkddl.diagnostics import Bag
 from flinkddl.plan.decoded import decoded
 from flinkddl.plan.nodes import scans
 from flinkddl.plan.sharing import same_scans
-from flinkddl.plan.stateforms import INSIDE, MERGES, NEW, OVERS, Begun, planned
+from flinkddl.plan.stateforms import NEW, Begun, planned
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import java_jars, user_functions
@@ -101,8 +101,8 @@ def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, ba
         identity=partial(fingerprint, sinks, tuple(ctx.steps)),
         queries=partial(queries, sinks),
         essence=partial(essence, sinks, tuple(ctx.steps)),
-        fewer=frozenset(ctx.fewer),
-        apart=partial(_apart, name, sinks, config, zone, now) if ctx.fewer else None,
+        newer=frozenset(ctx.used),
+        apart=partial(_apart, name, sinks, config, zone, now) if ctx.used else None,
         as_begun=partial(_as_begun, name, sinks, config, zone) if varies else None,
         as_chain=partial(_as_chain, name, sinks, config, zone) if _may_chain(config, streaming) else None,
         owners=_owned(ctx, sinks),
@@ -156,8 +156,7 @@ def _begin(
         config=config,
         bounded=streaming and all(p.bounded for p in physical),
         timed=timed_tables([p.sink for p in physical]),
-        inside=INSIDE in begun.fewer,
-        overs=OVERS in begun.fewer,
+        newer=begun.newer,
         decoded=decoded(
             [p.query for p in physical],
             streaming=streaming,
@@ -168,12 +167,10 @@ def _begin(
 
 
 def _apart(
-    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Begun, fewer: frozenset[str]
+    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Begun, newer: frozenset[str]
 ) -> SparkJob:
-    """Return the job with that alone in fewer operators which is in ``fewer``; what there is to note was noted."""
-    merges = config.table_optimizer_reuse_sub_plan_enabled and MERGES in fewer
-    config = replace(config, table_optimizer_reuse_sub_plan_enabled=merges)
-    return lower_job(name, sinks, config, zone, Bag(), replace(begun, fewer=fewer))
+    """Return the job with that alone which earlier versions had not which is in ``newer``; all there is was noted."""
+    return lower_job(name, sinks, config, zone, Bag(), replace(begun, newer=newer))
 
 
 def _as_begun(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Begun) -> SparkJob:

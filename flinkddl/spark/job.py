@@ -422,7 +422,7 @@ class SparkJob:
     ``restart`` is what follows a failed query; None: as Flink decides, by whether the run has a checkpoint folder.
     ``extras`` are the roles (``jars.lock.json``) whose jars its session must have beside Spark's own.
     ``plan`` is the physical plan, a tree a sink. ``jars`` are those of Java functions, and whether the user names each.
-    ``fewer`` says what of it is in fewer operators than it once was (``plan/stateforms.py``); ``apart`` makes the job
+    ``newer`` says what of it earlier versions had not (``plan/stateforms.py``); ``apart`` makes the job
     in which that alone is which is given. ``as_begun`` makes the job with its INSERTs in the forms and queries in which
     a run began them; None of a single INSERT whose form is SET. ``as_chain`` makes the job with one chain a query, as
     real-time mode has it.
@@ -442,7 +442,7 @@ class SparkJob:
     jars: Mapping[str, bool] = field(default_factory=dict, compare=False)
     restart: RestartStrategy | None = None
     identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False, metadata=UNTOLD)
-    fewer: frozenset[str] = field(default=frozenset(), compare=False, metadata=UNTOLD)
+    newer: frozenset[str] = field(default=frozenset(), compare=False, metadata=UNTOLD)
     apart: Callable[[frozenset[str]], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
     as_begun: Callable[[Begun], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
     as_chain: Callable[[], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)

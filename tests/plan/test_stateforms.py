@@ -8,7 +8,7 @@ import pytest
 
 from flinkddl.diagnostics import SourceText
 from flinkddl.plan.nodes.grouping import Aggregate
-from flinkddl.plan.stateforms import FEWER, OVERS
+from flinkddl.plan.stateforms import NEWER, OVERS
 from flinkddl.runtime.job.supervising.begun import formed, kept
 from flinkddl.runtime.storage.checkpoint import job_folder, open_checkpoint, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL
@@ -123,9 +123,9 @@ OVER = """SELECT x.auction, x.n FROM (SELECT auction, COUNT(*) OVER (PARTITION B
 
 def test_an_over_stays_an_aggregate_where_a_version_without_its_form_by_key_began_it(tmp_path: Path) -> None:
     made = job(OVER)
-    assert OVERS in made.fewer
+    assert OVERS in made.newer
     assert made.apart is not None
-    before = made.apart(FEWER - {OVERS})
+    before = made.apart(NEWER - {OVERS})
     forms = [call.form for s in before.steps if isinstance(s, GroupBy) for call in s.state_calls]
     assert sorted(set(forms)) == ["keyed", "uncovered"]
     open_checkpoint(before, str(tmp_path))
