@@ -103,7 +103,7 @@ class Running(Front):
     def __init__(self, catalog: Catalog, run: Run, start_spark: Callable[[], object] | None = None) -> None:
         self.catalog, self.stops, self.shown, self.listing = catalog, run.stops, run.shown, run.listing
         self.until_read = run.until_read
-        self.options = {**run.options, "asked": self.ends}
+        self.options = {**run.options, "asked": self.ends, "until_read": run.until_read}
         self.checkpoint = run.options.get("checkpoint")
         self._start_spark = start_spark or (lambda: catalog.spark)
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.physical import numbers
-from flinkddl.spark.job import Choice, Step
+from flinkddl.spark.job import Choice, Read, Step
+from flinkddl.spark.partitions import MOST
 from flinkddl.spark.realtime import refusals
 
 if TYPE_CHECKING:
@@ -41,7 +42,10 @@ def in_a_mode(batches: SparkJob, fast: Callable[[], SparkJob]) -> SparkJob:
 
 
 def _against(job: SparkJob) -> Iterator[str]:
-    """Yield what of the script keeps a job out of real-time mode; a node by its number in EXPLAIN."""
+    """Yield what of the script keeps a job out of real-time mode; a node by its number in EXPLAIN.
+
+    Who asks for batches that wait, or that hold so many records at most, gets them.
+    """
     given = numbers(job.plan)
     called = {id(here.node): f"n{given[id(here)]}" for p in job.plan for here in p.root.walk()}
 
@@ -50,4 +54,8 @@ def _against(job: SparkJob) -> Iterator[str]:
             return f"the operator '{place.name}'"
         return f"{called[id(place)]} {place.name}" if id(place) in called else place.describe()
 
-    return refusals(job, name)
+    yield from refusals(job, name)
+    if int(job.trigger[1].split()[0]):
+        yield f"its batches are to wait {job.trigger[1]} (mini-batch, or 'sink.buffer-flush.interval')"
+    if any(MOST in step.options for step in job.steps if isinstance(step, Read)):
+        yield "its batches are to hold so many records at most ('flinkddl.execution.max-offsets-per-trigger')"

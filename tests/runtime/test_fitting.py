@@ -56,9 +56,9 @@ def stored_here(spark: SparkSession, job: SparkJob, options: RunOptions) -> dict
     return None if options.checkpoint is None else stored_plan(LOCAL, job_folder(options.checkpoint, job))
 
 
-def start(job: SparkJob, spark: SparkSession, checkpoint: Path | None = None) -> tuple[SparkJob, str]:
+def start(job: SparkJob, spark: SparkSession, checkpoint: Path | None = None, **run: Any) -> tuple[SparkJob, str]:
     told: list[str] = []
-    found = fitted(spark, job, RunOptions(notice=told.append, checkpoint=checkpoint and str(checkpoint)))
+    found = fitted(spark, job, RunOptions(notice=told.append, checkpoint=checkpoint and str(checkpoint), **run))
     assert found.choice is None
     return found, "; ".join(told)
 
@@ -158,6 +158,13 @@ def test_a_checkpoint_goes_on(name: str, tmp_path: Path) -> None:
     found, told = start(made("auto", sql.removeprefix(CHAIN)), session(spark_master=f"local[{cores}]"), tmp_path)
     assert found.trigger[0] == trigger
     assert words in told
+
+
+@pytest.mark.parametrize("run", [{"until_read": True}, {"max_offsets_per_trigger": 9}])
+def test_how_a_job_is_run_may_ask_for_batches(run: dict[str, Any]) -> None:
+    spark = session(spark_master="local[99]")
+    assert start(made("auto"), spark)[0].trigger[0] == "realTime"
+    assert start(made("auto"), spark, **run)[0].trigger[0] == "processingTime"
 
 
 def test_of_an_older_run_the_chain_can_be_both() -> None:

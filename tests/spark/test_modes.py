@@ -36,6 +36,15 @@ WHY_NOT = {
     "print": (BLOCKED["print"][0], "writes through 'flinkddl.print', real-time mode into Kafka only"),
     "exactly once": (TAKEN["filter"], "is exactly-once, or has a partitioner"),
     "as aggregates": ("SET 'flinkddl.execution.state' = 'aggregate';" + CHAINED["distinct"][0], "Aggregate compares"),
+    "mini-batches": (
+        "SET 'table.exec.mini-batch.enabled' = 'true'; SET 'table.exec.mini-batch.allow-latency' = '2 s';"
+        + TAKEN["filter"],
+        "its batches are to wait 2000 milliseconds",
+    ),
+    "batches of a size": (
+        "SET 'flinkddl.execution.max-offsets-per-trigger' = '9';" + TAKEN["filter"],
+        "so many records at most",
+    ),
     "one of a set": (
         f"EXECUTE STATEMENT SET BEGIN {TAKEN['filter']} {BLOCKED['print'][0]} END;",
         "writes through 'flinkddl.print'",

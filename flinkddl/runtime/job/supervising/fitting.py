@@ -50,6 +50,10 @@ def _against(spark: SparkSession, job: SparkJob, options: RunOptions) -> tuple[s
         return "its checkpoint was begun so", ""
     if form == REAL_TIME:  # with too few cores the start ends with FD663, and says how many
         return "", "its checkpoint was left so"
+    if options.until_read:
+        return "it ends once it has read what is there", ""
+    if options.max_offsets_per_trigger:
+        return "its batches are to hold so many records at most", ""
     if CHAIN in (*job.forms.values(), form) and (why := stages_missing(spark)):
         return why, ""
     return _cores(spark, job)
