@@ -137,7 +137,9 @@ class Catalog:
     def compile(self, sql: str, *, variables: Mapping[str, str] | None = None, name: str = "<sql>") -> str:
         """Return the script's jobs as a PySpark program."""
         compiled = self._compiled(sql, variables, name)
-        return print_pyspark((a.job for a in _starts(compiled)), views_of_jobs(compiled), compiled.catalog.settings)
+        return print_pyspark(
+            (a.job.in_batches for a in _starts(compiled)), views_of_jobs(compiled), compiled.catalog.settings
+        )
 
     def _compiled(self, sql: str, variables: Mapping[str, str] | None, name: str) -> Compiled:
         compiled = compile_script(SourceText(name, sql), self.state, variables)
@@ -232,11 +234,20 @@ class Catalog:
         self.preflight(action, run.get("checkpoint"))
         self.reach(action)
         check_session(self.spark, self.state.settings)
+        action = self.fitted(action, **run)
         with naming_tables([action.job], self._option_place):
             running = RunningJob(self.spark, action.job, self._run_options(action, run)).start()
         job = Job(running, str(len(self.jobs) + 1), is_query=action.is_query)
         self.jobs.append(job)
         return job
+
+    def fitted(self, action: Start, **run: Any) -> Start:
+        """Return a job of mode 'auto' in the mode in which it is to start; starts Spark. ``run`` as for ``start``."""
+        from flinkddl.runtime.job.supervising.fitting import fitted
+
+        if action.job.choice is None:
+            return action
+        return replace(action, job=fitted(self.spark, action.job, self._run_options(action, run)))
 
     def preflight(self, action: Start, given: str | None = None) -> None:
         """Raise FD822 for a checkpoint folder that cannot be written, as far as that is known before Spark is started.

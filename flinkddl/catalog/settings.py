@@ -132,7 +132,7 @@ class Settings:
     fs_hdfs_hadoop_security_authentication: Literal["simple", "kerberos"] = "simple"
     flinkddl_strict: bool = False
     flinkddl_jobs_dir: str | None = None
-    flinkddl_execution_mode: Literal["MICRO-BATCH", "REALTIME"] = "MICRO-BATCH"
+    flinkddl_execution_mode: Literal["MICRO-BATCH", "REALTIME", "AUTO"] = "MICRO-BATCH"
     flinkddl_execution_max_offsets_per_trigger: int | None = None
     flinkddl_watermark_partitions: int = 64
     flinkddl_state_ttl_strict: bool = False

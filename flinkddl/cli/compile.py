@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
 
     compiled = compiled_script(args)
     print_diagnostics(compiled.diagnostics)
-    jobs = compiled.jobs
+    jobs = [job.in_batches for job in compiled.jobs]  # a program asks nobody for cores
     if args.views:
         print(print_views(compiled.catalog), end="")
     else:

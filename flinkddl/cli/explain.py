@@ -17,9 +17,8 @@ from flinkddl.cli.common import (
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
 
-    from flinkddl.script.compile import Compiled, Start
+    from flinkddl.script.compile import Start
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,22 +34,11 @@ def run(args: argparse.Namespace) -> int:
     source = read_source(args.script)
     compiled = compiled_script(args, source)
     print_diagnostics(compiled.diagnostics)
-    starts = list(_jobs(compiled))
+    starts = compiled.starts
     if not starts:
         print(f"{source.name}: no query and no INSERT in it, so there is no plan", file=sys.stderr)
     print(_shown(starts, args.format, source.name))
     return OK
-
-
-def _jobs(compiled: Compiled) -> Iterator[Start]:
-    from flinkddl.script.compile import Answer, Start
-
-    for action in compiled.actions:
-        match action:
-            case Start():
-                yield action
-            case Answer(of=Start() as explained):
-                yield explained
 
 
 def _shown(starts: list[Start], format: str, name: str) -> str:

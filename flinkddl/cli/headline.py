@@ -19,6 +19,8 @@ def headline(job: J.SparkJob, checkpoint: str | None) -> list[str]:
 
 def run_mode(job: J.SparkJob) -> str:
     """Return how a job runs, in words."""
+    if job.choice is not None and job.choice.batches is not None:
+        return "auto"  # its start chooses
     return _TRIGGERS.get(job.trigger[0], job.trigger[0]) if job.streaming else "batch"
 
 

@@ -80,6 +80,17 @@ class Listed:
             self._error = error
             raise
 
+    def telling(self, notice: Callable[[str], None]) -> Callable[[str], None]:
+        """Return what takes a line for the user, with this job's log told too."""
+        return notice if self.entry is None else _both(notice, self._log.notice)
+
+    def fit(self, job: SparkJob) -> None:
+        """Take the job in the mode in which it starts."""
+        if job is self.job or self.entry is None:
+            return
+        self._plans = {w.name: plan_nodes(job, w.name) for w in job.writes}
+        self.job = self._meter.job = job
+
     def watching(self, show: dict[str, Any]) -> dict[str, Any]:
         """Return what RunOptions are told to call, with this job's log told too."""
         if self.entry is None:
@@ -87,7 +98,7 @@ class Listed:
         return {
             "on_progress": _both(show["on_progress"], self._log.on_progress(self._meter)),
             "on_flow": _both(show["on_flow"], self._log.on_flow(self._meter)),
-            "notice": _both(show["notice"], self._log.notice),
+            "notice": self.telling(show["notice"]),
         }
 
     def attach(self, running: Job) -> None:

@@ -103,7 +103,7 @@ class Running(Front):
     def __init__(self, catalog: Catalog, run: Run, start_spark: Callable[[], object] | None = None) -> None:
         self.catalog, self.stops, self.shown, self.listing = catalog, run.stops, run.shown, run.listing
         self.until_read = run.until_read
-        self.options = {**run.options, "asked": self.ends}
+        self.options = {**run.options, "asked": self.ends, "until_read": run.until_read}
         self.checkpoint = run.options.get("checkpoint")
         self._start_spark = start_spark or (lambda: catalog.spark)
 
@@ -138,6 +138,9 @@ class Running(Front):
         return not self.ends()
 
     def _insert(self, action: Start, listed: Listed) -> Job:
+        told = listed.telling(self.shown.notice)
+        action = self.catalog.fitted(action, **{**self.options, "notice": told})
+        listed.fit(action.job)
         meter = self.shown.add(action.job)
         show = {"on_progress": self.shown.on_progress(meter), "on_flow": self.shown.on_flow(meter)}
         show["notice"] = self.shown.notice

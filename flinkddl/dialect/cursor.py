@@ -10,12 +10,11 @@ from sqlglot import exp
 from flinkddl.diagnostics import Diagnostic, SourceText, Span, suggest, taken
 from flinkddl.dialect import tokens as t
 from flinkddl.dialect.nodes import Node, Option
+from flinkddl.dialect.tokens import Token
 from flinkddl.dialect.words import LENIENT, RESERVED, STRICT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from flinkddl.dialect.tokens import Token
 
 N = TypeVar("N", bound=exp.Expression)
 T = TypeVar("T")
@@ -27,11 +26,15 @@ PLAIN_NAME = re.compile(r"[^\W\d][\w$]*")
 
 
 class ParseFailure(Exception):
-    """Ends the reading of one statement; the script parser catches it and goes on with the next."""
+    """Ends the reading of one statement; the script parser catches it and goes on with the next.
 
-    def __init__(self, diagnostic: Diagnostic) -> None:
+    ``comma``: the index of the token before which a comma of a SELECT list or of VALUES may be missing, -1 for none.
+    """
+
+    def __init__(self, diagnostic: Diagnostic, comma: int = -1) -> None:
         super().__init__(diagnostic.message)
         self.diagnostic = diagnostic
+        self.comma = comma
 
 
 class Cursor:
@@ -120,6 +123,12 @@ class Cursor:
         span = at if isinstance(at, Span) else self.span(at or self.tok)
         raise ParseFailure(Diagnostic(code, message, span, help))
 
+    def restart(self, first: int, comma: int) -> None:
+        """Go back to a token, with a comma put in before another one."""
+        end = self.tokens[comma - 1].end
+        self.tokens.insert(comma, Token(t.SYMBOL, ",", ",", "", end, end))
+        self.index, self.tok, self.list_end = first, self.tokens[first], -1
+
     def take_note(self, what: str, at: Token | Span, help: str, fix: str | None = None) -> None:
         """Note that Flink 2.3 refuses what stands at a place, which is taken; ``fix`` is what to write there."""
         span = at if isinstance(at, Span) else self.span(at)
@@ -143,7 +152,8 @@ class Cursor:
         if self.tok.kind == t.DOUBLE_QUOTED:
             self.fail_double_quoted()
         expected = what or _list_of([k if k.isalpha() or "_" in k else f"'{k}'" for k in keys])
-        help = self._comma_missing()
+        comma = self._comma_missing()
+        help = self._before(comma) if comma >= 0 else None
         loose = self.loose_alias
         meant = near(loose.text, [*keys, *_CLAUSES]) if help is None and loose and self.prev is loose else None
         if loose is not None and meant is not None:
@@ -154,21 +164,25 @@ class Cursor:
         another = self.tok.kind in (t.STRING, t.NUMBER) or (self.is_name() and self.peek().kind == t.WORD)
         if help is None and "," in keys and another:
             help = COMMA
-        self.fail(code, f"expected {expected}, found {self.found()}", help=help)
+        raise ParseFailure(
+            Diagnostic(code, f"expected {expected}, found {self.found()}", self.span(self.tok), help), comma
+        )
 
-    def _comma_missing(self) -> str | None:
-        """Return the help where a SELECT list or VALUES (``list_end``) goes on without a comma, else None."""
+    def _before(self, comma: int) -> str:
+        return COMMA if comma == self.index else f"is the comma before '{self.tokens[comma].text}' missing?"
+
+    def _comma_missing(self) -> int:
+        """Return before which token a SELECT list or VALUES (``list_end``) goes on without a comma, else -1."""
         if self.index != self.list_end:
-            return None
+            return -1
         if self.prev.key == ")" and self.at("("):
-            return COMMA
+            return self.index
         if not self._from_follows():
-            return None
-        loose = self.loose_alias
-        if loose is not None and self.prev is loose and self.tok.key in _GOES_ON:
-            return f"is the comma before '{loose.text}' missing?"
+            return -1
+        if self.loose_alias is not None and self.prev is self.loose_alias and self.tok.key in _GOES_ON:
+            return self.index - 1
         begins = self.is_name() or self.tok.kind in (t.STRING, t.NUMBER) or self.tok.key in _BEGINS
-        return COMMA if begins else None
+        return self.index if begins else -1
 
     def _from_follows(self) -> bool:
         """Whether the FROM of the SELECT that is being read lies ahead."""

@@ -131,24 +131,44 @@ def _declared(parser: StatementParser, first: int) -> Iterator[tuple[str, ...]]:
 
 
 def _one(parser: StatementParser, bag: Bag, statements: list[ParsedStatement]) -> bool:
-    """Read one statement; return whether it could be read."""
+    """Read one statement; return whether it could be read.
+
+    Where a comma is missing it is read again with one, for what else is wrong with it: nothing of it is carried out.
+    """
     first, start = parser.index, parser.tok.start
-    parser.depth = 0
-    parser.loose_alias = None
-    parser.taken = []
+    notes, missing = len(parser.notes), list[Diagnostic]()
     try:
-        tree = parser.statement()
-        _check_end(parser, bag)
-        statements.append(ParsedStatement(tree, Span(parser.source, start, parser.prev.end), tuple(parser.taken)))
-        return True
-    except ParseFailure as failure:
-        bag.items.append(failure.diagnostic)
+        while (failure := _read(parser, bag, statements)) is not None:
+            if failure.comma < 0 or len(missing) == MOST_COMMAS:
+                break
+            missing.append(failure.diagnostic)
+            parser.restart(first, failure.comma)
+            del parser.notes[notes:]
+        # what is wrong behind a comma may follow from where that was put
+        bag.items += missing if failure is None or failure.comma >= 0 else (*missing, failure.diagnostic)[:1]
+        if failure is None:
+            return True
         _recover(parser, first)
     except RecursionError:
         span = Span(parser.source, start, parser.prev.end)
         bag.error("FD117", "this statement nests too deeply", span, "split it with views")
         _recover(parser, first)
     return False
+
+
+def _read(parser: StatementParser, bag: Bag, statements: list[ParsedStatement]) -> ParseFailure | None:
+    """Read a statement once; return why it could not be read."""
+    start = parser.tok.start
+    parser.depth = 0
+    parser.loose_alias = None
+    parser.taken = []
+    try:
+        tree = parser.statement()
+        _check_end(parser, bag)
+    except ParseFailure as failure:
+        return failure
+    statements.append(ParsedStatement(tree, Span(parser.source, start, parser.prev.end), tuple(parser.taken)))
+    return None
 
 
 def _check_end(parser: StatementParser, bag: Bag) -> None:
@@ -169,6 +189,8 @@ def _check_end(parser: StatementParser, bag: Bag) -> None:
     parser.fail_expected(*_FOLLOWERS, what="the end of the statement")
 
 
+MOST_COMMAS = 20
+"""So many of a statement are told of: it is read again for each."""
 _FOLLOWERS = (*TAIL, "ON", "WITH", "LIKE", "COMMENT")
 
 

@@ -37,20 +37,20 @@ BLENDS = "blends"
 """A table of changes is one with the newest rows of its keys, whatever is asked of each mention (``How.blends``)."""
 OVERS = "overs"
 """OVER keeps its state by key where the query does."""
-FEWER = frozenset({MERGES, INSIDE, BLENDS, OVERS})
-"""What takes fewer or other operators than in older versions, over whose checkpoints Spark takes those alone."""
+NEWER = frozenset({MERGES, INSIDE, BLENDS, OVERS})
+"""What earlier versions had in other operators, over whose checkpoints Spark takes those alone."""
 
 
 @dataclass(frozen=True)
 class Begun:
     """How the checkpoint was begun with which a job goes on.
 
-    ``forms`` says of INSERTs by their number in which form their state lies; ``fewer`` is of ``FEWER``; ``together``
-    are the INSERTs that were one query, by its name, None where that is to be chosen.
+    ``forms`` says of INSERTs by their number in which form their state lies; ``newer`` is what it had of ``NEWER``;
+    ``together`` are the INSERTs that were one query, by its name, None where that is to be chosen.
     """
 
     forms: Mapping[int, StateForm] = field(default_factory=dict)
-    fewer: frozenset[str] = FEWER
+    newer: frozenset[str] = NEWER
     together: Mapping[str, tuple[str, ...]] | None = None
 
 
@@ -65,10 +65,15 @@ def planned(sinks: Sequence[Sink], config: Settings, begun: Begun) -> tuple[Phys
     """
     state = config.flinkddl_execution_state
     found = physical_plan(sinks, replace(config, flinkddl_execution_state="KEYED") if state == "AUTO" else config)
-    found = tuple(replace(one, how=replace(one.how, blends=BLENDS in begun.fewer)) for one in found)
+    found = tuple(replace(one, how=_as_known(one.how, begun.newer)) for one in found)
     if state == "AUTO":
         found = tuple(chosen(one, begun.forms.get(n)) for n, one in enumerate(found))
     return tuple(_at_once(one) if state in ("AUTO", "KEYED") else one for one in found)
+
+
+def _as_known(how: How, newer: frozenset[str]) -> How:
+    once = MERGES in newer
+    return replace(how, blends=BLENDS in newer, merges=how.merges and once, reuses=how.reuses and once)
 
 
 def _at_once(found: PhysicalSink) -> PhysicalSink:

@@ -24,7 +24,7 @@ from flinkddl.runtime.kafka.offsets import client_properties, stop_condition, st
 from flinkddl.runtime.session.connect import close_session, is_connect
 from flinkddl.runtime.session.extras import add_extras
 from flinkddl.runtime.session.java_jars import ship_java
-from flinkddl.runtime.session.sessions import extend_session, job_session, set_setting
+from flinkddl.runtime.session.sessions import extend_session, job_session, set_settings
 from flinkddl.runtime.udf import refuse_foreign, register
 from flinkddl.spark import job as J
 from flinkddl.spark.frames import frame_of
@@ -187,10 +187,10 @@ class Bridge:
             extend_session(spark)
             self._child = job_session(spark, {})
             self._children.append(self._child)
-        for key, value in frame.job.settings.items():
-            set_setting(self._child, key, value, spark)
-            if key.startswith(SECRET_SETTING):  # a kernel looks it up when it runs
-                set_setting(spark, key, value, spark)
+        settings = frame.job.settings
+        set_settings(self._child, settings, spark)
+        # a kernel looks a secret up when it runs
+        set_settings(spark, {k: v for k, v in settings.items() if k.startswith(SECRET_SETTING)}, spark)
         if is_connect(spark):  # in this process a jar is there for all sessions
             add_extras(spark, frame.job.extras)
         store = self._name()

@@ -109,6 +109,12 @@ class Compiled:
         return any(d.severity == "error" for d in self.diagnostics)
 
     @property
+    def starts(self) -> list[Start]:
+        """What starts a job, and what EXPLAIN tells of one."""
+        told = (action.of if isinstance(action, Answer) else action for action in self.actions)
+        return [action for action in told if isinstance(action, Start)]
+
+    @property
     def jobs(self) -> list[SparkJob]:
         """The jobs that the script starts."""
         return [action.job for action in self.actions if isinstance(action, Start)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.catalog.model import Table
 from flinkddl.options.legacy import is_old
+from flinkddl.plan.nodes import scans
 from flinkddl.script.mistaken import errors, is_pattern, mistakes
 
 if TYPE_CHECKING:
@@ -26,8 +27,9 @@ def unused(compiled: Compiled) -> Iterator[Diagnostic]:
         return
     known = {(d.code, d.message, d.span) for d in compiled.diagnostics}
     absent = {(code, message) for code, message, _ in known}  # what a table lacks is told at its use
+    used = _used(compiled)
     for table in _tables(compiled.catalog):
-        if is_pattern(table):
+        if id(table) in used or is_pattern(table):
             continue
         reading, writing = errors(table, "source"), errors(table, "sink")
         every = [*reading, *writing]
@@ -39,6 +41,13 @@ def unused(compiled: Compiled) -> Iterator[Diagnostic]:
         more = "" if is_old(table.options) else f" (no query uses table '{table.path.name}' yet)"
         for d in mistakes(reading, writing):
             yield replace(d, severity="warning", message=d.message + more)
+
+
+def _used(compiled: Compiled) -> set[int]:
+    """Return the tables (their identity) that a job reads or writes: it could, so there is nothing to say of them."""
+    sinks = [sink for start in compiled.starts for sink in start.sinks]
+    tables = [scan.table for sink in sinks for scan in scans(sink)]
+    return {id(table) for table in (*tables, *(sink.table for sink in sinks))}
 
 
 def _tables(catalog: Catalog) -> Iterator[Table]:

@@ -84,7 +84,8 @@ class Flow:
         how = f"streaming, trigger {self.trigger[0]} {self.trigger[1]}" if self.streaming else "batch"
         chosen = dict.fromkeys(p.chosen for p in self.of.plan if p.chosen)
         united = (f"one query for {q.table}" for q in self.of.united)
-        return "; ".join([f"{self.job}: {how}", *chosen, *united])
+        mode = (f"mode auto: {self.of.choice.words}",) if self.of.choice else ()
+        return "; ".join([f"{self.job}: {how}", *mode, *chosen, *united])
 
 
 @deep
@@ -156,6 +157,7 @@ def as_json(flow: Flow) -> dict[str, Any]:
         "job": flow.job,
         "streaming": flow.streaming,
         "trigger": list(flow.trigger),
+        "modeAuto": flow.of.choice.words if flow.of.choice else "",
         "operators": [
             {
                 "id": o.id,

@@ -18,7 +18,8 @@ def explain(job: SparkJob) -> str:
     """Return the text of EXPLAIN for a job."""
     mode = "streaming" if job.streaming else "batch (every source is bounded)"
     trigger = f", trigger {job.trigger[0]} {job.trigger[1]}" if job.streaming else ""
-    chosen = (f"\n{w.name}: {p.chosen}" for w, p in job.planned if p.chosen)
+    chosen = [f"\n{w.name}: {p.chosen}" for w, p in job.planned if p.chosen]
+    chosen = [f"\nmode auto: {job.choice.words}", *chosen] if job.choice else chosen
     out = [f"== Job ==\n{job.name}: {mode}{trigger}{''.join(chosen)}"]
     out += ["== Changelog plan ==\n" + "\n".join(lines) for lines in explain_plan(job.plan)]
     if job.streaming:

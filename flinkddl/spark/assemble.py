@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from flinkddl.diagnostics import Bag
 from flinkddl.plan.decoded import decoded
 from flinkddl.plan.nodes import scans
 from flinkddl.plan.sharing import same_scans
-from flinkddl.plan.stateforms import INSIDE, MERGES, NEW, OVERS, Begun, planned
+from flinkddl.plan.stateforms import NEW, Begun, planned
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import java_jars, user_functions
 from flinkddl.spark.fingerprint import essence, fingerprint, queries
 from flinkddl.spark.finished import as_streams
 from flinkddl.spark.job import SparkJob
+from flinkddl.spark.modes import in_a_mode
 from flinkddl.spark.operators import paths
 from flinkddl.spark.partitions import NAMED_SOURCES, can_name, timed_tables
 from flinkddl.spark.restarts import restart_strategy
@@ -60,8 +61,16 @@ def lower_job(
     name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Begun = NEW
 ) -> SparkJob:
     """Lower the sinks of one INSERT, statement set or SELECT to a SparkJob. Raises FlinkDdlError with all refusals."""
-    job = _lowered(name, sinks, config, zone, bag, begun)
+    if config.flinkddl_execution_mode == "AUTO":
+        # what is noted is noted once
+        batches = lower_job(name, sinks, _in_mode(config, "MICRO-BATCH"), zone, bag, begun)
+        return in_a_mode(batches, lambda: lower_job(name, sinks, _in_mode(config, "REALTIME"), zone, Bag(), begun))
+    job = realtime.of_rows(_lowered(name, sinks, config, zone, bag, begun))
     return replace(job, settings={**job.settings, **realtime.checked(job)})
+
+
+def _in_mode(config: Settings, mode: Literal["MICRO-BATCH", "REALTIME"]) -> Settings:
+    return replace(config, flinkddl_execution_mode=mode)
 
 
 def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Begun = NEW) -> SparkJob:
@@ -92,8 +101,8 @@ def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, ba
         identity=partial(fingerprint, sinks, tuple(ctx.steps)),
         queries=partial(queries, sinks),
         essence=partial(essence, sinks, tuple(ctx.steps)),
-        fewer=frozenset(ctx.fewer),
-        apart=partial(_apart, name, sinks, config, zone, now) if ctx.fewer else None,
+        newer=frozenset(ctx.used),
+        apart=partial(_apart, name, sinks, config, zone, now) if ctx.used else None,
         as_begun=partial(_as_begun, name, sinks, config, zone) if varies else None,
         as_chain=partial(_as_chain, name, sinks, config, zone) if _may_chain(config, streaming) else None,
         owners=_owned(ctx, sinks),
@@ -147,8 +156,7 @@ def _begin(
         config=config,
         bounded=streaming and all(p.bounded for p in physical),
         timed=timed_tables([p.sink for p in physical]),
-        inside=INSIDE in begun.fewer,
-        overs=OVERS in begun.fewer,
+        newer=begun.newer,
         decoded=decoded(
             [p.query for p in physical],
             streaming=streaming,
@@ -159,12 +167,10 @@ def _begin(
 
 
 def _apart(
-    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Begun, fewer: frozenset[str]
+    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Begun, newer: frozenset[str]
 ) -> SparkJob:
-    """Return the job with that alone in fewer operators which is in ``fewer``; what there is to note was noted."""
-    merges = config.table_optimizer_reuse_sub_plan_enabled and MERGES in fewer
-    config = replace(config, table_optimizer_reuse_sub_plan_enabled=merges)
-    return lower_job(name, sinks, config, zone, Bag(), replace(begun, fewer=fewer))
+    """Return the job with that alone which earlier versions had not which is in ``newer``; all there is was noted."""
+    return lower_job(name, sinks, config, zone, Bag(), replace(begun, newer=newer))
 
 
 def _as_begun(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Begun) -> SparkJob:

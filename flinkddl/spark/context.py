@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from flinkddl.catalog.settings import NOTHING_SET, Settings
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes.forms import Kind as Kind  # noqa: TC001 - connectors take it from here
+from flinkddl.plan.stateforms import BLENDS, NEWER
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -107,9 +108,7 @@ class Lowering:
     the rows before and after that have been made of upserts, ``whole`` the relations that others are without their
     order of arrival, ``later`` what makes a projection of rows before and after, by the step of the one of upserts,
     ``tables`` the scans (their identity) whose newest rows all of their places share, by what has been lowered of them,
-    ``blends`` is the query's of ``How``; ``inside`` says whether joins test their conditions themselves, ``overs``
-    whether OVER can be by key, ``fewer`` what of the job is in other operators than it once was
-    (``plan/stateforms.py``);
+    ``newer`` is what of ``NEWER`` (``plan/stateforms.py``) there may be, ``used`` what of it the job has;
     ``extras`` are the roles (``jars.lock.json``) whose jars the job's session must have beside Spark's own;
     ``owners`` notes the plan node (its identity) that each step was made for;
     ``keyed`` says whether the query at hand keeps its state by key, ``chain`` whether all of it in one chain,
@@ -139,10 +138,8 @@ class Lowering:
     whole: dict[Rel, Rel] = field(default_factory=dict)
     later: dict[str, Callable[[], Rel]] = field(default_factory=dict)
     tables: dict[Rel, int] = field(default_factory=dict)
-    blends: bool = False
-    inside: bool = True
-    overs: bool = True
-    fewer: set[str] = field(default_factory=set)
+    newer: frozenset[str] = NEWER
+    used: set[str] = field(default_factory=set)
     keyed: bool = False
     chain: bool = False
     together: bool = False
@@ -160,6 +157,11 @@ class Lowering:
         self._names.add(name)
         self._last[prefix] = n
         return name
+
+    @property
+    def blends(self) -> bool:
+        """Whether a table of changes is one in all of its places (``How.blends``); not beside other INSERTs."""
+        return BLENDS in self.newer and not self.together
 
     def parts(self, node: Node, fields: Iterable[PayloadField]) -> Parts | None:
         """Return what a format is to build of a scan's fields, by their names in the message; None is everything."""
@@ -192,7 +194,7 @@ class Lowering:
     def share(self, leaders: Mapping[int, int], merged: Mapping[int, int], *, together: bool = False) -> None:
         """Begin a query: which of its scans and sub-plans are one."""
         self.leaders, self.merged, self.together = leaders, merged, together
-        self.ordered, self.asks, self.blends = frozenset(), {}, False
+        self.ordered, self.asks = frozenset(), {}
         for known in (self.once, self.made, self.newest, self.whole, self.later, self.tables):
             known.clear()
 

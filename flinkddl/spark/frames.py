@@ -104,7 +104,7 @@ def frame_of_query(
     zone = str(context_of(catalog).session.zone)
     ctx = Lowering(streaming=streaming, zone=zone, config=catalog.settings, row_kinds=_row_by_row(node))
     # its checkpoint is the user's own, of which nobody knows how it was begun
-    ctx.inside = ctx.overs = False
+    ctx.newer = frozenset()
     tree, how = decide(node, PLAIN, replace(how_of(ctx.config, streaming=streaming), merges=False, chain=False))
     ctx.decoded = decoded([tree], streaming=streaming)
     rel = lower_stream(tree, how, ctx) if streaming else lower_batch(node, ctx)

@@ -402,6 +402,14 @@ class Write:
         return self.format in DRIVER_SINKS
 
 
+@dataclass(frozen=True)
+class Choice:
+    """What mode 'auto' chose, in ``words``; ``batches``: the job in micro-batches, where real time was chosen."""
+
+    words: str
+    batches: SparkJob | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class SparkJob:
     """A whole job: steps in an order in which each reads only earlier ones, its writes, its session settings.
@@ -414,12 +422,13 @@ class SparkJob:
     ``restart`` is what follows a failed query; None: as Flink decides, by whether the run has a checkpoint folder.
     ``extras`` are the roles (``jars.lock.json``) whose jars its session must have beside Spark's own.
     ``plan`` is the physical plan, a tree a sink. ``jars`` are those of Java functions, and whether the user names each.
-    ``fewer`` says what of it is in fewer operators than it once was (``plan/stateforms.py``); ``apart`` makes the job
+    ``newer`` says what of it earlier versions had not (``plan/stateforms.py``); ``apart`` makes the job
     in which that alone is which is given. ``as_begun`` makes the job with its INSERTs in the forms and queries in which
     a run began them; None of a single INSERT whose form is SET. ``as_chain`` makes the job with one chain a query, as
     real-time mode has it.
     ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
     ``writes`` are one an INSERT; ``united`` are queries that carry out several of them (``spark/together.py``).
+    ``choice`` is there with mode 'auto', until a start has settled it (``spark/modes.py``).
     """
 
     name: str
@@ -433,7 +442,7 @@ class SparkJob:
     jars: Mapping[str, bool] = field(default_factory=dict, compare=False)
     restart: RestartStrategy | None = None
     identity: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False, metadata=UNTOLD)
-    fewer: frozenset[str] = field(default=frozenset(), compare=False, metadata=UNTOLD)
+    newer: frozenset[str] = field(default=frozenset(), compare=False, metadata=UNTOLD)
     apart: Callable[[frozenset[str]], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
     as_begun: Callable[[Begun], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
     as_chain: Callable[[], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
@@ -442,10 +451,16 @@ class SparkJob:
     essence: Callable[[], tuple[Any, Any]] = field(default=lambda: ((), ()), compare=False, metadata=UNTOLD)
     plan: tuple[PhysicalSink, ...] = field(default=(), compare=False, metadata=UNTOLD, repr=False)
     united: tuple[Write, ...] = ()
+    choice: Choice | None = field(default=None, compare=False, metadata=UNTOLD, repr=False)
 
     def told(self) -> dict[str, Any]:
         """Return the fields that are data, by name: what is shown of a job, and what two jobs can differ in."""
         return {f.name: getattr(self, f.name) for f in fields(self) if not f.metadata.get("untold")}
+
+    @property
+    def in_batches(self) -> SparkJob:
+        """The job where nothing is known of cores and checkpoints: with mode 'auto' in micro-batches."""
+        return (self.choice and self.choice.batches) or self
 
     @property
     def once(self) -> str:

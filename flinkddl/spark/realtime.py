@@ -9,6 +9,8 @@ which lasts as long as its trigger says there. So what changes rows runs as one 
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -17,6 +19,7 @@ from flinkddl.plan.nodes.leaves import Scan
 from flinkddl.plan.stateforms import needs_chain, out_of_chain
 from flinkddl.spark.job import (
     KAFKA,
+    KAFKA_SINK,
     ROWS,
     Coalesce,
     DropDuplicates,
@@ -24,8 +27,10 @@ from flinkddl.spark.job import (
     JoinStep,
     Read,
     Rows,
+    Select,
     Step,
     UnionAll,
+    Where,
     below,
 )
 from flinkddl.spark.stateful import nodes_by_path
@@ -42,10 +47,18 @@ if TYPE_CHECKING:
 
 MODE = "flinkddl.execution.mode"
 SINKS = (KAFKA, "console")
+MORE = "exactly-once, or has a partitioner, a parallelism, a buffer or a written timestamp"
 SHORTEST_MS = 5000  # spark.sql.streaming.realTimeMode.minBatchDuration
 USUAL_MS = 300_000  # Spark's own Trigger.RealTime: each boundary holds records up for most of a second
 SETTINGS = {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
 """Spark keeps it with the checkpoint: a chain has it in micro-batches too, so that both modes can go on with one."""
+_CLOCKS = {
+    "current_timestamp()": "timestamp_millis(flinkddl.clock())",
+    "unix_timestamp()": "(flinkddl.clock() div 1000L)",
+}
+"""Spark's functions that give the time of a batch, and what gives that of a row."""
+_TOKENS = re.compile(rf"""'(?:[^'\\]|\\.)*'|`[^`]*`|\b(?:{"|".join(map(re.escape, _CLOCKS))})""", re.DOTALL)
+"""Texts, names, and functions in neither."""
 NO_STREAM = "stands above rows that are there as a whole, which no chain of operators by key takes"
 TOO_MANY = "has rows that go on in more ways than one chain of operators by key can be made of"
 
@@ -77,6 +90,30 @@ def checked(job: SparkJob) -> dict[str, str]:
     return SETTINGS if chained else {}
 
 
+def of_rows(job: SparkJob) -> SparkJob:
+    """Return a job in real-time mode whose rows ask the clock, as Flink's do: a batch has one time for minutes.
+
+    What state means is told without it, so that micro-batches can go on with it.
+    """
+    if not job.plan[0].how.realtime:
+        return job
+    return replace(job, steps=tuple(map(of_row, job.steps)))
+
+
+def of_row(step: Step) -> Step:
+    """Return a step whose rows ask the clock."""
+    if isinstance(step, Select):
+        columns = tuple((name, asking(sql)) for name, sql in step.columns)
+        given = step.generator and (asking(step.generator[0]), step.generator[1])
+        return replace(step, columns=columns, generator=given)
+    return replace(step, condition=asking(step.condition)) if isinstance(step, Where) else step
+
+
+def asking(sql: str) -> str:
+    """Return Spark SQL whose rows ask the clock."""
+    return _TOKENS.sub(lambda found: _CLOCKS.get(found[0], found[0]), sql) if any(c in sql for c in _CLOCKS) else sql
+
+
 def check_chains(plan: Iterable[PhysicalSink]) -> None:
     """Raise FD677 with a node that no stage can do of a query that is to be one chain."""
     for sink in plan:
@@ -94,12 +131,14 @@ def _operator(place: Node | Step) -> str:
     return f"the operator '{place.name}'" if isinstance(place, Step) else f"the operator {place.describe()}"
 
 
-def refusals(job: SparkJob) -> Iterator[str]:
-    """Yield what keeps a job out of real-time mode, as a sentence each."""
+def refusals(job: SparkJob, called: Callable[[Node | Step], str] = _operator) -> Iterator[str]:
+    """Yield what keeps a job out of real-time mode, as a sentence each; ``called``: the name of an operator."""
     for place, why in blockers(job):
-        yield f"{_operator(place)} {why}"
+        yield f"{called(place)} {why}"
     for write in job.writes:
-        if write.format not in SINKS:
+        if write.format == KAFKA_SINK:
+            yield f"the sink '{write.name}' is {MORE}, and real-time mode takes Spark's own Kafka sink alone"
+        elif write.format not in SINKS:
             yield f"the sink '{write.name}' writes through '{write.format}', real-time mode into Kafka only"
     if job.udfs:
         yield f"the function '{next(iter(job.udfs))}' is Python, which real-time mode does not run"

@@ -60,9 +60,9 @@ def staged(aggs: Sequence[Agg], keys: Sequence[Named], ctx: Lowering) -> tuple[A
     node = 1 + sum(isinstance(s, GroupBy) and bool(s.state_calls) for s in ctx.steps)
     fits = len(aggs) == 1 and ctx.output_mode == "update" and all(name != WINDOW for name, _ in keys)
     over = any(isinstance(agg, StateCall) and agg.kind == "over" for _, agg in aggs)
-    out = tuple((name, _formed(agg, node, fits and (ctx.overs or not over))) for name, agg in aggs)
+    out = tuple((name, _formed(agg, node, fits and (OVERS in ctx.newer or not over))) for name, agg in aggs)
     if over and any(isinstance(agg, StateCall) and agg.form == "keyed" for _, agg in out):
-        ctx.fewer.add(OVERS)
+        ctx.used.add(OVERS)
     return out
 
 

@@ -118,7 +118,7 @@ def _kind(planned: PhysicalSink, write: Write, ctx: Lowering) -> _Kind | None:
     if not all(_fits(step, nodes.get(ctx.owners.get(step.name, 0))) for step in mine):
         return None
     keyed = any(isinstance(step, GroupBy) for step in mine)
-    if keyed and not (planned.how.merges and ctx.config.table_optimizer_reuse_sub_plan_enabled):
+    if keyed and not planned.how.merges:
         return None
     client = tuple(sorted((k, v) for k, v in write.options.items() if k != "topic"))
     return keyed, (client, write.mode)
@@ -235,7 +235,7 @@ def together(
     leaders = {id(scan): id(alike[0]) for alike in twins([tree]) for scan in alike}
     apart: set[int] = set()
     while True:
-        mark, first, fewer = ctx.mark(), len(ctx.steps), set(ctx.fewer)
+        mark, first, used = ctx.mark(), len(ctx.steps), set(ctx.used)
         found = merged(tree, how, apart) if group.keyed else {}
         ctx.share(leaders, {id(here): number for number, places in found.items() for here in places}, together=True)
         writes = {place: write(sinks[place], ctx) for place in group.places}
@@ -245,7 +245,7 @@ def together(
         read = {rel.step for rel in ctx.once.values()}
         ctx.share({}, {})
         if not twice:
-            ctx.fewer = ctx.fewer if group.keyed else fewer
+            ctx.used = ctx.used if group.keyed else used
             return (
                 None
                 if read & left

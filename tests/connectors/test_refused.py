@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +13,7 @@ from flinkddl.cli.main import main
 from flinkddl.diagnostics import Diagnostic, SourceText
 from flinkddl.diagnostics.render import render_text
 from flinkddl.options import elsewhere, installed, registry
+from flinkddl.script import mistaken
 from flinkddl.script.compile import compile_script
 from flinkddl.script.unused import unused
 
@@ -92,7 +93,7 @@ HOW_OFTEN = {
         ["FD212 error"],
     ),
     "what cannot be read may use it": (
-        "CREATE TABLE t (a INT) WITH ('connector' = 'kafka');\nSELECT a b c FROM t;\nCREATE TABLE u (a INT) WITH ('connector' = 'hive');",
+        "CREATE TABLE t (a INT) WITH ('connector' = 'kafka');\nSELECT a FROM t WHERE;\nCREATE TABLE u (a INT) WITH ('connector' = 'hive');",
         ["FD102 error"],
     ),
     "a table LIKE it, not used": (
@@ -427,3 +428,22 @@ def test_a_package_may_bring_a_connector_of_that_name(monkeypatch: pytest.Monkey
     monkeypatch.setattr(installed, "_others", lambda: {"iceberg": ("some.package",)})
     assert elsewhere.connector("iceberg") is None
     assert elsewhere.connector("hudi") is not None
+
+
+def test_what_a_job_uses_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its use has said what there is to say; of the others each is looked at in both roles."""
+    looked: list[str] = []
+    before = mistaken.use_table
+    kafka = "'connector' = 'kafka', 'format' = 'json', 'properties.bootstrap.servers' = 'b:1', 'topic' = 't'"
+    names = ("read", "written", "told", "other")
+    tables = "".join(f"CREATE TABLE {name}_ (a INT) WITH ({kafka});" for name in names)
+    script = f"{tables} INSERT INTO written_ SELECT a FROM read_; EXPLAIN SELECT a FROM told_;"
+    compiled = compile_script(SourceText("<t>", script))
+
+    def seen(table: Table, *rest: Any) -> Any:
+        looked.append(table.path.name)
+        return before(table, *rest)
+
+    monkeypatch.setattr(mistaken, "use_table", seen)
+    assert not list(unused(compiled))
+    assert looked == ["other_", "other_"]

@@ -8,7 +8,8 @@ from sqlglot.errors import SqlglotError
 
 from flinkddl.diagnostics import SourceText
 from flinkddl.dialect import nodes
-from flinkddl.dialect.script import parse_script
+from flinkddl.dialect.script import MOST_COMMAS, parse_script
+from flinkddl.script.compile import compile_script
 from tests.dialect.helpers import CASES, json_lines, script
 
 TABLE = json_lines(CASES / "errors.jsonl")
@@ -93,3 +94,42 @@ def test_compiled_classes_of_sqlglot_are_named(monkeypatch: pytest.MonkeyPatch) 
     for way in ({"read": "flink"}, {"write": "flink"}):
         with pytest.raises(SqlglotError, match=r"FD476: .*; pip uninstall sqlglotc"):
             sqlglot.transpile("SELECT 1", **way)
+
+
+COMMAS = {
+    "SELECT a b c FROM t; SELECT 1": (["c"], 2),
+    "SELECT a b c, d + 1 e f, g FROM t": (["c", "f"], 1),
+    "CREATE VIEW v AS SELECT a, b count(*) FROM t": (["("], 1),
+    "INSERT INTO s VALUES (1, 'a') (2, 'b') (3, 'c')": (["(", "("], 1),
+    "EXECUTE STATEMENT SET BEGIN INSERT INTO s SELECT a b c FROM t; INSERT INTO s SELECT a FROM t; END": (["c"], 1),
+    "SELECT a b c FROM t WHERE WHERE": (["c"], 0),
+    "SELECT a b c FROM t GROUP (a); SELECT 1": (["c"], 1),
+}
+"""Texts: where a comma is missing, and how many statements are read all the same."""
+
+
+@pytest.mark.parametrize("text", COMMAS)
+def test_a_statement_without_a_comma_is_read_as_with_it(text: str) -> None:
+    """Another mistake behind it may only follow from where the comma was put: it is not told."""
+    places, read = COMMAS[text]
+    found = script(text)
+    assert [d.span.text for d in found.diagnostics if d.span] == places
+    assert {(d.code, d.help and "comma" in d.help) for d in found.diagnostics} == {("FD102", True)}
+    assert len(found.statements) == read
+    assert found.whole == (read == text.count("; SELECT 1") + 1)
+    assert not found.ok
+
+
+def test_each_missing_comma_is_told_of_up_to_a_number() -> None:
+    for count in (MOST_COMMAS, MOST_COMMAS + 1):
+        found = script(f"SELECT {' '.join(['a b'] * (count + 1))} FROM t")
+        assert len(found.diagnostics) == MOST_COMMAS
+
+
+def test_what_else_is_wrong_with_it_is_told() -> None:
+    text = "CREATE TABLE t (a INT, b INT) WITH ('connector' = 'datagen'); SELECT a b c, UPPERR(a) FROM t WHERE d > 3"
+    out = compile_script(SourceText("<t>", text))
+    assert [(d.code, d.span.text) for d in out.diagnostics if d.span] == [
+        ("FD102", "c"), ("FD450", "c"), ("FD400", "UPPERR(a)"), ("FD450", "d"),
+    ]  # fmt: skip
+    assert out.has_errors

@@ -72,7 +72,7 @@ def test_a_join_with_a_condition_goes_on_as_it_was_begun(
     (tmp_path / "bids").mkdir()
     with monkeypatch.context() as patched:
         if older:
-            begun = Begun(fewer=frozenset({MERGES}))
+            begun = Begun(newer=frozenset({MERGES}))
             patched.setattr(compile, "lower_job", partial(lower_job, begun=begun))
         shown = run(spark, tmp_path, capfd, ("", ""), [(1, 1), (2, 1), (3, 2)], OUTER)
     assert operators(tmp_path) == (2 if older else 1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flinkddl.api import Catalog
-from flinkddl.plan.stateforms import BLENDS, FEWER, NEW, Begun
+from flinkddl.plan.stateforms import BLENDS, NEW, NEWER, Begun
 from flinkddl.script import compile as compiling
 from flinkddl.spark.assemble import lower_job
 from tests.support.topics import committed
@@ -71,7 +71,7 @@ def table(servers: str, topic: str) -> dict[int, tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize("begun", [NEW, Begun(fewer=FEWER - {BLENDS})], ids=["once", "twice"])
+@pytest.mark.parametrize("begun", [NEW, Begun(newer=NEWER - {BLENDS})], ids=["once", "twice"])
 def test_goes_on_as_it_was_begun(
     spark: SparkSession,
     broker: Broker,
@@ -97,7 +97,7 @@ def test_goes_on_as_it_was_begun(
     with monkeypatch.context() as patched:  # as the version before would begin it
         patched.setattr(compiling, "lower_job", partial(lower_job, begun=begun))
         send(servers, items, FIRST)
-        operators = 4 if BLENDS in begun.fewer else 5  # the sink has one of its own
+        operators = 4 if BLENDS in begun.newer else 5  # the sink has one of its own
         assert run() == operators
     assert table(servers, lasts) == expected(FIRST)
     send(servers, items, SECOND)

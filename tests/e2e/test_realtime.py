@@ -176,3 +176,110 @@ def flows(job: Job, out: int) -> Flow:
 def counts(servers: str, topic: str) -> dict[str, int]:
     table = support.upserted(support.read_topic(servers, topic))
     return {json.loads(k)["k"]: json.loads(v)["n"] for k, v in table.items()}
+
+
+AUTO = """
+SET 'flinkddl.execution.mode' = 'auto';
+CREATE TABLE clicks (k STRING, n INT) WITH
+  ('connector' = 'kafka', 'topic' = '{source}', 'properties.bootstrap.servers' = '{servers}', 'format' = 'json',
+   'scan.startup.mode' = 'earliest-offset');
+CREATE TABLE seen (k STRING, n INT) WITH
+  ('connector' = 'kafka', 'topic' = '{sink}', 'properties.bootstrap.servers' = '{servers}', 'format' = 'json');
+INSERT INTO seen SELECT k, n FROM clicks WHERE n > 0;
+"""
+
+
+@pytest.mark.timeout(600)
+def test_auto(spark: SparkSession, broker: Broker, new_topic: Callable[..., str], tmp_path: Path) -> None:
+    """The tests' session has two cores: real time for one partition, which leaves one free, and not for two jobs.
+
+    Each goes on in the mode in which it was begun, whatever the cores allow by then.
+    """
+    jobs: list[Job] = []
+    told: list[str] = []
+
+    def start(source: str, sink: str, rows: int) -> Job:
+        support.send(broker.bootstrap, source, [{"k": "a", "n": n} for n in (0, 1)], 1)
+        text = AUTO.format(source=source, sink=sink, servers=broker.bootstrap)
+        run = {"checkpoint": str(tmp_path / source), "notice": told.append}
+        job = Catalog(spark).execute_all(text, run=run)[-1].job
+        assert job is not None
+        jobs.append(job)
+        end = time.monotonic() + 240
+        while len(found := support.read_topic(broker.bootstrap, sink)) < rows:
+            assert job.status == "running", job.error
+            assert time.monotonic() < end, "the sink does not get there"
+            time.sleep(0.2)
+        assert {json.loads(r.value)["n"] for r in found} == {1}
+        return job
+
+    def said() -> str:
+        return "; ".join(line for line in told if line.startswith("mode auto"))
+
+    fast, slow = (new_topic("clicks"), new_topic("seen")), (new_topic("clicks"), new_topic("seen"))
+    try:
+        first = start(*fast, 1)
+        assert said() == "mode auto: real time: 1 tasks, each on a core of its own, and 2 cores"
+        told.clear()
+        second = start(*slow, 1)
+        assert "micro-batches" in said()
+        assert "2 cores, 1 of them taken by other jobs" in said()
+        second.stop()
+        first.stop()
+        told.clear()
+        start(*slow, 2).stop()
+        assert said() == "mode auto: micro-batches: its checkpoint was begun so"
+        told.clear()
+        start(*fast, 2)
+        assert said() == "mode auto: real time: its checkpoint was left so"
+    finally:
+        for job in jobs:
+            job.stop()
+
+
+CLOCK = """
+SET 'flinkddl.execution.mode' = 'realtime';
+SET 'parallelism.default' = '1';
+CREATE TABLE clicks (k STRING, pt AS PROCTIME()) WITH
+  ('connector' = 'kafka', 'topic' = '{source}', 'properties.bootstrap.servers' = '{servers}', 'format' = 'json',
+   'scan.startup.mode' = 'earliest-offset');
+CREATE TABLE times (k STRING NOT NULL, unix BIGINT, now BIGINT, pt BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH
+  ('connector' = 'upsert-kafka', 'topic' = '{sink}', 'properties.bootstrap.servers' = '{servers}',
+   'key.format' = 'json', 'value.format' = 'json');
+INSERT INTO times {query};
+"""
+ZERO = "TIMESTAMP '1970-01-01 00:00:00'"
+TIMES = f"""UNIX_TIMESTAMP() AS u, TIMESTAMPDIFF(SECOND, {ZERO}, LOCALTIMESTAMP) AS l,
+  TIMESTAMPDIFF(SECOND, {ZERO}, CAST(pt AS TIMESTAMP(3))) AS p"""
+CLOCKS = {
+    "a row": f"SELECT k, {TIMES} FROM clicks WHERE LOCALTIMESTAMP > TIMESTAMP '2020-01-01 00:00:00'",
+    "a chain": f"SELECT k, MAX(u), MAX(l), MAX(p) FROM (SELECT k, {TIMES} FROM clicks) GROUP BY k",
+}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", CLOCKS)
+def test_each_row_has_its_own_time(
+    name: str, spark: SparkSession, broker: Broker, new_topic: Callable[..., str]
+) -> None:
+    """All within one batch, of which Spark's own functions give the beginning."""
+    source, sink = new_topic("clicks"), new_topic("times")
+    text = CLOCK.format(source=source, sink=sink, servers=broker.bootstrap, query=CLOCKS[name])
+    job = Catalog(spark).execute(text).job
+    assert job is not None
+    try:
+        for n, key in enumerate("ab", 1):
+            sent = int(time.time())
+            support.send(broker.bootstrap, source, [{"k": key}], 1)
+            end = time.monotonic() + 240
+            while len(found := support.upserted(support.read_topic(broker.bootstrap, sink))) < n:
+                assert job.status == "running", job.error
+                assert time.monotonic() < end, "the sink does not get there"
+                time.sleep(0.2)
+            row = next(json.loads(v) for k, v in found.items() if json.loads(k)["k"] == key)
+            times = {row["unix"], row["now"], row["pt"]}
+            assert sent <= min(times) <= max(times) <= min(times) + 1 <= time.time() + 1
+            time.sleep(3)
+        assert job.progress == ()  # one batch
+    finally:
+        job.stop()

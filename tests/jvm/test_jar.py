@@ -57,7 +57,8 @@ def test_java_stays_small() -> None:
     # 1,220 more: OVER by key, which runs from a mark before a change to where it makes no difference.
     # 410 more: outer, semi and anti joins that test a condition themselves.
     # 450 more: rows of a group are brought together before they are exchanged.
-    assert lines < 15560, f"{lines} lines of Java"
+    # 10 more: rows of a real-time batch ask the clock.
+    assert lines < 15570, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

@@ -8,7 +8,7 @@ import pytest
 
 from flinkddl.diagnostics import SourceText
 from flinkddl.plan.nodes.grouping import Aggregate
-from flinkddl.plan.stateforms import FEWER, OVERS
+from flinkddl.plan.stateforms import NEWER, OVERS
 from flinkddl.runtime.job.supervising.begun import formed, kept
 from flinkddl.runtime.storage.checkpoint import job_folder, open_checkpoint, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL
@@ -47,9 +47,21 @@ CASES: dict[str, tuple[str, bool, str]] = {
         "SELECT auction, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY PROCTIME() DESC) AS r "
         "FROM bid) WHERE r = 1", True, "Deduplicate keeps rows",
     ),
-    "a best row": (
+    "the best rows": (
         "SELECT auction, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price) AS r FROM bid) "
-        "WHERE r < 4", True, "Rank keeps rows",
+        "WHERE r <= 10", False, NOTHING,
+    ),
+    "many best rows": (
+        "SELECT auction, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price) AS r FROM bid) "
+        "WHERE r <= 17", True, "Rank keeps rows",
+    ),
+    "as many best rows as a column says": (
+        "SELECT auction, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price) AS r FROM bid) "
+        "WHERE r <= auction", True, "Rank keeps rows",
+    ),
+    "the best of counts": (
+        "SELECT auction, num FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY num ORDER BY auction) AS r FROM counts) "
+        "WHERE r <= 10", True, "rows change below Rank",
     ),
     "an OVER": (
         "SELECT auction, SUM(price) OVER (PARTITION BY auction ORDER BY p) AS s "
@@ -111,9 +123,9 @@ OVER = """SELECT x.auction, x.n FROM (SELECT auction, COUNT(*) OVER (PARTITION B
 
 def test_an_over_stays_an_aggregate_where_a_version_without_its_form_by_key_began_it(tmp_path: Path) -> None:
     made = job(OVER)
-    assert OVERS in made.fewer
+    assert OVERS in made.newer
     assert made.apart is not None
-    before = made.apart(FEWER - {OVERS})
+    before = made.apart(NEWER - {OVERS})
     forms = [call.form for s in before.steps if isinstance(s, GroupBy) for call in s.state_calls]
     assert sorted(set(forms)) == ["keyed", "uncovered"]
     open_checkpoint(before, str(tmp_path))
@@ -147,7 +159,8 @@ def test_each_query_of_a_set_has_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["a count of inserts", "a count of counts", "two ways of a table", "equal parts", "an OVER"]
+    "name",
+    ["a count of inserts", "a count of counts", "two ways of a table", "equal parts", "an OVER", "the best rows"],
 )
 @pytest.mark.parametrize(
     ("state", "older"),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.runtime.job.reporting.failures import brief, job_failed, records_in_question
 from flinkddl.runtime.kafka.offsets import assigned, parse_specific, spark_options, stop_condition
 from flinkddl.runtime.session.errors import reason
@@ -18,6 +18,7 @@ from flinkddl.runtime.storage.checkpoint import (
     open_checkpoint,
 )
 from flinkddl.runtime.storage.file_systems import LOCAL
+from flinkddl.script.compile import compile_script
 from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
@@ -175,13 +176,38 @@ def test_a_record_that_does_not_fit_is_told_in_the_words_of_its_format() -> None
     failed = job_failed(job, write, RuntimeError(text))
     (diagnostic,) = failed.diagnostics
     assert diagnostic.message == f"the query into 'copy' failed (FD750): {where}"
-    assert diagnostic.help == (
-        "'json.ignore-parse-errors' = 'true', or that of the table's format, makes such a field NULL and skips "
-        "what is no record; "
-        f"`flinkddl error FD750` is about this cause; the whole error is in '{failed.log}'"
-    )
+    assert diagnostic.help == f"`flinkddl error FD750` is about this cause; the whole error is in '{failed.log}'"
     assert failed.of_records
     assert failed.log.read_text().endswith(f"{text}\n")
+
+
+FORMATS = {
+    "json": ("'format' = 'json'", "value", "'json.ignore-parse-errors' = 'true'"),
+    "csv": ("'format' = 'csv'", "value", "'csv.ignore-parse-errors' = 'true'"),
+    "prefixed": ("'value.format' = 'csv'", "value", "'value.csv.ignore-parse-errors' = 'true'"),
+    "key": (
+        "'value.format' = 'csv', 'key.format' = 'json', 'key.fields' = 'a'",
+        "key",
+        "'key.json.ignore-parse-errors' = 'true'",
+    ),
+    "avro": ("'format' = 'avro'", "value", ""),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_takes_such_a_record_is_an_option_of_its_format(name: str) -> None:
+    options, part, way = FORMATS[name]
+    kafka = "'connector' = 'kafka', 'properties.bootstrap.servers' = 'b:1', 'topic' = 't'"
+    sql = f"""
+        CREATE TABLE orders (a INT, b INT) WITH ({kafka}, 'scan.startup.mode' = 'earliest-offset', {options});
+        CREATE TABLE copy (a INT, b INT) WITH ({kafka}, 'format' = 'json');
+        INSERT INTO copy SELECT a, b FROM orders;"""
+    (job,) = compile_script(SourceText("<t>", sql)).jobs
+    text = f"IllegalArgumentException: FD750: {part} of table 'orders', topic 't', partition 0, offset 41: column 'a'"
+    help = job_failed(job, job.writes[0], RuntimeError(text)).diagnostics[0].help
+    assert help is not None
+    told = f"{way} makes such a field NULL and skips what is no record; " if way else ""
+    assert help.startswith(f"{told}`flinkddl error FD750` is about this cause")
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,13 @@ def test_a_second_session_of_an_application_seals_with_its_key(spark: SparkSessi
     assert job.conf.get("spark.sql.shuffle.partitions") == "3"
 
 
-def test_only_a_secret_asks_for_the_key(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_secrets_ask_for_the_key_and_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[SparkSession] = []
     monkeypatch.setattr(sessions, "sealing_key", lambda known: asked.append(known) or sealing_key(known))
     job_session(spark, {"spark.sql.shuffle.partitions": "3"})
     assert asked == []
-    job_session(spark, {"spark.flinkddl.secret.url.0": "http://me:pass@host"})
+    secrets = {f"spark.flinkddl.secret.url.{n}": f"http://me:pass@host{n}" for n in range(3)}
+    job = job_session(spark, secrets)
     assert asked == [spark]
+    assert len({job.conf.get(key) for key in secrets}) == 3
+    assert all(job.conf.get(key).startswith("sealed:") for key in secrets)

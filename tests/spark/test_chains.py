@@ -97,10 +97,10 @@ def test_operators_and_readings(name: str) -> None:
     assert counted(made) == (together, reads)
     other = job(query, "SET 'table.optimizer.reuse-sub-plan-enabled' = 'false';")
     assert counted(other)[0] == apart
-    assert (MERGES in made.fewer) == (apart != together)
+    assert (MERGES in made.newer) == (apart != together)
     if made.apart is not None:
-        assert made.apart(other.fewer) == other
-        assert made.apart(other.fewer).fingerprint == other.fingerprint
+        assert made.apart(other.newer) == other
+        assert made.apart(other.newer).fingerprint == other.fingerprint
         assert (made.fingerprint == other.fingerprint) == (apart == together)
 
 
@@ -155,8 +155,8 @@ def test_a_chain_notes_that_equal_parts_run_once_only_where_they_do(tmp_path: Pa
     """Over a checkpoint that says nothing of it the parts stay by themselves, also at the starts after that."""
     chain = "SET 'flinkddl.execution.state' = 'chain';"
     made, apart = job(HOT, chain), job(HOT, f"{chain} SET 'table.optimizer.reuse-sub-plan-enabled' = 'false';")
-    assert MERGES in made.fewer
-    assert MERGES not in apart.fewer
+    assert MERGES in made.newer
+    assert MERGES not in apart.newer
     assert made.apart is not None
     before = made.apart(frozenset())
     assert before.fingerprint == apart.fingerprint != made.fingerprint
@@ -205,10 +205,10 @@ OLDER: dict[str, tuple[frozenset[str], tuple[int, int]]] = {
 def test_a_join_that_tests_its_condition_goes_on_as_it_was_begun(tmp_path: Path, name: str) -> None:
     together, size = OLDER[name]
     made = job(CASES["outer, with a condition"][0])
-    assert made.fewer == {MERGES, INSIDE}
+    assert made.newer == {MERGES, INSIDE}
     assert made.apart is not None
     before = made.apart(together)
-    assert (before.fewer, counted(before)) == (together, size)
+    assert (before.newer, counted(before)) == (together, size)
     open_checkpoint(before, str(tmp_path))
     stored = stored_plan(LOCAL, job_folder(str(tmp_path), made))
     again = formed(made, stored, lambda: "")
@@ -251,7 +251,7 @@ def test_which_joins_test_their_conditions(name: str, state: str) -> None:
     made = job(query, f"SET 'flinkddl.execution.state' = '{state}'; {FUNCTION}")
     calls = [c for s in made.steps if isinstance(s, GroupBy) for c in s.state_calls]
     inside = {c.kind for c in calls if c.condition}
-    assert (INSIDE in made.fewer) == bool(inside)
+    assert (INSIDE in made.newer) == bool(inside)
     assert inside == ({k for k in kinds if k.endswith("if")} if state == "keyed" else set())
     words = " ".join(word for o in operators(made) for word in o.operators)
     assert all(f"transformWithState flinkddl.stage_{kind}_" in words for kind in inside)

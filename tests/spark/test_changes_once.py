@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.diagnostics import SourceText
-from flinkddl.plan.stateforms import BLENDS, FEWER
+from flinkddl.plan.stateforms import BLENDS, NEWER
 from flinkddl.runtime.job.supervising.begun import formed
 from flinkddl.runtime.storage.checkpoint import job_folder, open_checkpoint, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL
@@ -155,14 +155,14 @@ def test_a_checkpoint_goes_on_as_it_was_begun(
     """``written``: whether the run that began it noted how; earlier versions did not."""
     made = job(QUERIES[query].format(t=table), f"SET 'flinkddl.execution.state' = '{state}';{more}")
     assert made.apart is not None
-    assert BLENDS in made.fewer
-    before = made.apart(FEWER - {BLENDS})
+    assert BLENDS in made.newer
+    before = made.apart(NEWER - {BLENDS})
     assert readings(before, table) == counts != readings(made, table)
 
     def again() -> SparkJob:
         stored = stored_plan(LOCAL, job_folder(str(tmp_path), made))
         assert stored is not None
-        return formed(made, stored if written else stored | {"fewer": stored["fewer"] - {BLENDS}}, lambda: "")
+        return formed(made, stored if written else stored | {"newer": stored["newer"] - {BLENDS}}, lambda: "")
 
     open_checkpoint(before, str(tmp_path))
     assert again() == before
@@ -176,8 +176,8 @@ def test_a_checkpoint_goes_on_as_it_was_begun(
 
 def test_no_other_job_has_an_older_form() -> None:
     for query in ("SELECT id, v FROM item", "SELECT v, COUNT(*) FROM item GROUP BY v", "SELECT auction, 1 FROM bid"):
-        assert BLENDS not in job(query).fewer
-    assert BLENDS not in job(QUERIES["self join"].format(t="debezium")).fewer
+        assert BLENDS not in job(query).newer
+    assert BLENDS not in job(QUERIES["self join"].format(t="debezium")).newer
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,10 @@ class Aggregate(Untimed, Unary):
         return Form("upsert" if native else "images", tuple(range(len(self.keys))))
 
 
+FEW = 16
+"""So many rows in one piece cost less than an entry each: each batch reads and writes all of a group it touches."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Best(Unary):
     """Keeps the best rows of a partition; ``window`` names the fields (start, end) of a window's, which are final."""
@@ -158,7 +162,11 @@ class Rank(_Best):
     title = "a window Top-N"
     first = ("partition", "order", "window", "end_field")
     forgets = True
-    grows = "rows"
+
+    @property
+    def grows(self) -> str:
+        """What a group keeps beyond the few rows that inserts leave in the first places."""
+        return "" if self.end_field is None and self.end <= FEW else "rows"
 
     @property
     def detail(self) -> str:

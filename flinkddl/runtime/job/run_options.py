@@ -33,7 +33,7 @@ class RunOptions:
     of a job that is being started. ``script_jobs`` are the names of all jobs that belong together: state that lies
     under one of them is not taken for this job's own. ``savepoint``: the folder of one that the job begins
     with, where it has no state yet. ``script`` is where the job's script was, and the SHA-256 of its text: a savepoint
-    says both.
+    says both. ``until_read``: it is stopped once it has read what is there.
     """
 
     checkpoint: str | None = None
@@ -50,4 +50,5 @@ class RunOptions:
     asked: Callable[[], bool] = lambda: False
     script_jobs: Collection[str] = ()
     savepoint: str | None = None
+    until_read: bool = False
     script: tuple[str, str] = ("", "")

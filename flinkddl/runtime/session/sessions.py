@@ -316,21 +316,22 @@ def job_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSessio
     else:
         child = spark.newSession()
     kept = {name: spark.conf.get(name, None) or value for name, value in KEPT_SETTINGS.items()}
-    for name, value in {**kept, **JOB_SETTINGS, **settings}.items():
-        set_setting(child, name, value, spark)
+    set_settings(child, {**kept, **JOB_SETTINGS, **settings}, spark)
     return child
 
 
 # ---- secrets: sealed where the application has a key (spark/sealing.py says why); one that is built here has -------
 
 
-def set_setting(spark: SparkSession, key: str, value: str, started: SparkSession) -> None:
-    """Set a session's setting, a secret sealed by the key of the application, which ``started`` knows.
+def set_settings(spark: SparkSession, settings: Mapping[str, str], started: SparkSession) -> None:
+    """Set a session's settings, secrets sealed by the key of the application, which ``started`` knows.
 
-    The key is asked for a secret alone: to get it, PySpark fetches every setting of the application.
+    The key is asked for secrets alone, and once: to get it, PySpark fetches every setting of the application.
     """
-    sealing = sealing_key(started) if key.startswith(SECRET_SETTING) else None
-    spark.conf.set(key, seal(value, sealing) if sealing else value)
+    secrets = {key for key in settings if key.startswith(SECRET_SETTING)}
+    sealing = sealing_key(started) if secrets else None
+    for key, value in settings.items():
+        spark.conf.set(key, seal(value, sealing) if sealing and key in secrets else value)
 
 
 def sealing_key(spark: SparkSession) -> str | None:

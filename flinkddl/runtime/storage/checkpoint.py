@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.stateforms import FEWER
+from flinkddl.plan.stateforms import NEWER
 from flinkddl.runtime.storage.file_systems import LOCAL, local_path
 from flinkddl.show.dataflow import flow_of
 from flinkddl.spark import job as J
@@ -146,8 +146,9 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
             "transactional": bool(stored.get("transactional", True)),
             "essence": stored.get("essence"),
             "meaning": stored.get("meaning"),
-            "fewer": frozenset(form for form in FEWER if stored.get(form)),
+            "newer": frozenset(form for form in NEWER if stored.get(form)),
             "forms": stored.get("forms"),
+            "trigger": str(stored.get("trigger", "")),
             "together": {str(query): tuple(map(str, parts)) for query, parts in stored.get("together", {}).items()},
         }
     except (ValueError, KeyError, TypeError) as error:
@@ -227,7 +228,8 @@ def _store(checkpoint: Checkpoint, of: Said, script: Sequence[str], *, drained: 
     what |= {"script": script, "nodes": nodes}
     what["transactional"] = any("transactional-id" in write.options for write in job.writes)
     what["essence"] = job.essence()
-    what |= {form: form in job.fewer for form in sorted(FEWER)} | {"forms": job.forms}
+    what |= {form: form in job.newer for form in sorted(NEWER)} | {"forms": job.forms}
+    what["trigger"] = job.trigger[0]
     what["together"] = {query.name: query.parts for query in job.united}
     what["meaning"] = [
         {**query, "folder": checkpoint.location(query["write"])[len(checkpoint.root) + 1 :]}

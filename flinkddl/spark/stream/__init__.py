@@ -42,7 +42,7 @@ def lower(tree: Physical, how: How, ctx: Lowering) -> Rel:
     ctx.leaders = leaders(here.node for here in tree.walk() if here.shares) if how.shares else {}
     ctx.ordered = frozenset()
     first = len(ctx.steps)
-    ctx.blends, ctx.asks = False, {}
+    ctx.asks = {}
     if how.chain:
         _read_once(tree, ctx)
     elif how.merges and how.mode == "update":
@@ -65,9 +65,8 @@ def _read_once(tree: Physical, ctx: Lowering) -> None:
 def _merged(tree: Physical, how: How, ctx: Lowering, first: int) -> Rel:
     """Lower a query in which equal sub-plans run as one, as far as they can be parts of a chain."""
     apart: set[int] = set()
-    ctx.blends = how.blends
     if how.blends and blended(tree, how):
-        ctx.fewer.add(BLENDS)
+        ctx.used.add(BLENDS)
     while True:
         found, mark = merged(tree, how, apart), ctx.mark()
         ctx.merged = {id(here): number for number, places in found.items() for here in places}

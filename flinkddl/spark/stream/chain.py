@@ -62,7 +62,7 @@ def chained(ctx: Lowering, first: int, top: str) -> set[str]:
         found = region(graph, base)
         streams = flows(ctx.steps)
         if found is not None and all(streams[e] for e in found.entries) and _pays(ctx, found):
-            ctx.fewer.add(MERGES)
+            ctx.used.add(MERGES)
             put(ctx, graph, found)
             drop_unread(ctx, first, top)
 

@@ -99,7 +99,7 @@ def join(sides: Sides, node: Join | IntervalJoin | WindowJoin, ctx: Lowering, he
     if own and not must_forget(ctx, *sides.ttl, span=node.span):
         out = native(sides, ctx)
     elif rest is not None and inside:
-        ctx.fewer.add(INSIDE)
+        ctx.used.add(INSIDE)
         out = multiset(sides, node.kind, ctx, _marked(sides, node, rest, ctx))
     else:
         out = multiset(sides, node.kind if rest is None else "inner", ctx)
@@ -127,7 +127,7 @@ def residual(condition: Rex, keys: Sequence[tuple[int, int]], left: int) -> Rex 
 
 def _tests(rest: Rex, sides: Sides, ctx: Lowering) -> bool:
     """Whether the join can test a condition itself, which Python workers and the time of a batch are no part of."""
-    by_key = ctx.inside and ctx.keyed and ctx.output_mode == "update" and not sides.windowed
+    by_key = INSIDE in ctx.newer and ctx.keyed and ctx.output_mode == "update" and not sides.windowed
     return by_key and deterministic(rest) and not user_functions(rest)
 
 

@@ -101,7 +101,7 @@ def normalise(rel: Rel, ctx: Lowering) -> Rel:
     if rel in ctx.whole:
         return without_sequence(normalise(ctx.whole[rel], ctx), ctx)
     if rel.step in ctx.later:
-        ctx.fewer.add(BLENDS)
+        ctx.used.add(BLENDS)
         ctx.newest[rel] = ctx.later[rel.step]().with_(fields=rel.fields, key=rel.key)
         return ctx.newest[rel]
     told, first = ("normalise", "ChangelogNormalize: newest row per key"), len(ctx.steps)

@@ -36,7 +36,7 @@ def whole(sink: PhysicalSink, rel: Rel, first: int, ctx: Lowering) -> Rel:
         twins = _twins(sink, first, ctx, together)
         once = together and twins != _twins(sink, first, ctx, False)
         if found := _whole(twins, rel, first, ctx):
-            ctx.fewer |= {MERGES} if once else set()
+            ctx.used |= {MERGES} if once else set()
             return found
     ctx.steps[:] = steps
     return rel

@@ -26,7 +26,7 @@ def blamed(job: SparkJob, run: Write, text: str) -> str:
     sought = _sought(text)
     if len(run.parts) < 2 or not sought or job.as_begun is None:
         return run.table
-    apart = job.as_begun(Begun(dict(enumerate(job.forms.values())), together={}))
+    apart = job.as_begun(Begun(dict(enumerate(job.forms.values())), job.newer, together={}))
     steps = {step.name: step for step in apart.steps}
     has = {
         w.name for w in apart.writes if any(sought in sql for s in below(steps[w.input], steps) for sql in _texts(s))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.diagnostics.secrets import scrub, secrets_in
+from flinkddl.plan.nodes import scans
 from flinkddl.runtime.job.reporting.blame import blamed
 from flinkddl.runtime.job.reporting.progress import short
 from flinkddl.runtime.machine.cache import new_log
@@ -23,10 +24,8 @@ if TYPE_CHECKING:
     from flinkddl.spark.job import SparkJob, Write
 
 _OURS = re.compile(r"\b(FD\d{3}): (.*)")  # what our own kernels say: table, topic, partition, offset, column
-_WAYS = {
-    "FD750": "'json.ignore-parse-errors' = 'true', or that of the table's format, makes such a field NULL and skips "
-    "what is no record; "
-}
+_OF_TABLE = re.compile(r"(\w+) of table '([^']*)'")
+_LENIENT = "ignore-parse-errors"
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _RANGE = re.compile(r"Current (Committed|Available) Offsets: (.*)")
 _OUT_OF_RANGE = re.compile(r"Fetch position FetchPosition\{offset=(\d+),.*? is out of range for partition (\S+)-(\d+)")
@@ -74,7 +73,8 @@ def job_failed(job: SparkJob, write: Write, error: Exception) -> JobFailed:
         return JobFailed(Diagnostic("FD829", message, help=help), write.name, log, text)
     if ours is not None:
         message = f"{target} ({ours[1]}): {brief(ours[2].strip())}"
-        help = f"{_WAYS.get(ours[1], '')}`flinkddl error {ours[1]}` is about this cause; the whole error is in '{log}'"
+        help = f"`flinkddl error {ours[1]}` is about this cause; the whole error is in '{log}'"
+        help = _way(job, ours[1], ours[2]) + help
     else:
         where = records_in_question(text)
         message, help = (
@@ -82,6 +82,17 @@ def job_failed(job: SparkJob, write: Write, error: Exception) -> JobFailed:
             f"the whole error is in '{log}'",
         )
     return JobFailed(Diagnostic("FD830", message, help=help), write.name, log, text)
+
+
+def _way(job: SparkJob, code: str, told: str) -> str:
+    """Return which option of the table's format takes a record that does not fit (FD750), where there is one."""
+    place = _OF_TABLE.match(told)
+    if code != "FD750" or place is None:
+        return ""
+    known = [s.options for p in job.plan for s in scans(p.sink) if s.options and s.table.path.name == place[2]]
+    formats = [o.key_format if place[1] == "key" else o.value_format for o in known]
+    ways = dict.fromkeys(f"'{f.space}{_LENIENT}' = 'true'" for f in formats if f is not None and _LENIENT in f.options)
+    return f"{' or '.join(ways)} makes such a field NULL and skips what is no record; " if ways else ""
 
 
 def _kept(text: str) -> Path:

@@ -39,7 +39,7 @@ def as_begun(spark: SparkSession, job: SparkJob, options: RunOptions) -> SparkJo
     """
     if job.apart is None and job.as_begun is None and CHAIN not in job.forms.values():
         return job
-    stored = _stored(spark, job, options)
+    stored = stored_run(spark, job, options)
     found = formed(kept(job, stored), stored, lambda: stages_missing(spark))
     if stored is not None and job.as_begun is not None:  # else its state is looked for by what the query means
         _check_together(found, together_before(job, stored))
@@ -108,18 +108,18 @@ def formed(job: SparkJob, stored: Mapping[str, Any] | None, missing: Callable[[]
         message = f"job '{job.name}' is a chain of operators by key: {why}"
         help = "run it with another Spark, or in micro-batches with 'flinkddl.execution.state' = 'aggregate'"
         raise FlinkDdlError.of("FD893", message, help=help)
-    if job.apart is not None and stored is not None and not job.fewer <= stored["fewer"]:
-        job = job.apart(stored["fewer"])
-    if job.apart is None or job.fewer <= {OVERS} or not (why := missing()):
+    if job.apart is not None and stored is not None and not job.newer <= stored["newer"]:
+        job = job.apart(stored["newer"])
+    if job.apart is None or job.newer <= {OVERS} or not (why := missing()):
         return job
     if stored is not None:
-        message = f"the state of job '{job.name}' was written by {_WRITERS[MERGES in job.fewer]}: {why}"
+        message = f"the state of job '{job.name}' was written by {_WRITERS[MERGES in job.newer]}: {why}"
         help = "go on with the Spark that wrote it, or start anew with --fresh"
         raise FlinkDdlError.of("FD893", message, help=help)
     return job.apart(frozenset())
 
 
-def _stored(spark: SparkSession, job: SparkJob, options: RunOptions) -> dict[str, Any] | None:
+def stored_run(spark: SparkSession, job: SparkJob, options: RunOptions) -> dict[str, Any] | None:
     """Return what the run says of itself with which this one goes on."""
     found = None
     if options.checkpoint is not None and not options.fresh:

@@ -10,6 +10,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.supervising.begun import as_begun
 from flinkddl.runtime.job.supervising.queries import Queries, end_now
 from flinkddl.runtime.job.supervising.recovering import recover
+from flinkddl.runtime.job.supervising.slots import give_back
 from flinkddl.runtime.session.connect import close_session, is_connect
 from flinkddl.runtime.session.errors import has_java, java_gone
 from flinkddl.runtime.session.sessions import job_session
@@ -68,7 +69,8 @@ class Held:
             raise
 
     def leave(self) -> None:
-        """Leave nothing behind: no query, no temporary folder, no session on a Connect server."""
+        """Leave nothing behind: no query, no core, no temporary folder, no session on a Connect server."""
+        give_back(self)
         running = self.queries.running
         if is_connect(self.spark):
             with suppress(Exception):  # the server may be gone, and its queries with it

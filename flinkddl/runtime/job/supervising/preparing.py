@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import re
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime.job.supervising.slots import take_cores
 from flinkddl.runtime.job.topics.sources import Sources, other_partitions
 from flinkddl.runtime.job.topics.topic_ids import check_topics
 from flinkddl.runtime.job.topics.written_topics import check_written
 from flinkddl.runtime.kafka.admin import KafkaAdmin
-from flinkddl.runtime.kafka.offsets import await_stops, client_properties, partitions_of
+from flinkddl.runtime.kafka.offsets import await_stops, client_properties
 from flinkddl.runtime.session.classes import check_classes
 from flinkddl.runtime.session.connect import check_kafka, is_connect
 from flinkddl.runtime.session.extras import add_extras
@@ -19,16 +18,12 @@ from flinkddl.runtime.session.java_jars import ship_java
 from flinkddl.runtime.session.stages import tell_missing
 from flinkddl.runtime.storage.checkpoint import changed_partitions, kept_stops
 from flinkddl.runtime.udf import refuse_foreign, register
-from flinkddl.spark.realtime import tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyspark.sql import SparkSession
-
     from flinkddl.runtime.job.supervising.held import Held
     from flinkddl.runtime.job.topics.topic_ids import KnownTopics
-    from flinkddl.spark import job as J
 
 
 def prepare(held: Held, asked: Callable[[], bool]) -> tuple[Sources, KnownTopics]:
@@ -55,7 +50,7 @@ def prepare(held: Held, asked: Callable[[], bool]) -> tuple[Sources, KnownTopics
     check_classes(spark, job)
     tell_missing(spark, job, options.notice)
     sources.preflight()
-    check_cores(spark, job)
+    take_cores(held, spark, job)
     known = check_topics(sources, held.checkpoint, options.from_first, options.notice)
     check_written(sources, known, options.from_first, options.notice)
     sources.raised = known.raised
@@ -83,35 +78,3 @@ def _await_stops(sources: Sources, held: Held, asked: Callable[[], bool]) -> Non
         if step.name in sources.stops:
             with KafkaAdmin(client_properties(step.options)) as admin:
                 await_stops(sources.stops[step.name], admin, held.options.notice, asked)
-
-
-# ---- cores: real-time mode runs every task of a job at once ---------------------------------------------------------
-
-
-def local_cores(master: str) -> int | None:
-    """Return the cores of a local master; None for a cluster, whose size is not known here."""
-    found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?", master)
-    if found is None:
-        return None
-    given = found.group(1) or "1"
-    return (os.cpu_count() or 1) if given == "*" else int(given)
-
-
-def check_cores(spark: SparkSession, job: J.SparkJob) -> None:
-    """Raise FD663, with the number needed, when a real-time job has more tasks than a local master has cores."""
-    master = spark.conf.get("spark.master", "") or ""
-    cores = local_cores(master)
-    if job.trigger[0] != "realTime" or cores is None:
-        return
-    needed = tasks(job, _partitions, int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200))
-    if needed > cores:
-        raise FlinkDdlError.of(
-            "FD663",
-            f"real-time mode runs all {needed} tasks of the job at once, and master '{master}' has {cores} cores",
-            help=f"start with --master 'local[{needed}]'; that may be more than the machine has",
-        )
-
-
-def _partitions(step: J.Read) -> int:
-    with KafkaAdmin(client_properties(step.options)) as admin:
-        return sum(map(len, partitions_of(step.options, admin).values()))

@@ -8,7 +8,7 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Rows of a stream: Flink's watermark after every record ({@code scan.watermark.emit.strategy = on-event}), arrival. */
+/** Rows of a stream: Flink's watermark after every record ({@code scan.watermark.emit.strategy = on-event}), arrival, time. */
 public final class ScalarWatermark {
     private static final String QUERY_ID = "sql.streaming.queryId"; // Spark sets it on every task of a query
     private static final String PARTITIONS = "spark.flinkddl.partitions.";
@@ -73,5 +73,12 @@ public final class ScalarWatermark {
             long place = task == null ? 0 : Math.min(task.partitionId(), 511); // 9 bits, before 27 of the row
             return (Math.max(0, Retract.batch()) << 36) | (place << 27) | Math.min(NEXT.get()[1]++, (1L << 27) - 1);
         }
+    }
+
+    /** {@code clock()}: the time of this row in ms. Spark's own is that of the batch, which may last for minutes. */
+    public static final class Clock extends Scalar {
+        @Override public boolean isDeterministic() { return false; }
+
+        public static long invoke() { return System.currentTimeMillis(); }
     }
 }
