@@ -35,7 +35,8 @@ OutputMode = Literal["append", "update"]
 class Physical:
     """One node: its form, what is asked of it, and what its inputs are.
 
-    ``shares``: rows of one table meet in it, which is read once for all of its inputs.
+    ``shares``: rows of one table meet in it, which is read once for all of its inputs. ``paired``: a join that is by
+    key also where Spark has an operator of its own.
     """
 
     node: Node
@@ -43,6 +44,7 @@ class Physical:
     asked: Traits
     inputs: tuple[Physical, ...]
     shares: bool = False
+    paired: bool = False
 
     def walk(self) -> Iterator[Physical]:
         """Yield this and all below it, roots first."""
@@ -138,8 +140,10 @@ def how_of(config: Settings, *, streaming: bool = True, realtime: bool = False) 
     return replace(how, shares=shares, merges=merges, keyed=keyed, chain=chain)
 
 
-def physical_plan(sinks: Sequence[Sink], config: Settings) -> tuple[PhysicalSink, ...]:
+def physical_plan(sinks: Sequence[Sink], config: Settings, *, pairs: bool = True) -> tuple[PhysicalSink, ...]:
     """Decide the trees of a job: how each sink is fed, whether the job streams, and how rows are carried.
+
+    ``pairs`` as in ``How``.
 
     Raises what ``plan_sink`` raises, and FD654.
     """
@@ -147,7 +151,7 @@ def physical_plan(sinks: Sequence[Sink], config: Settings) -> tuple[PhysicalSink
     streaming = _streams(plans, config)
     endless = not all(scan.bounded for plan in plans for scan in scans(plan.input.node))
     realtime = streaming and endless and config.flinkddl_execution_mode == "REALTIME"
-    how = how_of(config, streaming=streaming, realtime=realtime)
+    how = replace(how_of(config, streaming=streaming, realtime=realtime), pairs=pairs)
     return tuple(physical_sink(sink, plan, how) for sink, plan in zip(sinks, plans, strict=True))
 
 
@@ -170,20 +174,26 @@ def _streams(plans: Sequence[SinkPlan], config: Settings) -> bool:
 
 def decide(node: Node, asked: Traits, how: How) -> tuple[Physical, How]:
     """Decide the tree of a query, and with which output mode it runs."""
+    how = replace(how, pairs=how.keyed and how.pairs and not _waits(node))
     how = replace(how, mode="update" if how.streaming and (how.chain or _updates(node, asked, how)) else "append")
     return _decide(node, asked, how), how
 
 
 def _updates(node: Node, asked: Traits, how: How) -> bool:
     below = zip(node.inputs, node.requires(asked), strict=True)
-    ours = how.shares and isinstance(node, Join) and bool(meeting(node))  # no join of Spark's own
+    ours = isinstance(node, Join) and (how.pairs or (how.shares and bool(meeting(node))))  # no join of Spark's own
     return ours or node.updates(asked) or any(_updates(i, r, how) for i, r in below)
+
+
+def _waits(node: Node) -> bool:
+    return node.requires_watermark or any(map(_waits, node.inputs))
 
 
 def _decide(node: Node, asked: Traits, how: How) -> Physical:
     inputs = tuple(_decide(i, r, how) for i, r in zip(node.inputs, node.requires(asked), strict=True))
     form = node.form(tuple(i.form for i in inputs), asked, how) if how.streaming else APPEND
-    return Physical(node, form, asked if how.streaming else PLAIN, inputs, how.shares and bool(meeting(node)))
+    met, paired = how.shares and bool(meeting(node)), how.pairs and isinstance(node, Join)
+    return Physical(node, form, asked if how.streaming else PLAIN, inputs, met, paired)
 
 
 def physical_sink(sink: Sink, plan: SinkPlan, how: How) -> PhysicalSink:

@@ -37,7 +37,9 @@ BLENDS = "blends"
 """A table of changes is one with the newest rows of its keys, whatever is asked of each mention (``How.blends``)."""
 OVERS = "overs"
 """OVER keeps its state by key where the query does."""
-NEWER = frozenset({MERGES, INSIDE, BLENDS, OVERS})
+PAIRS = "pairs"
+"""Inner joins of inserts keep their rows by key where the query does (``How.pairs``)."""
+NEWER = frozenset({MERGES, INSIDE, BLENDS, OVERS, PAIRS})
 """What earlier versions had in other operators, over whose checkpoints Spark takes those alone."""
 
 
@@ -64,7 +66,8 @@ def planned(sinks: Sequence[Sink], config: Settings, begun: Begun) -> tuple[Phys
     Raises as ``physical_plan``.
     """
     state = config.flinkddl_execution_state
-    found = physical_plan(sinks, replace(config, flinkddl_execution_state="KEYED") if state == "AUTO" else config)
+    asked = replace(config, flinkddl_execution_state="KEYED") if state == "AUTO" else config
+    found = physical_plan(sinks, asked, pairs=PAIRS in begun.newer)
     found = tuple(replace(one, how=_as_known(one.how, begun.newer)) for one in found)
     if state == "AUTO":
         found = tuple(chosen(one, begun.forms.get(n)) for n, one in enumerate(found))

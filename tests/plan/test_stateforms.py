@@ -8,14 +8,14 @@ import pytest
 
 from flinkddl.diagnostics import SourceText
 from flinkddl.plan.nodes.grouping import Aggregate
-from flinkddl.plan.stateforms import NEWER, OVERS
+from flinkddl.plan.stateforms import NEWER, OVERS, PAIRS
 from flinkddl.runtime.job.supervising.begun import formed, kept
 from flinkddl.runtime.storage.checkpoint import job_folder, open_checkpoint, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.show.dataflow import as_json, flow_of
 from flinkddl.show.explain import explain
-from flinkddl.spark.job import GroupBy
+from flinkddl.spark.job import GroupBy, JoinStep
 from flinkddl.spark.stages import keyed
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ UPSERT = """'connector' = 'upsert-kafka', 'key.format' = 'json', 'value.format' 
 TABLES = f"""
 CREATE TABLE bid (auction BIGINT, bidder BIGINT, price BIGINT) WITH ({KAFKA} = 'bid');
 CREATE TABLE ask (auction BIGINT, seller BIGINT) WITH ({KAFKA} = 'ask');
+CREATE TABLE timed (auction BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ({KAFKA} = 'timed');
 CREATE TABLE item (id BIGINT, v BIGINT, PRIMARY KEY (id) NOT ENFORCED) WITH ({UPSERT} = 'item');
 CREATE TABLE s (a BIGINT, b BIGINT, PRIMARY KEY (a) NOT ENFORCED) WITH ({UPSERT} = 's');
 CREATE TABLE t (a BIGINT, b BIGINT) WITH ('connector' = 'print');
@@ -37,7 +38,9 @@ CREATE VIEW counts AS SELECT auction, AVG(bidder) AS num FROM bid GROUP BY aucti
 NOTHING = "no row changes, nothing is shared, no group grows"
 CASES: dict[str, tuple[str, bool, str]] = {
     "a count of inserts": ("SELECT * FROM counts", False, NOTHING),
-    "a join of inserts": ("SELECT b.auction, a.seller FROM bid b JOIN ask a ON a.auction = b.auction", False, NOTHING),
+    "a join of inserts": (
+        "SELECT b.auction, a.seller FROM bid b JOIN ask a ON a.auction = b.auction", True, "Join keeps rows",
+    ),
     "nothing is kept": ("SELECT auction, price FROM bid WHERE price > 3", False, NOTHING),
     "DISTINCT values": (
         "SELECT auction, COUNT(DISTINCT bidder) AS n FROM bid GROUP BY auction", True,
@@ -76,7 +79,8 @@ CASES: dict[str, tuple[str, bool, str]] = {
     ),
     "a table of updates": ("SELECT v, COUNT(*) AS n FROM item GROUP BY v", True, "rows change below Aggregate"),
     "two ways of a table": (
-        "SELECT b.auction, c.price FROM bid b JOIN bid c ON b.auction = c.bidder", True, "bid read once",
+        "SELECT b.auction, c.price FROM bid b JOIN bid c ON b.auction = c.bidder", True,
+        "bid read once; Join keeps rows",
     ),
     "equal parts": (
         "SELECT c.auction, d.num FROM counts c JOIN counts d ON c.num = d.auction", True,
@@ -133,6 +137,35 @@ def test_an_over_stays_an_aggregate_where_a_version_without_its_form_by_key_bega
     assert again.fingerprint == before.fingerprint != made.fingerprint
 
 
+def test_a_join_of_inserts_stays_sparks_own_where_a_version_without_its_form_by_key_began_it(tmp_path: Path) -> None:
+    made = job(CASES["a join of inserts"][0], "keyed")
+    assert PAIRS in made.newer
+    assert made.apart is not None
+    before = made.apart(NEWER - {PAIRS})
+    assert any(isinstance(s, JoinStep) for s in before.steps)
+    assert not any(isinstance(s, JoinStep) for s in made.steps)
+    open_checkpoint(before, str(tmp_path))
+    again = formed(made, stored_plan(LOCAL, job_folder(str(tmp_path), made)), lambda: "")
+    assert again.fingerprint == before.fingerprint != made.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("query", "own"),
+    [
+        pytest.param("SELECT b.auction, a.seller FROM bid b JOIN ask a ON a.auction = b.auction", False, id="inserts"),
+        pytest.param(
+            "SELECT w.auction, a.seller FROM (SELECT auction, window_end, COUNT(*) AS n FROM TABLE("
+            "TUMBLE(TABLE timed, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY auction, window_start, window_end) w "
+            "JOIN ask a ON a.auction = w.auction",
+            True,
+            id="a window below gives out once, which only Spark's own join can be above",
+        ),
+    ],
+)
+def test_spark_joins_itself_only_beside_windows(query: str, own: bool) -> None:
+    assert any(isinstance(s, JoinStep) for s in job(query, "keyed").steps) == own
+
+
 def test_a_query_that_comes_to_chains_is_as_it_can_be(tmp_path: Path) -> None:
     sets = "SET 'flinkddl.execution.state' = 'chain';"
     open_checkpoint(job(CASES["a table of updates"][0], more=sets), str(tmp_path))
@@ -160,7 +193,15 @@ def test_each_query_of_a_set_has_its_own() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["a count of inserts", "a count of counts", "two ways of a table", "equal parts", "an OVER", "the best rows"],
+    [
+        "a count of inserts",
+        "a count of counts",
+        "two ways of a table",
+        "equal parts",
+        "an OVER",
+        "the best rows",
+        "a join of inserts",
+    ],
 )
 @pytest.mark.parametrize(
     ("state", "older"),

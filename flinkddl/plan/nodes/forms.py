@@ -64,7 +64,8 @@ class How:
     ``table.exec.state.ttl``; ``strict`` says that state must be forgotten after it (``flinkddl.state.ttl.strict``);
     ``shares`` that a table whose rows meet again is read once (``plan/sharing.py``), ``merges`` that equal sub-plans
     with state run as one (``plan/merged.py``), and ``reuses`` that they may, ``blends`` that a table of changes is one
-    with the newest rows of its keys, whatever is asked of each mention and projected above it. ``keyed``: updating
+    with the newest rows of its keys, whatever is asked of each mention and projected above it; ``pairs`` that inner
+    joins of inserts are by key as well, which Spark has an operator of its own for. ``keyed``: updating
     operators keep their state by key, ``because`` of which where nobody said so (``plan/stateforms.py``); ``chain``:
     all of them in a chain of stages, from the scans to the sink (``spark/stream/whole.py``).
     """
@@ -78,6 +79,7 @@ class How:
     merges: bool = False
     reuses: bool = False
     blends: bool = True
+    pairs: bool = True
     keyed: bool = False
     chain: bool = False
     because: str = ""

@@ -81,10 +81,7 @@ class Join(Untimed, _Join):
     state = always("all rows of both sides")
     carries_before = any_before
 
-    @property
-    def grows(self) -> str:
-        """Both sides' rows; of an inner join Spark's own operator keeps them, an entry each."""
-        return "" if self.kind == "inner" else "rows"
+    grows = "rows"
 
     @property
     def flags(self) -> list[str]:

@@ -1,6 +1,6 @@
 """Regular joins.
 
-- Both sides append, inner, with equalities: Spark's stream-stream join; its state is the rows, as in Flink.
+- Both sides append, inner, with equalities, and not by key: Spark's stream-stream join; its state is the rows.
 - Otherwise ``flinkddl.retract_<kind>``: both sides in one GROUP BY over the join key, each as a multiset of its live
   rows; the change of the join comes out. State follows live rows, whatever the number of updates.
 - Two ways of one table that meet: the same, so that the table is read once (``plan/sharing.py``).
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from flinkddl.plan.conditions import deterministic
 from flinkddl.plan.nodes import Join
 from flinkddl.plan.rex import Call, InputRef, all_of, conjuncts
-from flinkddl.plan.stateforms import INSIDE
+from flinkddl.plan.stateforms import INSIDE, PAIRS
 from flinkddl.spark.base import carried, extend, group, names_of, select, where
 from flinkddl.spark.context import SEQUENCE, WEIGHT, WINDOW, Rel
 from flinkddl.spark.expressions import Place, condition_to_spark, user_functions
@@ -92,11 +92,14 @@ def lower_join(node: Join, ctx: Lowering, here: Physical) -> Rel:
 def join(sides: Sides, node: Join | IntervalJoin | WindowJoin, ctx: Lowering, here: Physical) -> Rel:
     """Join two relations, blind to time; what is planned as append has no row that is taken back."""
     rest = residual(node.condition, sides.keys, len(sides.left.fields))
-    fits = sides.append or ctx.config.flinkddl_join_strategy == "BILINEAR"
+    bilinear = ctx.config.flinkddl_join_strategy == "BILINEAR"
     inside = rest is not None and node.kind != "inner" and _tests(rest, sides, ctx)
-    ours = sides.windowed or here.shares or ctx.chain
-    own = node.kind == "inner" and sides.keys and fits and not ours
-    if own and not must_forget(ctx, *sides.ttl, span=node.span):
+    own = node.kind == "inner" and bool(sides.keys) and (sides.append or bilinear)
+    own = own and not (sides.windowed or here.shares or ctx.chain) and not must_forget(ctx, *sides.ttl, span=node.span)
+    if own and here.paired and not bilinear:
+        ctx.used.add(PAIRS)
+        own = False
+    if own:
         out = native(sides, ctx)
     elif rest is not None and inside:
         ctx.used.add(INSIDE)
