@@ -1,0 +1,50 @@
+"""A checkpoint that has been moved or copied: Spark notes whole paths in it, and would look where it was."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from flinkddl.diagnostics import FlinkDdlError
+
+_SCHEMA = re.compile(r"/_stateSchema/.*", re.DOTALL)
+
+
+def brought_along(root: str) -> None:
+    """Have the state by key in a job's folder find the files of its own folder, wherever it was written.
+
+    Operators' metadata has a first line with a version, then JSON with the paths of their schemas. Raises FD822.
+    """
+    for note in Path(root).glob("**/state/*/_metadata/v2/*"):
+        if note.name.isdigit():
+            try:
+                _bring(note)
+            except (OSError, ValueError, KeyError) as error:
+                message = f"'{note}' does not say where the schema of its state is: {error}"
+                help = "go on where the checkpoint was written, or start anew with --fresh"
+                raise FlinkDdlError.of("FD822", message, help=help) from error
+
+
+def _bring(note: Path) -> None:
+    first, _, rest = note.read_text(encoding="utf-8").partition("\n")
+    told = json.loads(rest)
+    changed = False
+    for store in told["stateStoreInfo"]:
+        paths = store.get("stateSchemaFilePaths", [])
+        here = [_here(path, note.parents[2]) for path in paths]
+        changed = changed or here != paths
+        store.update({"stateSchemaFilePaths": here} if paths else {})
+    if changed:
+        part = note.with_name(f".{note.name}.part")
+        part.write_text(f"{first}\n{json.dumps(told, separators=(',', ':'), ensure_ascii=False)}", encoding="utf-8")
+        note.with_name(f".{note.name}.crc").unlink(missing_ok=True)  # it is of the old text
+        part.replace(note)
+
+
+def _here(path: str, operator: Path) -> str:
+    """Return the path of a schema in the folder of its operator; one that is there, or not here, as it is."""
+    found = _SCHEMA.search(path)
+    place = f"{operator.absolute()}{found[0]}" if found else ""
+    same = not place or re.sub(r"^file:/*", "/", path) == place
+    return path if same or not Path(place).exists() else f"file:{place}"
