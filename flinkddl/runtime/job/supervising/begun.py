@@ -55,7 +55,10 @@ def fitting(job: SparkJob, stored: Mapping[str, Any] | None) -> SparkJob:
     told = stored["meaning"] if stored is not None else None
     if not told or job.fitted is None or not compare(told, plain_meanings(job)).refused:
         return job
-    found = job.fitted(told)
+    try:
+        found = job.fitted(told)
+    except FlinkDdlError:  # what cannot be planned so is refused as it is, with words
+        return job
     return job if found is None or compare(told, plain_meanings(found)).refused else found
 
 
