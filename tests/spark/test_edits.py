@@ -232,7 +232,7 @@ def refitted(before: str, old: str, new: str, form: str) -> tuple[SparkJob, Spar
     return made, found, compare(told, said(found))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [*FORMS, "chain"])
 @pytest.mark.parametrize("case", FITTED)
 def test_a_plan_is_brought_to_what_its_state_is_of(case: str, form: str) -> None:
     made, found, edit = refitted(*FITTED[case], form)
@@ -249,7 +249,7 @@ def state(made: SparkJob) -> list[str]:
     return [state_of(step) for step in made.steps if isinstance(step, GroupBy)]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [*FORMS, "chain"])
 @pytest.mark.parametrize("case", UNFIT)
 def test_what_does_not_fit_is_refused_with_the_filter(case: str, form: str) -> None:
     before, old, new, words = UNFIT[case]
