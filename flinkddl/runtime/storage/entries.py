@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.session.errors import full_text, reason
 from flinkddl.runtime.storage.heads import head_of, key_of, node_of
+from flinkddl.spark.realtime import SETTINGS
 from flinkddl.spark.stateful import JOIN, KEYED
 
 if TYPE_CHECKING:
@@ -64,7 +66,19 @@ def _frame(spark: SparkSession, operator: Operator, part: str) -> DataFrame:
         options["stateVarName"] = part
     elif operator.spark == JOIN:
         options["joinSide"] = part
-    return spark.read.format("statestore").options(**options).load(operator.folder)
+    session = spark.newSession()
+    for name, value in _form(operator).items():
+        session.conf.set(name, value)
+    return session.read.format("statestore").options(**options).load(operator.folder)
+
+
+def _form(operator: Operator) -> dict[str, str]:
+    """Return what must be set for Spark to find a version of the state: real-time mode names each by an id of its own.
+
+    The ids stand in the note of the batch; Spark does not look there by itself.
+    """
+    note = Path(operator.folder, "commits", str(operator.batch))
+    return SETTINGS if note.exists() and '"stateUniqueIds":{"' in note.read_text(encoding="utf-8") else {}
 
 
 def _entry(operator: Operator, row: Mapping[str, Any]) -> dict[str, Any]:
