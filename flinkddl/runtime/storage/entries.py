@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.session.errors import full_text, reason
 from flinkddl.runtime.storage.heads import head_of, key_of, node_of
+from flinkddl.runtime.storage.moved import at_home
 from flinkddl.spark.realtime import SETTINGS
 from flinkddl.spark.stateful import JOIN, KEYED
 
@@ -30,7 +32,9 @@ def count_entries(spark: SparkSession, operator: Operator) -> dict[str, int]:
     Raises FD874 where Spark cannot read the state.
     """
     try:
-        return {part: _frame(spark, operator, part).count() for part in parts(operator)}
+        with at_home(operator.folder) as place:
+            found = replace(operator, folder=place)
+            return {part: _frame(spark, found, part).count() for part in parts(operator)}
     except Exception as error:
         raise _unread(operator, error) from error
 
@@ -43,11 +47,13 @@ def first_entries(spark: SparkSession, operator: Operator, limit: int) -> list[d
     found: list[dict[str, Any]] = []
     several = len(parts(operator)) > 1 and operator.spark != KEYED
     try:
-        for part in [HEAD] if operator.spark == KEYED else parts(operator):
-            rows = _frame(spark, operator, part).limit(limit - len(found)).collect() if len(found) < limit else []
-            found += [
-                ({"part": part} if several else {}) | _entry(operator, row.asDict(recursive=True)) for row in rows
-            ]
+        with at_home(operator.folder) as place:
+            here = replace(operator, folder=place)
+            for part in [HEAD] if operator.spark == KEYED else parts(operator):
+                rows = _frame(spark, here, part).limit(limit - len(found)).collect() if len(found) < limit else []
+                found += [
+                    ({"part": part} if several else {}) | _entry(operator, row.asDict(recursive=True)) for row in rows
+                ]
     except Exception as error:
         raise _unread(operator, error) from error
     return found

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _SCHEMA = re.compile(r"/_stateSchema/.*", re.DOTALL)
 
@@ -26,7 +33,42 @@ def brought_along(root: str) -> None:
                 raise FlinkDdlError.of("FD822", message, help=help) from error
 
 
+@contextmanager
+def at_home(query: str) -> Iterator[str]:
+    """Yield the folder of a query, or links to what lies in it beside notes that are right: it is not changed."""
+    folder = Path(query)
+    notes = [p for p in folder.glob("state/*/_metadata/v2/*") if p.name.isdigit()]
+    if not any(_right(note) for note in notes):
+        yield query
+        return
+    with tempfile.TemporaryDirectory(prefix="flinkddl-state-") as place:
+        _link(folder, Path(place), "state")
+        for operator in (folder / "state").iterdir():
+            linked = Path(place, "state", operator.name)
+            linked.mkdir(parents=True)
+            _link(operator, linked, "_metadata")
+            if (operator / "_metadata").exists():
+                shutil.copytree(operator / "_metadata", linked / "_metadata")
+        brought_along(place)
+        yield place
+
+
+def _link(folder: Path, to: Path, but: str) -> None:
+    for child in folder.iterdir():
+        if child.name != but:
+            (to / child.name).symlink_to(child.absolute())
+
+
 def _bring(note: Path) -> None:
+    if text := _right(note):
+        part = note.with_name(f".{note.name}.part")
+        part.write_text(text, encoding="utf-8")
+        note.with_name(f".{note.name}.crc").unlink(missing_ok=True)  # it is of the old text
+        part.replace(note)
+
+
+def _right(note: Path) -> str:
+    """Return the text of a note with the paths of its own folder; "" where it has them."""
     first, _, rest = note.read_text(encoding="utf-8").partition("\n")
     told = json.loads(rest)
     changed = False
@@ -35,11 +77,7 @@ def _bring(note: Path) -> None:
         here = [_here(path, note.parents[2]) for path in paths]
         changed = changed or here != paths
         store.update({"stateSchemaFilePaths": here} if paths else {})
-    if changed:
-        part = note.with_name(f".{note.name}.part")
-        part.write_text(f"{first}\n{json.dumps(told, separators=(',', ':'), ensure_ascii=False)}", encoding="utf-8")
-        note.with_name(f".{note.name}.crc").unlink(missing_ok=True)  # it is of the old text
-        part.replace(note)
+    return f"{first}\n{json.dumps(told, separators=(',', ':'), ensure_ascii=False)}" if changed else ""
 
 
 def _here(path: str, operator: Path) -> str:
