@@ -19,26 +19,28 @@ _SCHEMA = re.compile(r"/_stateSchema/.*", re.DOTALL)
 
 
 def brought_along(root: str) -> None:
-    """Have the state by key in a job's folder find the files of its own folder, wherever it was written.
+    """Have the state by key in a job's or a query's folder find the files of its own, wherever it was written.
 
     Operators' metadata has a first line with a version, then JSON with the paths of their schemas. Raises FD822.
     """
-    for note in Path(root).glob("**/state/*/_metadata/v2/*"):
-        if note.name.isdigit():
-            try:
-                _bring(note)
-            except (OSError, ValueError, KeyError) as error:
-                message = f"'{note}' does not say where the schema of its state is: {error}"
-                help = "go on where the checkpoint was written, or start anew with --fresh"
-                raise FlinkDdlError.of("FD822", message, help=help) from error
+    for note in (*_notes(Path(root)), *(n for query in Path(root).glob("*") for n in _notes(query))):
+        try:
+            _bring(note)
+        except (OSError, ValueError, KeyError) as error:
+            message = f"'{note}' does not say where the schema of its state is: {error}"
+            help = "go on where the checkpoint was written, or start anew with --fresh"
+            raise FlinkDdlError.of("FD822", message, help=help) from error
+
+
+def _notes(query: Path) -> list[Path]:
+    return [p for p in query.glob("state/*/_metadata/v2/*") if p.name.isdigit()]
 
 
 @contextmanager
 def at_home(query: str) -> Iterator[str]:
     """Yield the folder of a query, or links to what lies in it beside notes that are right: it is not changed."""
     folder = Path(query)
-    notes = [p for p in folder.glob("state/*/_metadata/v2/*") if p.name.isdigit()]
-    if not any(_right(note) for note in notes):
+    if not any(map(_right, _notes(folder))):
         yield query
         return
     with tempfile.TemporaryDirectory(prefix="flinkddl-state-") as place:
