@@ -7,6 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
+from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag
 from flinkddl.plan.decoded import decoded
 from flinkddl.plan.nodes import scans
@@ -17,6 +18,7 @@ from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import java_jars, user_functions
 from flinkddl.spark.fingerprint import essence, fingerprint, queries
 from flinkddl.spark.finished import as_streams
+from flinkddl.spark.fitting import fitted
 from flinkddl.spark.job import SparkJob
 from flinkddl.spark.modes import in_a_mode
 from flinkddl.spark.operators import paths
@@ -27,7 +29,8 @@ from flinkddl.spark.together import groups, query_of, together, twins
 from flinkddl.spark.ttl import note_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from typing import Any
 
     from flinkddl.catalog.settings import Settings
     from flinkddl.plan.nodes import Sink
@@ -105,6 +108,7 @@ def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, ba
         apart=partial(_apart, name, sinks, config, zone, now) if ctx.used else None,
         as_begun=partial(_as_begun, name, sinks, config, zone) if varies else None,
         as_chain=partial(_as_chain, name, sinks, config, zone) if _may_chain(config, streaming) else None,
+        fitted=partial(_fitted, name, sinks, config, zone, replace(now, fewer=begun.fewer)) if streaming else None,
         owners=_owned(ctx, sinks),
     )
 
@@ -176,6 +180,18 @@ def _apart(
 def _as_begun(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Begun) -> SparkJob:
     """Return the job with its INSERTs in the forms and the queries in which a checkpoint has them."""
     return lower_job(name, sinks, config, zone, Bag(), begun)
+
+
+@deep
+def _fitted(
+    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Begun, said: Iterable[dict[str, Any]]
+) -> SparkJob | None:
+    """Return the job with its plan as a checkpoint knows it, under the digests of what was written; None if it is."""
+    found = fitted(sinks, said)
+    if found == sinks:
+        return None
+    made = lower_job(name, found, config, zone, Bag(), begun)
+    return replace(made, queries=partial(queries, sinks), fitted=None)
 
 
 def _may_chain(config: Settings, streaming: bool) -> bool:

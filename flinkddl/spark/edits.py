@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.spark.folders import folder_inside
 from flinkddl.spark.job import GroupBy, StageCall, StateCall
-from flinkddl.spark.meaning import APART, COLUMNS
+from flinkddl.spark.meaning import APART, COLUMNS, KEPT_BY_SINK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -125,18 +125,80 @@ def _changed(was: Sequence[Any], now: Sequence[Any]) -> str:
 def _compared(old: Said, new: Said) -> Iterator[tuple[tuple[Any, Any], str]]:
     """Yield what must be the same, and what to say where it is not."""
     stateless = not new["operators"]
-    trees = [[line for line in q["tree"] if not stateless or line[2].startswith("Scan(")] for q in (old, new)]
+    trees = [_folded([line for line in q["tree"] if not stateless or line[2].startswith("Scan(")]) for q in (old, new)]
     longer = next((t for t in trees if len(t) > min(map(len, trees))), None)
     if longer is not None:
-        extra = longer[min(map(len, trees))][2].partition(COLUMNS)[0]
+        extra = longer[min(map(len, trees))].line[2].partition(COLUMNS)[0]
         yield (len(trees[0]), len(trees[1])), f"'{extra}' is {'gone' if longer is trees[0] else 'new'}"
-    for a, b in reversed(list(zip(*trees, strict=False))):  # what lies deepest is the cause of what is above it
-        yield (_line(a, stateless, b), _line(b, stateless)), _words(a[2], b[2])
+    pairs = list(reversed(list(zip(*trees, strict=False))))  # what lies deepest is the cause of what is above it
+    for a, b in pairs:
+        yield (_line(a, stateless, b), _line(b, stateless)), _words(a.line[2], b.line[2])
+    kept = next((one.line[2] for one in trees[1] if one.line[2].startswith(KEPT_BY_SINK)), "")
+    unsaid = f"an earlier version wrote its checkpoint, which does not say which filter stands below '{kept}'"
+    yield (bool(kept and not old.get("held")), False), unsaid
+    yield from (_filters(a, b) for a, b in pairs)
     for a, b in zip(old["operators"], new["operators"], strict=True):
-        yield (a[:2], b[:2]), f"what '{a[2]}' keeps is now that of '{b[2]}'"
+        yield (a[:2], b[:2]), _kept_words(a[2], b[2])
     yield (old["reads"], new["reads"]), f"it reads {old['reads']}, and now {new['reads']}"
     yield (old["mode"], new["mode"]), f"it writes in mode {old['mode']}, and now in {new['mode']}"
     yield (old["sink"], new["sink"]), "its sink is another one, and remembers what was written"
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A line of ``Meaning.tree`` as if no filter were in it: how deep it is, those over it, what reads it, in words."""
+
+    depth: int
+    line: Sequence[Any]
+    filters: tuple[Sequence[Any], ...]
+    reader: str
+
+    def conditions(self, *, whole: bool) -> dict[str, str]:
+        """Return the conditions of its filters in words, by their digests; ``whole``: a filter as one, as once."""
+        if whole:
+            return {line[1]: line[2] for line in self.filters}
+        return {digest: words for line in self.filters for digest, words in line[4].items()}
+
+
+def _folded(tree: Sequence[Sequence[Any]]) -> list[_Placed]:
+    """Return the lines of what keeps or reads rows, with the filters between them."""
+    out: list[_Placed] = []
+    above: list[Sequence[Any]] = []
+    filters: list[Sequence[Any]] = []
+    for line in tree:
+        while above and above[-1][0] >= line[0]:
+            above.pop()
+        if line[2].startswith("Filter("):
+            filters.append(line)
+        else:
+            over = [one for one in above if not one[2].startswith("Filter(")]
+            depth = line[0] - (len(above) - len(over))
+            out.append(_Placed(depth, line, tuple(filters), over[-1][2].partition(" over (")[0] if over else ""))
+            filters = []
+        above.append(line)
+    return out
+
+
+def _filters(was: _Placed, now: _Placed) -> tuple[tuple[Any, Any], str]:
+    """Return the conditions over two lines, and what to say where they are not the same."""
+    whole = any(len(line) < 5 for line in (*was.filters, *now.filters))
+    before, after = was.conditions(whole=whole), now.conditions(whole=whole)
+    gone = " AND ".join(words for digest, words in before.items() if digest not in after)
+    come = " AND ".join(words for digest, words in after.items() if digest not in before)
+    word = f"the filter '{gone or come}' below '{now.reader}' is "
+    if gone:
+        word += f"now '{come}'" if come else "gone"
+        word += ": rows that it left out would be taken back without having been put"
+    else:
+        word += "new: rows that were put could not be taken back"
+        word += "" if now.reader.startswith(KEPT_BY_SINK) else "; above it, asked of what comes out, a filter is kept"
+    return (sorted(before), sorted(after)), word
+
+
+def _kept_words(was: str, now: str) -> str:
+    if was == now:
+        return f"'{now}' keeps other columns of its rows"
+    return f"what '{was}' keeps is now that of '{now}'"
 
 
 def _words(was: str, now: str) -> str:
@@ -150,10 +212,18 @@ def _words(was: str, now: str) -> str:
     return f"'{was}' is now '{now}'"
 
 
-def _line(line: Sequence[Any], stateless: bool, now: Sequence[Any] = ()) -> Any:
+def _line(placed: _Placed, stateless: bool, now: _Placed | None = None) -> Any:
     """Return what counts of a line of ``Meaning.tree``: what ``now`` has where both end in the same digest."""
-    what = now[1] if line[3:] and line[3:] == now[3:] else line[1]
-    return what if stateless else [line[0], what]
+    line = placed.line
+    what = now.line[1] if now is not None and _as_good(line, now.line) else line[1]
+    return what if stateless else [placed.depth, what]
+
+
+def _as_good(was: Sequence[Any], now: Sequence[Any]) -> bool:
+    """Whether two lines say the same in what stands behind their words; a column that both have must be the same."""
+    if was[3:4] != now[3:4] or not was[3:]:
+        return False
+    return was[4:] == now[4:] or all(now[4].get(name, digest) == digest for name, digest in was[4].items())
 
 
 def _numbers(pairs: Sequence[tuple[Said, Said]]) -> tuple[dict[str, Numbers], list[str]]:

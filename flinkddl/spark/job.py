@@ -425,7 +425,8 @@ class SparkJob:
     ``newer`` says what of it earlier versions had not (``plan/stateforms.py``); ``apart`` makes the job
     in which that alone is which is given. ``as_begun`` makes the job with its INSERTs in the forms and queries in which
     a run began them; None of a single INSERT whose form is SET. ``as_chain`` makes the job with one chain a query, as
-    real-time mode has it.
+    real-time mode has it. ``fitted`` makes the job with its plan as a checkpoint knows it (``spark/fitting.py``), None
+    where it is that.
     ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
     ``writes`` are one an INSERT; ``united`` are queries that carry out several of them (``spark/together.py``).
     ``choice`` is there with mode 'auto', until a start has settled it (``spark/modes.py``).
@@ -446,6 +447,9 @@ class SparkJob:
     apart: Callable[[frozenset[str]], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
     as_begun: Callable[[Begun], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
     as_chain: Callable[[], SparkJob] | None = field(default=None, compare=False, metadata=UNTOLD)
+    fitted: Callable[[Iterable[dict[str, Any]]], SparkJob | None] | None = field(
+        default=None, compare=False, metadata=UNTOLD
+    )
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
     queries: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False, metadata=UNTOLD)
     essence: Callable[[], tuple[Any, Any]] = field(default=lambda: ((), ()), compare=False, metadata=UNTOLD)

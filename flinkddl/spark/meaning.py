@@ -3,20 +3,22 @@
 Of the plan only what state hangs on is told: sources by what they read, and each operator between a source and the
 last operator with state, by its attributes and by where the fields that it reads come from, each traced through
 projections to the columns of a table. Names of tables, views and sinks do not count, nor do projections and filters
-above the last such operator, nor a filter below one where only inserts come through: of updates it would let the new
-row pass and not the one that it replaces. What Spark makes of it is compared as well: its operators, in its
-order, and their SQL.
+above the last such operator (a sink that keeps rows is one), nor a filter below one where only inserts come through: of
+updates it would let the new row pass and not the one that it replaces. What Spark makes of it is compared as well: its
+operators, in its order, and their SQL.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.deep import deep
 from flinkddl.plan.identity import Traced, digest
 from flinkddl.plan.nodes import Filter, Join, Project, Scan, Union
-from flinkddl.plan.rex import InputRef
+from flinkddl.plan.nodes.terms import names_of, rex_text
+from flinkddl.plan.rex import InputRef, conjuncts
 from flinkddl.spark.fingerprint import state_of
 from flinkddl.spark.job import DRIVER_SINKS, Read, WithWatermark, below
 from flinkddl.spark.partitions import NAMED_SOURCES
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from flinkddl.plan.nodes import Node
-    from flinkddl.plan.nodes.base import Mode
+    from flinkddl.plan.nodes.base import Mode, Needed
     from flinkddl.plan.physical import Physical, PhysicalSink
+    from flinkddl.plan.rex import Rex
     from flinkddl.spark.job import SparkJob, Step, Write
     from flinkddl.spark.stateful import Stateful
 
@@ -39,6 +42,8 @@ _LENIENT = ("ignore-parse-errors", "fail-on-missing-field")
 _FORGETFUL = frozenset({"noop"}) | DRIVER_SINKS
 """Formats that remember nothing of a query, nor do topics: a sink of these may take the place of another one."""
 _LONGEST = 60
+KEPT_BY_SINK = "Sink(the rows of each"
+"""How the line of a sink begins that keeps what was written, whose filters earlier versions did not note."""
 COLUMNS = ", with "
 APART = "; "
 """What stands before the columns of a table in its words, and between them."""
@@ -48,10 +53,11 @@ APART = "; "
 class Meaning:
     """What the state of one query means.
 
-    ``tree`` has a (depth, digest, words) line an operator that state hangs on, ``reads`` what Spark reads in its order,
-    ``operators`` a [Spark's name, digest of its SQL, words, identity, node's number, step] an operator with state, in
-    Spark's order; a stage has a list of numbers.
-    ``sink`` is what remembers what a query has written, "" where nothing does.
+    ``tree`` has a (depth, digest, words) line an operator that state hangs on, with more behind of some (``Traces``),
+    ``reads`` what Spark reads in its order, ``operators`` a [Spark's name, digest of its SQL, words, identity, node's
+    number, step] an operator with state, in Spark's order; a stage has a list of numbers.
+    ``sink`` is what remembers what a query has written, "" where nothing does. ``held``: filters below a sink that
+    keeps rows are in ``tree``, which earlier versions left out.
     """
 
     write: str
@@ -60,6 +66,7 @@ class Meaning:
     reads: list[str]
     tree: list[list[Any]]
     operators: list[list[Any]]
+    held: bool = True
 
 
 def meanings(job: SparkJob) -> list[dict[str, Any]]:
@@ -69,11 +76,17 @@ def meanings(job: SparkJob) -> list[dict[str, Any]]:
     return [asdict(_meaning(job, run, planned)) for run, planned in queries]
 
 
+def plain_meanings(job: SparkJob) -> list[dict[str, Any]]:
+    """Return them as a checkpoint gives them back."""
+    plain: list[dict[str, Any]] = json.loads(json.dumps(meanings(job)))
+    return plain
+
+
 @deep
 def _meaning(job: SparkJob, write: Write, planned: Sequence[PhysicalSink]) -> Meaning:
     steps = {step.name: step for step in job.steps}
     mine = below(steps[write.input], steps)
-    traces = _Traces()
+    traces = Traces()
     named = NAMED_SOURCES in job.settings
     operators = [
         [o.spark, _digest(state_of(steps[o.step])), o.what, o.identity, _numbers(o), o.step]
@@ -96,13 +109,14 @@ def _meaning(job: SparkJob, write: Write, planned: Sequence[PhysicalSink]) -> Me
     )
 
 
-def _tree(planned: PhysicalSink, traces: _Traces) -> list[list[Any]]:
+def _tree(planned: PhysicalSink, traces: Traces) -> list[list[Any]]:
     """Return the lines of what state hangs on in the query of an INSERT, and in its sink."""
     held = bool(planned.state) or planned.conflict is not None
-    tree = [list(line) for line in traces.tree(planned.query, planned.modes.inputs[0], 0, held)]
+    every = frozenset(range(len(planned.query.node.fields)))
+    tree = [list(line) for line in traces.tree(planned.query, planned.modes.inputs[0], (0, held), every)]
     if held:
-        told = f"{planned.plan.key} {planned.conflict} {traces.of(planned.query.node)}"
-        tree = [[-1, _digest(told), f"Sink({planned.state or planned.conflict})"], *tree]
+        text = f"{planned.plan.key} {planned.conflict} {traces.of(planned.query.node)}"
+        tree = [[-1, _digest(text), f"Sink({planned.state or planned.conflict})"], *tree]
     return tree
 
 
@@ -121,7 +135,7 @@ def _read(step: Step, named: bool) -> str:
     return ""
 
 
-class _Traces(Traced):
+class Traces(Traced):
     """Traces the fields of nodes to columns of sources, by all that a source is."""
 
     def _short(self, text: str) -> str:
@@ -158,24 +172,51 @@ class _Traces(Traced):
         ]
         return f"{node.name} {attributes} {own} {sides}"
 
-    def tree(self, here: Physical, mode: Mode, depth: int, held: bool) -> Iterator[tuple[Any, ...]]:
+    def tree(self, here: Physical, mode: Mode, at: tuple[int, bool], needed: Needed) -> Iterator[tuple[Any, ...]]:
         """Yield a line an operator that state hangs on, roots first: how deep it is, a digest, words.
 
-        ``held``: something above keeps what comes out. What an inner join tests beyond its keys is a filter above its
-        state (``stream/join.py``), free where one is. Behind the words of such a join stands a digest without it; the
-        first one is as earlier versions made it, and know it.
+        ``at``: how deep this one is, and whether something above keeps what comes out; ``needed``: what that reads.
+        What an inner join tests beyond its keys is a filter above its state (``stream/join.py``), free where one is.
+        The digest is as earlier versions made it, and know it. Behind the words stands what may be compared instead.
         """
-        node = here.node
-        free = isinstance(node, Project) or (isinstance(node, Filter) and (not depth or mode.inputs[0].append))
+        node, (depth, held) = here.node, at
+        free = isinstance(node, Project) or (isinstance(node, Filter) and (not held or mode.inputs[0].append))
         if not free:
-            told = depth, _digest(self.signature(node)), _told(node)
-            loose = isinstance(node, Join) and node.kind == "inner" and (not held or mode.append)
-            yield (*told, _digest(self.signature(node, _CONDITION))) if loose else told
-        for child, under in zip(here.inputs, mode.inputs, strict=True):
-            yield from self.tree(child, under, depth if free else depth + 1, held or not free)
+            loose = not held or mode.append
+            yield (depth, self.whole(node), told(node), *self._instead(node, loose, needed))
+        below = depth if free else depth + 1, held or not free
+        for child, under, read in zip(here.inputs, mode.inputs, node.reads(needed), strict=True):
+            yield from self.tree(child, under, below, read)
+
+    def _instead(self, node: Node, loose: bool, needed: Needed) -> Iterator[Any]:
+        """Yield the digest of an inner join without its condition, or those of a filter's conditions, with their words.
+
+        Of a table of changes that of what is read, and a digest a column: what nobody reads may come and go, if the SQL
+        of the state has none of it (``operators``).
+        """
+        match node:
+            case Join(kind="inner") if loose:
+                yield _digest(self.signature(node, _CONDITION))
+            case Filter():
+                names = names_of(node.input)
+                each = {self.condition(node, c): rex_text(c, names) for c in conjuncts(node.condition)}
+                yield from (sorted(each), each)
+            case Scan() if node.carries != "append":
+                columns = _columns(node)
+                read = sorted(needed.union(*node.upsert_keys(())))
+                yield _digest(f"{_source(node)} {[columns[i] for i in read]}")
+                yield {f.name: _digest(text) for f, text in zip(node.fields, columns, strict=True)}
+
+    def whole(self, node: Node) -> str:
+        """Return all that an operator is as a digest."""
+        return _digest(self.signature(node))
+
+    def condition(self, node: Filter, condition: Rex) -> str:
+        """Return one of a filter's conditions as a digest."""
+        return _digest(_exact(condition, self.of(node.input)))
 
 
-def _told(node: Node) -> str:
+def told(node: Node) -> str:
     """Return an operator in words, with what it reads."""
     if isinstance(node, Scan):
         o = node.options

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import signal
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
 
+import flinkddl.cli.state
 from flinkddl.api import Catalog
+from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError
 from tests.e2e import support
 from tests.e2e.realtime_jobs import QUERIES, Work
+from tests.support.topics import send
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,6 +104,40 @@ def test_killed_in_a_batch(work: Callable[..., Work]) -> None:
     job.feed.send(200)
     job.start(every + REALTIME)
     job.await_tables(400)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_what_nobody_touches_goes_when_a_batch_begins(
+    work: Callable[..., Work], spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three batches later a group that is touched begins anew, and the entries of the one beside it are gone."""
+    job = work("distinct")
+    send(job.servers, job.topics["c"], [{"g": g, "x": x} for g in (1, 2) for x in (1, 2)])
+    sets = "SET 'execution.checkpointing.interval' = '10 s'; SET 'table.exec.state.ttl' = '10 s';"
+    job.start(sets + REALTIME)
+    await_table(job, {1: 2, 2: 2})
+    time.sleep(31)
+    send(job.servers, job.topics["c"], [{"g": 1, "x": 3}])
+    await_table(job, {1: 1, 2: 2})  # what was forgotten is not taken back, as in Flink
+    time.sleep(11)  # its batch ends
+    job.end()
+
+    monkeypatch.setattr(flinkddl.cli.state, "_spark", lambda _: nullcontext(spark))
+    command = ["state", str(job.root / "state"), "kinds", "out_distinct/0", "--format", "json"]
+    assert main(command) == 0
+    kept = json.loads(capsys.readouterr().out)
+    groups = [(e["key"]["g"], e["value"]["rows"]) for e in kept if e["value"] is not None and "rows" in e["value"]]
+    assert groups == [(1, 1)], kept
+
+
+def await_table(job: Work, wanted: dict[int, int], seconds: float = 300) -> None:
+    end = time.monotonic() + seconds
+    while (found := job.table(job.names[0])) != wanted:
+        assert job.process is not None
+        assert job.process.poll() is None, job.log
+        assert time.monotonic() < end, (found, job.log)
+        time.sleep(0.3)
 
 
 @pytest.mark.slow

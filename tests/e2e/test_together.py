@@ -6,11 +6,13 @@ import json
 import random
 import signal
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from flinkddl.api import Catalog
+from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError
 from tests.e2e.test_pageviews import run_command, wait_until
 from tests.soak.queries import script
@@ -18,7 +20,6 @@ from tests.support.topics import committed, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -153,6 +154,38 @@ def written(world: World) -> dict[str, int]:
     for p in world.batches:
         out[p.write.rpartition(".")[2]] += p.upserts
     return dict(out)
+
+
+@pytest.mark.parametrize("names", [(*STATELESS, *KEYED), KEYED], ids=["both", "keyed"])
+def test_a_savepoint_has_all_of_a_set(
+    names: tuple[str, ...], world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a job that runs and of its end; gone on from at another path, as the queries that they were."""
+    send(world.servers, world.source, ROWS)
+    catalog, folder = Catalog(world.spark, views=False), tmp_path / "begun"
+    job = catalog.execute_all(world.script(names), run={"checkpoint": str(folder)})[-1].job
+    assert job is not None
+    assert job.await_input(SECONDS)
+    first = [query.parts for query in queries(job)]
+    catalog.execute(f"SET 'state.savepoints.dir' = '{tmp_path / 'sp'}'")
+    ((path,),) = catalog.execute("STOP JOB '1' WITH SAVEPOINT").rows
+    moved = Path(path).rename(tmp_path / "moved")
+    folder.rename(tmp_path / "gone")
+    send(world.servers, world.source, LATER)
+
+    recovery = ("SET 'pipeline.name'", f"SET 'execution.savepoint.path' = '{moved}'; SET 'pipeline.name'")
+    job = world.run(world.script(names, recovery), checkpoint=str(tmp_path / "new"))
+    assert [query.parts for query in queries(job)] == first
+    assert max(map(len, first)) > 1
+    for name in names:  # each row once, whatever the first run had written of it
+        assert world.table(name) == wanted(name, ROWS + LATER), name
+    (tmp_path / "set.sql").write_text(world.script(names))
+    (tmp_path / "less.sql").write_text(world.script(names[1:]))
+    assert main(["savepoint", "describe", str(moved), "--script", str(tmp_path / "set.sql")]) == 0
+    assert "resumes from it" in capsys.readouterr().out
+    assert main(["savepoint", "describe", str(moved), "--script", str(tmp_path / "less.sql")]) == 3
+    with pytest.raises(FlinkDdlError, match="FD858"):
+        world.run(world.script(names[1:], recovery), checkpoint=str(tmp_path / "less"))
 
 
 def test_counts_are_of_each_insert(world: World) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime.storage.moved import at_home, brought_along
 from flinkddl.runtime.storage.savepoints import create, damage, drop, every, folder_of, keep, load, restore
 
 QUERY = "cat.db.sink"
@@ -125,3 +126,39 @@ def test_dropped_and_kept(tmp_path: Path) -> None:
     assert [p.name for p in Path(oldest.path).iterdir()] == ["note.txt"]  # what is not of a savepoint stays
     drop(newest)
     assert not every(tmp_path / "sp")
+
+
+def test_state_by_key_finds_its_schema_wherever_it_lies(tmp_path: Path) -> None:
+    """Spark notes whole paths: of the place where an operator began, in a line of JSON behind a version."""
+    begun, now = tmp_path / "begun" / "job", tmp_path / "now é" / "job"
+    operator = now / "totals" / "state" / "0"
+    schema, note = operator / "_stateSchema/default/0_1f", operator / "_metadata/v2/0"
+    for path, text in ((schema, "v3"), (note, ""), (note.with_name(".0.crc"), "of the old text")):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    other = "file:/gone/state/0/_stateSchema/default/0_2a"  # not here: Spark says what is missing
+    paths = [f"file:{begun}/totals/state/0/_stateSchema/default/0_1f", other]
+    stores = [{"storeName": "default", "numPartitions": 2, "stateSchemaFilePaths": paths}, {"storeName": "right"}]
+    note.write_text("v2\n" + json.dumps({"operatorInfo": {"operatorId": 0}, "stateStoreInfo": stores}))
+    before = note.read_text()
+    with at_home(str(now / "totals")) as linked:
+        assert f"file:{linked}/state/0/_stateSchema/default/0_1f" in Path(linked, "state/0/_metadata/v2/0").read_text()
+        assert Path(linked, "state/0/_stateSchema/default/0_1f").read_text() == "v3"
+    assert not Path(linked).exists()
+    assert (note.read_text(), note.with_name(".0.crc").exists()) == (before, True)
+    brought_along(str(now))
+    version, told = note.read_text().split("\n")
+    assert version == "v2"
+    found = json.loads(told)
+    assert found["operatorInfo"] == {"operatorId": 0}
+    assert found["stateStoreInfo"][0]["stateSchemaFilePaths"] == [f"file:{schema}", other]
+    assert found["stateStoreInfo"][1] == {"storeName": "right"}
+    assert not note.with_name(".0.crc").exists()
+    first = note.stat().st_mtime_ns
+    with at_home(str(now / "totals")) as linked:
+        assert linked == str(now / "totals")
+    brought_along(str(now))
+    assert note.stat().st_mtime_ns == first  # where it is right nothing is written
+    note.write_text("v2\nno JSON")
+    with pytest.raises(FlinkDdlError, match="FD822"):
+        brought_along(str(now))

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from flinkddl.diagnostics import SourceText
+from flinkddl.runtime.job.supervising.begun import fitting
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.spark.edits import Edit, compare, renumbered
+from flinkddl.spark.fingerprint import state_of
 from flinkddl.spark.job import GroupBy, SparkJob
 from flinkddl.spark.meaning import meanings
 
@@ -101,6 +103,69 @@ REFUSED: dict[str, tuple[str, str, str, str]] = {
     "another window": (WINDOW, "'1' MINUTE", "'2' MINUTE", "is now"),
 }  # fmt: skip
 
+UPSERTS = """
+CREATE TABLE p (id INT, k STRING, v INT, PRIMARY KEY (id) NOT ENFORCED) WITH
+  ('connector' = 'upsert-kafka', 'topic' = 'p', {KAFKA}, 'key.format' = 'json', 'value.format' = 'json');
+""".replace("{KAFKA}", KAFKA)
+BY_K = UPSERTS + "INSERT INTO s SELECT k, SUM(v) FROM p GROUP BY k;"
+BY_K_ABOVE = UPSERTS + "INSERT INTO s SELECT k, SUM(v) FROM p WHERE k <> 'a' GROUP BY k;"
+PAIRS = UPSERTS + "INSERT INTO b SELECT p.k, v + w FROM p JOIN u ON p.k = u.k WHERE p.k <> 'a';"
+TWO = UPSERTS + "INSERT INTO b SELECT x.k, x.v FROM p AS x JOIN u ON x.k = u.k WHERE v > 1;"
+BEST = UPSERTS + (
+    "INSERT INTO b SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS n FROM p) WHERE n <= 3;"
+)
+LATEST = UPSERTS + (
+    "INSERT INTO b SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY PROCTIME() DESC) AS n FROM p)"
+    " WHERE n = 1;"
+)
+OUTER = UPSERTS + "INSERT INTO b SELECT p.k, w FROM p LEFT JOIN u ON p.k = u.k WHERE p.v > 1;"
+SUMMED = UPSERTS + (
+    "CREATE VIEW y AS SELECT k, SUM(v) AS v FROM p GROUP BY k; INSERT INTO b SELECT k, MAX(v) FROM y GROUP BY k;"
+)
+# filters that the planner brings below operators whose rows change, and columns that nobody reads
+FITTED: dict[str, tuple[str, str, str]] = {
+    "a group's key": (BY_K, "GROUP BY k", "GROUP BY k HAVING k <> 'b'"),
+    "a group's key, as WHERE": (BY_K, "FROM p ", "FROM p WHERE k LIKE 'b%' "),
+    "one condition more": (BY_K_ABOVE, "<> 'a'", "<> 'a' AND k <> 'b'"),
+    "a key of two aggregates": (SUMMED, "GROUP BY k;", "GROUP BY k HAVING k <> 'b';"),
+    "a partition": (BEST, "n <= 3", "n <= 3 AND k <> 'b'"),
+    "a partition and a result": (BEST, "n <= 3", "n <= 3 AND k <> 'b' AND v > 7"),
+    "a key of newest rows": (
+        LATEST,
+        "n = 1",
+        "n = 1 AND k <> 'b'",
+    ),
+    "one side of a join": (TWO, " WHERE v > 1", " WHERE v < 9 AND v > 1"),
+    "the kept side of an outer join": (OUTER, " WHERE p.v > 1", " WHERE p.v > 1 AND p.k <> 'b'"),
+    "both sides": (PAIRS, "WHERE p.k <> 'a'", "WHERE p.k <> 'a' AND u.w > 3 AND p.v < 9"),
+    "an unread column": (BY_K, "v INT, PRIMARY", "v INT, more STRING, PRIMARY"),
+    "an unread column before others": (BY_K, "(id INT, k", "(id INT, more STRING, k"),
+    "an unread column of a join's side": (TWO, "w INT, PRIMARY", "w INT, more STRING, PRIMARY"),
+    "an unread column and a filter": (
+        SUMS,
+        "w INT, PRIMARY KEY (k) NOT ENFORCED",
+        "w INT, more STRING, PRIMARY KEY (k) NOT ENFORCED",
+    ),
+}
+UNFIT: dict[str, tuple[str, str, str, str]] = {
+    "no key": (BY_K, "FROM p ", "FROM p WHERE v > 5 ", "the filter '(v > 5)' below 'Aggregate(by=[k], SUM(v))' is new"),
+    "a condition less": (BY_K_ABOVE, " WHERE k <> 'a'", "", "is gone: rows that it left out would be taken back"),
+    "another condition": (
+        BY_K_ABOVE, "<> 'a'", "<> 'b'", "the filter '(k <> 'a')' below 'Aggregate(by=[k], SUM(v))' is now",
+    ),
+    "a key of the lower aggregate alone": (
+        SUMMED.replace("k, MAX(v) FROM y GROUP BY k", "'all', MAX(v) FROM y"),
+        "FROM p ", "FROM p WHERE k <> 'b' ", "below 'Aggregate(by=[k], SUM(v))' is new",
+    ),
+    "a column that the join lacks": (PAIRS, "WHERE p.k", "WHERE p.id > 3 AND p.k", "the filter '(id > 3)' below"),
+    "what a row is padded with": (OUTER, "WHERE p.v > 1", "WHERE p.v > 1 AND w > 3", "is now 'Join(inner"),
+    "an unread column's type": (
+        UPSERTS.replace("v INT,", "v INT, more STRING,") + "INSERT INTO s SELECT k, SUM(v) FROM p GROUP BY k;",
+        "more STRING", "more INT", "(more STRING) and has (more INT)",
+    ),
+    "columns in another order": (BY_K, "(id INT, k STRING, v INT,", "(id INT, v INT, k STRING,", "and has (id INT NOT"),
+}  # fmt: skip
+
 
 def job(text: str, form: str = "aggregate") -> SparkJob:
     text = f"SET 'flinkddl.execution.state' = '{form}'; SET 'table.exec.sink.upsert-materialize' = 'NONE';" + text
@@ -155,6 +220,99 @@ def test_state_is_refused_with_both_texts(case: str, form: str) -> None:
     _, found = edited(before, old, new, form)
     assert found.refused or (found.dropped and not found.kept), found.words
     assert words in found.words
+
+
+def refitted(before: str, old: str, new: str, form: str) -> tuple[SparkJob, SparkJob, Edit]:
+    """Return the edited job, what it goes on as, and what is said of that."""
+    text = TABLES + NAMED + before
+    assert old in text
+    told = said(job(text, form))
+    made = job(text.replace(old, new), form)
+    found = fitting(made, {"meaning": told})
+    return made, found, compare(told, said(found))
+
+
+@pytest.mark.parametrize("form", [*FORMS, "chain"])
+@pytest.mark.parametrize("case", FITTED)
+def test_a_plan_is_brought_to_what_its_state_is_of(case: str, form: str) -> None:
+    made, found, edit = refitted(*FITTED[case], form)
+    assert not edit.refused, edit.words
+    assert edit.kept
+    assert found.queries() == made.queries()
+    before = job(TABLES + NAMED + FITTED[case][0], form)
+    assert state(found) == state(before)
+    again = fitting(made, {"meaning": said(found)})  # and the next start is over what this one has noted
+    assert again.fingerprint == found.fingerprint
+
+
+def state(made: SparkJob) -> list[str]:
+    return [state_of(step) for step in made.steps if isinstance(step, GroupBy)]
+
+
+@pytest.mark.parametrize("form", [*FORMS, "chain"])
+@pytest.mark.parametrize("case", UNFIT)
+def test_what_does_not_fit_is_refused_with_the_filter(case: str, form: str) -> None:
+    before, old, new, words = UNFIT[case]
+    made, found, edit = refitted(before, old, new, form)
+    assert found is made
+    assert edit.refused
+    assert words in edit.words, edit.words
+
+
+MATERIALIZED = (
+    "SET 'table.exec.sink.upsert-materialize' = 'AUTO'; " + UPSERTS + "INSERT INTO s SELECT k, v FROM p WHERE v > 5;"
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        ("v >= 5", "the filter '(v > 5)' below 'Sink(the rows of each primary key, to know which one stands)' is now"),
+        ("v > 5 AND k <> 'a'", "the filter '(k <> 'a')' below 'Sink(the rows"),
+        ("TRUE", "'(v > 5)' below 'Sink(the rows of each primary key, to know which one stands)' is gone"),
+    ],
+)
+def test_a_filter_below_a_sink_that_keeps_rows_is_as_below_any_state(after: str, words: str, form: str) -> None:
+    """What did not pass is not in the sink's state: it would be taken back without having been put."""
+    _, found, edit = refitted(MATERIALIZED, "v > 5", after, form)
+    assert words in edit.words, edit.words
+    told = said(job(TABLES + NAMED + MATERIALIZED, form))
+    assert not compare(told, told).refused
+    assert not compare(
+        told,
+        said(
+            job(
+                TABLES
+                + NAMED
+                + MATERIALIZED.replace("'topic' = 'p'", "'topic' = 'p', 'properties.max.poll.records' = '9'"),
+                form,
+            )
+        ),
+    ).refused
+    assert found is not None
+
+
+def test_an_earlier_version_did_not_say_what_is_below_such_a_sink() -> None:
+    told = said(job(TABLES + NAMED + MATERIALIZED))
+    (query,) = told
+    sink, filter_, scan = query["tree"]
+    assert filter_[2].startswith("Filter(")
+    earlier = {k: v for k, v in query.items() if k != "held"} | {"tree": [sink, [0, *scan[1:]]]}
+    assert "does not say which filter stands below 'Sink(" in compare([earlier], told).words
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_filter_that_an_earlier_version_noted_is_found_again(form: str) -> None:
+    """It had a digest of all of a filter: over it a new filter is lifted, a changed one is refused."""
+    told = said(job(TABLES + NAMED + BY_K_ABOVE, form))
+    earlier = [{**q, "tree": [line[:3] for line in q["tree"]]} for q in told]
+    assert not compare(earlier, told).refused
+    more = job(TABLES + NAMED + BY_K_ABOVE.replace("v) FROM", "v) + 1 FROM"), form)
+    assert not compare(earlier, said(fitting(more, {"meaning": earlier}))).refused
+    other = job(TABLES + NAMED + BY_K_ABOVE.replace("'a'", "'c'"), form)
+    assert fitting(other, {"meaning": earlier}) is other
+    assert "is now" in compare(earlier, said(other)).words
 
 
 def test_a_query_more_is_new_and_one_less_is_dropped() -> None:

@@ -135,6 +135,16 @@ def left_joined(records: Iterable[Record]) -> Table:
     return _joined(records, left=True)
 
 
+def standing(records: Iterable[Record]) -> Table:
+    """Of the orders that pass, the one of each customer that came, or changed, last."""
+    orders: dict[Any, Row] = {}
+    for r in (r for r in records if r.topic == "orders" and r.key is not None):
+        orders.pop(r.key["id"], None)
+        orders |= {r.key["id"]: r.row} if r.row is not None else {}
+    passed = [{"cust": r["cust"], "price": r["price"]} for r in orders.values() if r["price"] > 5]
+    return keyed(passed, "cust")
+
+
 def top2(records: Iterable[Record]) -> Table:
     out: list[Row] = []
     for region, group in grouped(newest(records, "orders"), "region").items():
@@ -214,6 +224,12 @@ TOP2 = Shape(
     + "INSERT INTO top2 SELECT region, rn, id, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY region"
     " ORDER BY price DESC) AS rn FROM orders) WHERE rn <= 2;\n",
     ORDERS, LATER, {"top2": top2},
+)  # fmt: skip
+STANDING = Shape(
+    "standing",
+    named("last") + ORDERS_DDL + sink("standing", "cust STRING, price INT", "cust")
+    + "INSERT INTO standing SELECT cust, price FROM orders WHERE price > 5;\n",
+    ORDERS, LATER, {"standing": standing},
 )  # fmt: skip
 LATEST = Shape(
     "latest",

@@ -262,7 +262,8 @@ def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], of: Said, *, allow
         raise _other_form(checkpoint, before, now, again)
     changed = first_difference(before, now)
     if _fits(stored["essence"], json.loads(json.dumps(job.essence()))):
-        return replace(checkpoint, changed=changed, edit=edit)
+        fates = f". State: {edit.words}" if edit.kept and not (edit.refused or edit.dropped) else ""
+        return replace(checkpoint, changed=f"{changed}{fates}", edit=edit)
     message = f"the checkpoint '{checkpoint.root}' belongs to another plan: {changed}"
     if not told or edit.refused:
         words = f". State: {edit.words}" if edit.refused else ""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.session.errors import full_text, reason
 from flinkddl.runtime.storage.heads import head_of, key_of, node_of
+from flinkddl.runtime.storage.moved import at_home
+from flinkddl.spark.realtime import SETTINGS
 from flinkddl.spark.stateful import JOIN, KEYED
 
 if TYPE_CHECKING:
@@ -28,7 +32,9 @@ def count_entries(spark: SparkSession, operator: Operator) -> dict[str, int]:
     Raises FD874 where Spark cannot read the state.
     """
     try:
-        return {part: _frame(spark, operator, part).count() for part in parts(operator)}
+        with at_home(operator.folder) as place:
+            found = replace(operator, folder=place)
+            return {part: _frame(spark, found, part).count() for part in parts(operator)}
     except Exception as error:
         raise _unread(operator, error) from error
 
@@ -41,11 +47,13 @@ def first_entries(spark: SparkSession, operator: Operator, limit: int) -> list[d
     found: list[dict[str, Any]] = []
     several = len(parts(operator)) > 1 and operator.spark != KEYED
     try:
-        for part in [HEAD] if operator.spark == KEYED else parts(operator):
-            rows = _frame(spark, operator, part).limit(limit - len(found)).collect() if len(found) < limit else []
-            found += [
-                ({"part": part} if several else {}) | _entry(operator, row.asDict(recursive=True)) for row in rows
-            ]
+        with at_home(operator.folder) as place:
+            here = replace(operator, folder=place)
+            for part in [HEAD] if operator.spark == KEYED else parts(operator):
+                rows = _frame(spark, here, part).limit(limit - len(found)).collect() if len(found) < limit else []
+                found += [
+                    ({"part": part} if several else {}) | _entry(operator, row.asDict(recursive=True)) for row in rows
+                ]
     except Exception as error:
         raise _unread(operator, error) from error
     return found
@@ -64,7 +72,19 @@ def _frame(spark: SparkSession, operator: Operator, part: str) -> DataFrame:
         options["stateVarName"] = part
     elif operator.spark == JOIN:
         options["joinSide"] = part
-    return spark.read.format("statestore").options(**options).load(operator.folder)
+    session = spark.newSession()
+    for name, value in _form(operator).items():
+        session.conf.set(name, value)
+    return session.read.format("statestore").options(**options).load(operator.folder)
+
+
+def _form(operator: Operator) -> dict[str, str]:
+    """Return what must be set for Spark to find a version of the state: real-time mode names each by an id of its own.
+
+    The ids stand in the note of the batch; Spark does not look there by itself.
+    """
+    note = Path(operator.folder, "commits", str(operator.batch))
+    return SETTINGS if note.exists() and '"stateUniqueIds":{"' in note.read_text(encoding="utf-8") else {}
 
 
 def _entry(operator: Operator, row: Mapping[str, Any]) -> dict[str, Any]:

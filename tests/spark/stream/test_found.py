@@ -73,3 +73,23 @@ def test_of_rows_that_only_come_one_value_is_kept(spark: SparkSession, tmp_path:
     assert not running.wrong
     running.close()
     assert max(sizes) < 1500, sizes
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("form", ["aggregate", "keyed"])
+def test_an_update_of_what_nobody_reads_is_one_where_the_format_has_it(
+    spark: SparkSession, tmp_path: Path, form: str
+) -> None:
+    """As in Flink over CDC records: the row is taken back and put again, so that its value came last."""
+    source = feed(tmp_path / "t", FIELDS, "delta")
+    node = N.Aggregate(fields=fields("k", "last"), input=source, keys=(1,), aggs=(agg("LAST_VALUE", 2, type=T.INT),))
+    running = Running(spark, node, config={"flinkddl.execution.state": form})
+    rows = [(1, 1, 1), (2, 2, 1), (1, 1, -1), (1, 1, 1)]
+    changes = [{"id": i, "k": "a", "v": v, "__w": w, "__seq": n} for n, (i, v, w) in enumerate(rows)]
+    later = [{**c, "k": "b"} for c in changes]
+    write(source.folder, 0, [*changes[:2], *later])
+    running.go()
+    write(source.folder, 1, changes[2:])
+    running.go()
+    running.close()
+    assert running.table == Counter([("a", 1), ("b", 1)])

@@ -2,6 +2,8 @@
 
 INSERTs that were one query stay one, since its positions are theirs, and those that were not stay by themselves.
 
+A filter that is new, and that the planner would bring below an operator with state, stands above it.
+
 What is there twice in a query runs once since state by key came in chains (``spark/stream/chain.py``), and outer joins
 test their conditions themselves; Spark takes no operator less over a checkpoint that was begun with more.
 """
@@ -17,8 +19,10 @@ from flinkddl.runtime.session.stages import stages_missing
 from flinkddl.runtime.storage.checkpoint import job_folder, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL, storage_of
 from flinkddl.runtime.storage.savepoints import savepoint_folder
+from flinkddl.spark.edits import compare
 from flinkddl.spark.fingerprint import BY_KEY
 from flinkddl.spark.job import GroupBy
+from flinkddl.spark.meaning import plain_meanings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,13 +41,25 @@ def as_begun(spark: SparkSession, job: SparkJob, options: RunOptions) -> SparkJo
 
     Raises FD893 where those are two, FD894 where an INSERT cannot stay in the query that it was in.
     """
+    stored = stored_run(spark, job, options) if job.streaming else None
     if job.apart is None and job.as_begun is None and CHAIN not in job.forms.values():
-        return job
-    stored = stored_run(spark, job, options)
+        return fitting(job, stored)
     found = formed(kept(job, stored), stored, lambda: stages_missing(spark))
     if stored is not None and job.as_begun is not None:  # else its state is looked for by what the query means
         _check_together(found, together_before(job, stored))
-    return found
+    return fitting(found, stored)
+
+
+def fitting(job: SparkJob, stored: Mapping[str, Any] | None) -> SparkJob:
+    """Return the job with its plan as its checkpoint knows it, where with its own it could not go on."""
+    told = stored["meaning"] if stored is not None else None
+    if not told or job.fitted is None or not compare(told, plain_meanings(job)).refused:
+        return job
+    try:
+        found = job.fitted(told)
+    except FlinkDdlError:  # what cannot be planned so is refused as it is, with words
+        return job
+    return job if found is None or compare(told, plain_meanings(found)).refused else found
 
 
 def together_before(job: SparkJob, stored: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -17,6 +17,7 @@ from flinkddl.runtime.session.sessions import job_session
 from flinkddl.runtime.storage.checkpoint import Checkpoint, job_folder, open_checkpoint, set_aside, temporary_folder
 from flinkddl.runtime.storage.file_systems import LOCAL, local_path, storage_of
 from flinkddl.runtime.storage.hold import Hold, take
+from flinkddl.runtime.storage.moved import brought_along
 from flinkddl.runtime.storage.neighbours import check_neighbours
 from flinkddl.spark.edits import renumbered
 
@@ -107,6 +108,7 @@ def open_held(spark: SparkSession, job: SparkJob, options: RunOptions) -> tuple[
             options.notice(f"no checkpoint directory is set: this run starts {begins} and is not resumed")
         try:
             recover(checkpoint.storage, checkpoint.root, job, options)
+            brought_along(checkpoint.root)
         except FlinkDdlError:
             checkpoint.remove()
             raise
@@ -123,6 +125,8 @@ def open_held(spark: SparkSession, job: SparkJob, options: RunOptions) -> tuple[
             hold.forget()
             hold = take(storage, folder, job.name, options.notice)
         recover(storage, folder, job, options)
+        if storage is LOCAL:
+            brought_along(folder)
         checkpoint = open_checkpoint(
             job, root, storage=storage, script=options.script, allow_dropped=options.allow_dropped
         )
