@@ -121,10 +121,14 @@ class Harness:
         entry = "from flinkddl.cli.main import entry; entry()"
         command = [sys.executable, "-c", entry, "run", str(script), "--quiet", "--master", self.master]
         command += ["--checkpoint", str(self.folder / "checkpoint"), "--conf", JAVA]
-        command += ["--conf", "spark.driver.memory=1g"]
+        command += ["--conf", "spark.driver.memory=1g", *self.conf()]
         command += ["--allow-jar", self.work.fails] if self.work.fails else []
         log = (self.folder / "run.log").open("ab")
         return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+    def conf(self) -> list[str]:
+        """Return what else the job is started with."""
+        return []
 
     def batches(self, what: str) -> Counter[str]:
         """Return how many batches Spark has planned ("offsets") or noted as done ("commits"), by query."""
