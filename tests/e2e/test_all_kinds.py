@@ -1,0 +1,82 @@
+"""A query with all updating operators at once: the stream leaves the table that a batch job computes, in each form."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from flinkddl.api import Catalog
+from samples.run import Sample
+from tests.e2e import support
+from tests.support.nightly import nightly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from flinkddl.runtime.broker.server import Broker
+
+PRODUCTS = ("tea", "milk", "bread", "salt")
+BOUNDED = "'scan.bounded.mode' = 'latest-offset'"
+
+
+@pytest.mark.kafka
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("form", ["auto", *map(nightly, ("keyed", "chain", "aggregate"))])
+def test_a_stream_of_all_kinds_leaves_the_table_of_a_batch(
+    spark: SparkSession, broker: Broker, new_topic: Callable[..., str], form: str
+) -> None:
+    topics = {name: new_topic(name) for name in ("kinds_orders", "kinds_people", "stream", "batch")}
+    filled(broker.bootstrap, topics)
+    streamed = "SET 'execution.runtime-mode' = 'streaming'; SET 'flinkddl.execution.max-offsets-per-trigger' = '150';"
+    found = {
+        sink: result(spark, broker.bootstrap, topics, sink, sets)
+        for sink, sets in (
+            ("batch", "SET 'execution.runtime-mode' = 'batch';"),
+            ("stream", f"{streamed} SET 'flinkddl.execution.state' = '{form}';"),
+        )
+    }
+    assert len({kind for kind, _ in found["batch"]}) == 13
+    assert found["stream"] == found["batch"]
+
+
+def filled(servers: str, topics: dict[str, str]) -> None:
+    """Write orders, and people who change their city, go and come again."""
+    from kafka import KafkaProducer
+
+    chance = random.Random(5)
+    producer = KafkaProducer(bootstrap_servers=servers, linger_ms=20)
+    for n in range(400):
+        person = {"id": chance.randrange(30), "city": chance.choice(("Rome", "Oslo")), "budget": chance.randrange(90)}
+        order = {"id": n, "person": chance.randrange(40), "product": chance.choice(PRODUCTS) * chance.randrange(1, 4)}
+        gone = chance.random() < 0.3
+        key, value = json.dumps({"id": person["id"]}).encode(), None if gone else json.dumps(person).encode()
+        producer.send(topics["kinds_people"], value, key=key)
+        producer.send(topics["kinds_orders"], json.dumps(order | {"price": chance.randrange(100)}).encode())
+    producer.flush()
+    producer.close()
+
+
+def result(
+    spark: SparkSession, servers: str, topics: dict[str, str], sink: str, sets: str
+) -> dict[tuple[str, int], Any]:
+    """Run the sample over what the topics hold; return the table that its sink holds in the end."""
+    tables, _, insert = Sample("all_kinds").sql.partition("INSERT INTO")
+    for name, topic in (*topics.items(), ("kinds_found", topics[sink])):
+        bounded = "" if name == "kinds_found" else f", {BOUNDED}"
+        tables = tables.replace(f"'topic' = '{name}'", f"'topic' = '{topic}'{bounded}")
+    text = f"SET 'parallelism.default' = '2'; {sets} {tables} INSERT INTO {insert}".replace("${KAFKA_SERVERS}", servers)
+    catalog = Catalog(spark)
+    try:
+        job = catalog.execute_all(text)[-1].job
+        if job is not None:
+            assert job.await_termination(600)
+    finally:
+        catalog.stop()
+    rows = support.upserted(support.read_topic(servers, topics[sink]))
+    values = [json.loads(value) for value in rows.values()]
+    return {(v["kind"], v["id"]): v["n"] for v in values}
