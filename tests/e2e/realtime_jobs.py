@@ -31,7 +31,7 @@ SOURCES = {
     "b": ("id INT, w INT, PRIMARY KEY (id) NOT ENFORCED", UPSERT),
     "c": ("g INT, x INT", APPEND),
 }
-LOCAL = ("--master", "local[99]", "--conf", "spark.ui.enabled=false")
+LOCAL = ("--master", "local[120]", "--conf", "spark.ui.enabled=false")
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 """The rows of each source table as they are in the end."""

@@ -47,7 +47,7 @@ KEYED = "SET 'flinkddl.execution.state' = '{}';"
 SETS = tuple(name for name in QUERIES if name != "last")  # of rows from several partitions there is no last one
 KINDS = {
     # OVER, a condition in the join, a chain, a table of changes read once; INSERTs that are one query
-    "micro-batches": (("over", "left", "chain", "pairs", "max", "top"), "", True),
+    "micro-batches": (("over", "left", "chain", "pairs"), "", True),
     "all kinds": (SETS, KEYED.format("keyed"), True),
     "whole chains": (SETS, KEYED.format("chain"), False),
     "real time": (("over", "left", "chain", "pairs"), REALTIME, False),
