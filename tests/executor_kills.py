@@ -38,7 +38,7 @@ WORKERS = 2
 EXECUTOR = b"CoarseGrainedExecutorBackend"
 LOST, FAILED, FENCED = "tasks lost with their executor", "tasks failed beside", "tasks failed as they were fenced"
 _REASONS = (
-    ("ExecutorLostFailure", LOST),
+    ("ExecutorLostFailure|Resubmitted|FetchFailed", LOST),  # with what they had given to others, too
     ("of this process fails", FAILED),  # FailsAtTimes.java
     (r"ProducerFenced|InvalidProducerEpoch|newer producer", FENCED),
 )
@@ -55,14 +55,10 @@ class OnCluster(Harness):
 
     def kill_all(self, kills: int) -> None:
         """Run the job to its end and kill an executor of it so many times; fewer when it ends before."""
-        job, step = self.start(self.limit), len(killed.QUERIES[self.work.query])
+        job = self.start(self.limit)
         try:
-            while self.kills < kills:
-                done = self.batches("commits").total()
-                if not self.until(job, lambda: self.batches("commits").total() >= done + step):  # noqa: B023
-                    break
-                time.sleep(self.random.uniform(0, self.work.window))
-                if job.poll() is not None or not (running := executors(self.master)):
+            while self.kills < kills and self.went_on(job):
+                if not (running := executors(self.master)):
                     continue
                 os.kill(self.random.choice(running), signal.SIGKILL)
                 self.note(self.moment())
@@ -71,6 +67,14 @@ class OnCluster(Harness):
             raise
         self.await_end(job)
         self.moments.update(self.failures())
+
+    def went_on(self, job: subprocess.Popen[bytes]) -> bool:
+        """Wait for a batch of each INSERT, more or less, and a random moment more; False when the job has ended."""
+        done = self.batches("commits").total() + len(killed.QUERIES[self.work.query])
+        if not self.until(job, lambda: self.batches("commits").total() >= done):
+            return False
+        time.sleep(self.random.uniform(0, self.work.window))
+        return job.poll() is None
 
     def failures(self) -> Counter[str]:
         """Return how many tasks failed by what, as Spark's event log has it."""
@@ -146,7 +150,7 @@ def _daemon(args: list[str], log: Path, ready: str) -> Iterator[None]:
 
 def run(kills: int, work: Work) -> OnCluster:
     """Kill executors under the job; return the harness with its sinks judged."""
-    limit = max(8, work.records // (4 * max(5, kills)))
+    limit = max(8, work.records // (2 * max(6, kills)))
     with filled(OnCluster, work, limit) as harness, cluster(harness.folder) as url:
         harness.master = url
         harness.kill_all(kills)
