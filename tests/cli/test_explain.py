@@ -15,7 +15,7 @@ from flinkddl.diagnostics import SourceText
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.show.dataflow import Flow, as_json, flow_of
 from flinkddl.show.pictures import dot, html, svg
-from samples.run import VARIABLES, Sample, names
+from tests.cases.test_jobs import JOBS, compiled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,10 +168,9 @@ def test_the_picture_is_drawn_from_above_in_letters_of_13_px_beside_a_legend() -
     assert all(tops[r] < tops[o.id] for o in found.operators for r in o.reads)
 
 
-@pytest.mark.parametrize("name", names())
-def test_no_arrow_goes_through_a_box_or_what_is_written_below_one(name: str) -> None:
-    compiled = compile_script(SourceText(name, Sample(name).sql), variables=VARIABLES)
-    for start in (a for a in compiled.actions if isinstance(a, Start)):
+@pytest.mark.parametrize("path", JOBS, ids=lambda p: p.stem)
+def test_no_arrow_goes_through_a_box_or_what_is_written_below_one(path: Path) -> None:
+    for start in (a for a in compiled(path).actions if isinstance(a, Start)):
         found = flow_of(start.job)
         drawing = ElementTree.fromstring(svg(found))
         boxes = [[int(r.get(k, "")) for k in ("x", "y", "width", "height")] for r in drawing.iter(f"{SVG}rect")]

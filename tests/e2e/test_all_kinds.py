@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import random
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from flinkddl.api import Catalog
-from samples.run import Sample
 from tests.e2e import support
 from tests.support.nightly import nightly
 
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
     from flinkddl.runtime.broker.server import Broker
 
+JOB = Path(__file__).parents[1] / "cases" / "jobs" / "67_all_kinds.sql"
 PRODUCTS = ("tea", "milk", "bread", "salt")
 BOUNDED = "'scan.bounded.mode' = 'latest-offset'"
 PEOPLE = re.compile(r"CREATE TABLE people .*?;", re.DOTALL)
 THERE = """CREATE TABLE people (id INT, city STRING, budget INT) WITH ('connector' = 'kafka', 'topic' = 'there',
-  'properties.bootstrap.servers' = '${KAFKA_SERVERS}', 'scan.startup.mode' = 'earliest-offset', 'format' = 'json');"""
+  'properties.bootstrap.servers' = '${BROKERS}', 'scan.startup.mode' = 'earliest-offset', 'format' = 'json');"""
 """People as they are in the end: a batch job reads no table of changes, as in Flink."""
 
 
@@ -73,14 +74,14 @@ def filled(servers: str, topics: dict[str, str]) -> None:
 def result(
     spark: SparkSession, servers: str, topics: dict[str, str], sink: str, sets: str
 ) -> dict[tuple[str, int], Any]:
-    """Run the sample over what the topics hold; return the table that its sink holds in the end."""
-    tables, _, insert = Sample("all_kinds").sql.partition("INSERT INTO")
+    """Run the job over what the topics hold; return the table that its sink holds in the end."""
+    tables, _, insert = JOB.read_text().partition("INSERT INTO")
     if sink == "batch":  # which has one moment for all rows; numbers of orders grow as they come
         tables = PEOPLE.sub(THERE, tables).replace("PROCTIME() AS arrived", "id AS arrived")
     for name, topic in (*topics.items(), ("kinds_found", topics[sink])):
         bounded = "" if name == "kinds_found" else f", {BOUNDED}"
         tables = tables.replace(f"'topic' = '{name}'", f"'topic' = '{topic}'{bounded}")
-    text = f"SET 'parallelism.default' = '2'; {sets} {tables} INSERT INTO {insert}".replace("${KAFKA_SERVERS}", servers)
+    text = f"SET 'parallelism.default' = '2'; {sets} {tables} INSERT INTO {insert}".replace("${BROKERS}", servers)
     catalog = Catalog(spark)
     try:
         job = catalog.execute_all(text)[-1].job

@@ -1,3 +1,4 @@
+-- expect: fine
 -- Every updating operator in one query: people are read once, and what counts the orders of a product runs once.
 CREATE TABLE orders (
   id INT,
@@ -7,7 +8,7 @@ CREATE TABLE orders (
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'kinds_orders',
-  'properties.bootstrap.servers' = '${KAFKA_SERVERS}',
+  'properties.bootstrap.servers' = '${BROKERS}',
   'scan.startup.mode' = 'earliest-offset',
   'format' = 'json'
 );
@@ -21,7 +22,7 @@ CREATE TABLE people (
 ) WITH (
   'connector' = 'upsert-kafka',
   'topic' = 'kinds_people',
-  'properties.bootstrap.servers' = '${KAFKA_SERVERS}',
+  'properties.bootstrap.servers' = '${BROKERS}',
   'key.format' = 'json',
   'value.format' = 'json'
 );
@@ -35,7 +36,7 @@ CREATE TABLE kinds (
 ) WITH (
   'connector' = 'upsert-kafka',
   'topic' = 'kinds_found',
-  'properties.bootstrap.servers' = '${KAFKA_SERVERS}',
+  'properties.bootstrap.servers' = '${BROKERS}',
   'key.format' = 'json',
   'value.format' = 'json'
 );
