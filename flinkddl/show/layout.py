@@ -75,8 +75,7 @@ class _Drawing:
 
 def laid_out(operators: Sequence[Operator], heights: Mapping[str, int], width: int) -> Layout:
     """Return where boxes of these heights stand, columns in reading order, and the arrows."""
-    row, x = _rows(operators), {}
-    side: dict[int, int] = {}
+    row, x, side = _rows(operators), dict[str, int](), dict[int, int]()
     for o in operators:
         x[o.id] = max(side.get(row[o.id], _MARGIN), min((x[r] for r in o.reads), default=_MARGIN))
         side[row[o.id]] = x[o.id] + width + _ASIDE
