@@ -2,18 +2,22 @@
 
 The job of tests.exactly_once runs on a master and two workers of one core. Its driver lives; executors of it are killed
 at a random moment after a batch was planned, as often as wanted. Spark runs the lost tasks again on the other one, and
-the worker starts a new executor: readers count what is lost, wrong or there again. With ``--failing`` tasks fail beside
-that, above the operators with state and after those have changed it: a Java function of the job fails at times.
+the worker starts a new executor: readers count what is lost, wrong or there again. Between two kills each INSERT has a
+batch done, more or less, so that there is state to lose. With ``--failing`` tasks fail beside that, above the operators
+with state and after those have changed it: a Java function of the job fails at times. How often tasks failed, and by
+what, is counted from Spark's event log.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +26,7 @@ from typing import TYPE_CHECKING
 from flinkddl.runtime.broker.server import free_ports
 from flinkddl.runtime.machine.java import find_java
 from tests.exactly_once import START_SECONDS, Harness, arguments, asked, filled, report
+from tests.support import killed
 from tests.support.java_udf import udf_jar
 
 if TYPE_CHECKING:
@@ -31,18 +36,28 @@ if TYPE_CHECKING:
 
 WORKERS = 2
 EXECUTOR = b"CoarseGrainedExecutorBackend"
+LOST, FAILED, FENCED = "tasks lost with their executor", "tasks failed beside", "tasks failed as they were fenced"
+_REASONS = (
+    ("ExecutorLostFailure|Resubmitted|FetchFailed", LOST),  # with what they had given to others, too
+    ("of this process fails", FAILED),  # FailsAtTimes.java
+    (r"ProducerFenced|InvalidProducerEpoch|newer producer", FENCED),
+)
 
 
 @dataclass
 class OnCluster(Harness):
     """The copy job on a cluster, and the killer of its executors."""
 
+    def conf(self) -> list[str]:
+        (events := self.folder / "events").mkdir(exist_ok=True)
+        log = {"enabled": "true", "compress": "false", "dir": str(events)}
+        return [word for key, value in log.items() for word in ("--conf", f"spark.eventLog.{key}={value}")]
+
     def kill_all(self, kills: int) -> None:
         """Run the job to its end and kill an executor of it so many times; fewer when it ends before."""
-        job, before = self.start(self.limit), self.batches("offsets")
+        job = self.start(self.limit)
         try:
-            while self.kills < kills and self.goes_on(job, before):
-                before = self.batches("offsets")
+            while self.kills < kills and self.went_on(job):
                 if not (running := executors(self.master)):
                     continue
                 os.kill(self.random.choice(running), signal.SIGKILL)
@@ -51,8 +66,32 @@ class OnCluster(Harness):
             self.stop(job)
             raise
         self.await_end(job)
-        if failed := len(list(self.folder.glob("worker*/**/task-failed-*"))):
-            self.moments["tasks failed beside"] = failed
+        self.moments.update(self.failures())
+
+    def went_on(self, job: subprocess.Popen[bytes]) -> bool:
+        """Wait for a batch of each INSERT, more or less, and a random moment more; False when the job has ended."""
+        done = self.batches("commits").total() + len(killed.QUERIES[self.work.query])
+        if not self.until(job, lambda: self.batches("commits").total() >= done):
+            return False
+        time.sleep(self.random.uniform(0, self.work.window))
+        return job.poll() is None
+
+    def failures(self) -> Counter[str]:
+        """Return how many tasks failed by what, as Spark's event log has it."""
+        found: Counter[str] = Counter()
+        for log in (self.folder / "events").rglob("*app-*"):
+            for line in log.read_text().splitlines() if log.is_file() else ():
+                if '"SparkListenerTaskEnd"' in line:
+                    reason = json.loads(line)["Task End Reason"]
+                    if reason["Reason"] not in {"Success", "TaskKilled"}:
+                        found[_failure(reason)] += 1
+        return found
+
+
+def _failure(reason: dict[str, object]) -> str:
+    told = json.dumps(reason)
+    by = next((name for pattern, name in _REASONS if re.search(pattern, told)), None)
+    return by or f"tasks failed by {reason.get('Class Name', reason['Reason'])}: {str(reason.get('Description'))[:200]}"
 
 
 def executors(master: str) -> list[int]:
@@ -111,7 +150,7 @@ def _daemon(args: list[str], log: Path, ready: str) -> Iterator[None]:
 
 def run(kills: int, work: Work) -> OnCluster:
     """Kill executors under the job; return the harness with its sinks judged."""
-    limit = max(8, work.records // max(1, kills * 4))
+    limit = max(8, work.records // (2 * max(6, kills)))
     with filled(OnCluster, work, limit) as harness, cluster(harness.folder) as url:
         harness.master = url
         harness.kill_all(kills)

@@ -40,11 +40,16 @@ def decoded(
     """
     found: dict[int, Parts] = {}
     for twin in (*twins(merging), *shared):
-        parts = next((found[id(scan)] for scan in twin if id(scan) in found), {})
-        found |= {id(scan): parts for scan in twin}
+        _as_one(twin, found)
     for tree in trees:
         _look(tree, _whole(tree), streaming, found)
     return found
+
+
+def _as_one(scans: Sequence[Scan], found: dict[int, Parts]) -> None:
+    """Let what is read of one of these scans be read of all."""
+    parts = next((found[id(scan)] for scan in scans if id(scan) in found), {})
+    found |= {id(scan): parts for scan in scans}
 
 
 def _whole(here: Physical) -> set[Path]:
@@ -59,9 +64,8 @@ def _look(here: Physical, needed: set[Path], streaming: bool, found: dict[int, P
         for path in _of_table(node, _whole(here) if compared else needed):
             _mark(parts, [node.fields[int(path[0])].name, *map(str, path[1:])])
         return
-    for group in meeting(node) if here.shares else ():  # what is read as one is marked as one
-        parts = next((found[id(scan)] for scan in group if id(scan) in found), {})
-        found |= {id(scan): parts for scan in group}
+    for group in meeting(node) if here.shares else ():
+        _as_one(group, found)
     for below in here.inputs:
         passes = isinstance(node, Filter | Project) and below.form.kind == here.form.kind
         _look(below, _below(node, needed) if passes else _whole(below), streaming, found)

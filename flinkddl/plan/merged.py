@@ -33,7 +33,7 @@ def merged(tree: Physical, how: How, apart: Iterable[int] = ()) -> dict[int, lis
 
     The largest ones count; those whose number is in ``apart`` do not, and what lies in them does.
     """
-    cons, without = Cons(forms=True, asked=_blended if how.blends else asked), set(apart)
+    cons, without = Cons(asked=_blended) if how.blends else Cons(), set(apart)
     bare = how.shares or not how.blends
 
     def counts(here: Physical) -> bool:
@@ -55,6 +55,8 @@ def merged(tree: Physical, how: How, apart: Iterable[int] = ()) -> dict[int, lis
 
 def blended(tree: Physical, how: How) -> bool:
     """Whether ``how.blends`` makes other sub-plans one."""
+    if not any(map(_changes, tree.walk())):
+        return False
     with_, without = (merged(tree, replace(how, blends=blends)).values() for blends in (True, False))
     return [list(map(id, places)) for places in with_] != [list(map(id, places)) for places in without]
 
@@ -70,11 +72,6 @@ def twins(queries: Iterable[tuple[Physical, How]]) -> Iterator[list[Scan]]:
     for tree, how in queries:
         for found in merged(tree, how).values():
             yield from map(list, zip(*(list(scans(here.node)) for here in found), strict=True))
-
-
-def asked(here: Physical) -> Traits:
-    """Return what is asked of a place."""
-    return here.asked
 
 
 def _blended(here: Physical) -> Traits:

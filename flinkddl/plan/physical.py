@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from flinkddl.deep import deep
@@ -213,10 +214,10 @@ class Cons:
     """Gives equal sub-plans one number: the same class and attributes over equal inputs, wherever in the script.
 
     With ``forms`` Spark must carry them alike, too; with ``asked`` whoever reads them must ask for what it says of
-    each place.
+    each place: where nothing else is said, all that is asked of it.
     """
 
-    def __init__(self, forms: bool = False, asked: Callable[[Physical], Traits] | None = None) -> None:
+    def __init__(self, forms: bool = True, asked: Callable[[Physical], Traits] | None = attrgetter("asked")) -> None:
         self.forms = forms
         self.asked = asked
         self.numbers: dict[int, int] = {}
@@ -242,7 +243,7 @@ def reused(sinks: Sequence[PhysicalSink]) -> dict[int, int]:
 
     A sub-plan inside one that is there twice counts only where it is read beside that.
     """
-    cons, seen, twice = Cons(forms=True), set[int](), dict[int, None]()
+    cons, seen, twice = Cons(asked=None), set[int](), dict[int, None]()
 
     def look(found: Physical) -> None:
         number = cons.number(found)
@@ -266,7 +267,7 @@ def numbers(sinks: Sequence[PhysicalSink]) -> dict[int, int]:
     EXPLAIN, its pictures and the figures of a run have it. Equal sub-plans that Spark carries alike share a number;
     each sink has one of its own.
     """
-    cons, given, out = Cons(forms=True), dict[int, int](), dict[int, int]()
+    cons, given, out = Cons(asked=None), dict[int, int](), dict[int, int]()
 
     def look(one: Physical) -> None:
         for child in one.inputs:
@@ -281,7 +282,7 @@ def numbers(sinks: Sequence[PhysicalSink]) -> dict[int, int]:
 
 def identities(sinks: Sequence[PhysicalSink]) -> dict[int, Identity]:
     """Return the identity of each node with state, by the identity of its place; equal sub-plans share theirs."""
-    cons, origins = Cons(), Origins()
+    cons, origins = Cons(forms=False, asked=None), Origins()
     places: dict[int, int] = {}
     found: list[tuple[int, Identity, Node]] = []
 

@@ -7,14 +7,16 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
+from flinkddl.show.layout import laid_out
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from flinkddl.show.dataflow import Flow, Operator
+    from flinkddl.show.layout import Point
 
 _COLOURS: Mapping[str, str] = {"append": "#e8f1fb", "upsert": "#fdf3dc", "delta": "#fbe9e7", "images": "#f1eafa"}
-_LETTERS, _LINE, _PAD, _GAP_X, _GAP_Y, _WIDTH = 44, 17, 9, 24, 36, 370
+_LETTERS, _LINE, _PAD, _WIDTH = 44, 17, 9, 370
 
 
 # ---- Graphviz ----------------------------------------------------------------------------------------------------
@@ -117,45 +119,19 @@ def _steps(flow: Flow) -> str:
 
 def svg(flow: Flow) -> str:
     """Return a picture of a flow: sources above, sinks below, what each gives on its arrow, state in the boxes."""
-    places = _places(flow)
-    width = max(x for x, _, _ in places.values()) + _WIDTH + 12
-    height = max(y + h for _, y, h in places.values()) + 12
+    heights = {o.id: len(_lines(o, flow)) * _LINE + 2 * _PAD for o in flow.operators}
+    layout = laid_out(flow.operators, heights, _WIDTH)
+    places, width, height = layout.places, layout.width, layout.height
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"']
     out[0] += ' font-family="ui-monospace, monospace" font-size="13">'
     out.append(
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
     )
     out.append('<path d="M0 0L8 4L0 8z" fill="#67758a"/></marker></defs>')
-    for o in flow.operators:
-        ends = range(_WIDTH // (len(o.reads) + 1), _WIDTH, _WIDTH // (len(o.reads) + 1))
-        x, y, _ = places[o.id]
-        out += [_arrow(places[r], x + end, y) for r, end in zip(o.reads, ends, strict=False)]
+    out += [_arrow(way) for way in layout.ways]
     read = {r for o in flow.operators for r in o.reads}
     out += [_box(o, flow, places[o.id]) + (_given(o, *places[o.id]) if o.id in read else "") for o in flow.operators]
     return "\n".join([*out, "</svg>"])
-
-
-def _places(flow: Flow) -> dict[str, tuple[int, int, int]]:
-    """Return x, y and height of each box: its row is the longest way from a source, columns follow reading order."""
-    row: dict[str, int] = {}
-    for o in flow.operators:  # an operator stands below those it reads
-        row[o.id] = max((row[r] + 1 for r in o.reads), default=0)
-    for o in reversed(flow.operators):  # a source that is needed late stands late
-        users = [row[u.id] for u in flow.operators if o.id in u.reads]
-        if users and not o.reads:
-            row[o.id] = min(users) - 1
-    heights = {o.id: len(_lines(o, flow)) * _LINE + 2 * _PAD for o in flow.operators}
-    top, y = {}, 12
-    for number in sorted(set(row.values())):
-        top[number] = y
-        y += max(heights[i] for i, n in row.items() if n == number) + _GAP_Y
-    side: dict[int, int] = {}
-    places: dict[str, tuple[int, int, int]] = {}
-    for o in flow.operators:
-        x = max(side.get(row[o.id], 12), min((places[r][0] for r in o.reads), default=12))
-        places[o.id] = (x, top[row[o.id]], heights[o.id])
-        side[row[o.id]] = x + _WIDTH + _GAP_X
-    return places
 
 
 def _box(o: Operator, flow: Flow, place: tuple[int, int, int]) -> str:
@@ -172,11 +148,9 @@ def _box(o: Operator, flow: Flow, place: tuple[int, int, int]) -> str:
     return "".join([*out, "</g>"])
 
 
-def _arrow(start: tuple[int, int, int], x2: int, y2: int) -> str:
-    x1, y1 = start[0] + _WIDTH // 2, start[1] + start[2]
-    bend = (y2 - y1) // 2
-    path = f"M{x1} {y1}C{x1} {y1 + bend} {x2} {y2 - bend} {x2} {y2}"
-    return f'<path d="{path}" fill="none" stroke="#67758a" marker-end="url(#tip)"/>'
+def _arrow(way: Sequence[Point]) -> str:
+    path = "".join(f"{'L' if n else 'M'}{x} {y}" for n, (x, y) in enumerate(way))
+    return f'<path d="{path}" fill="none" stroke="#67758a" stroke-linejoin="round" marker-end="url(#tip)"/>'
 
 
 def _given(o: Operator, x: int, y: int, height: int) -> str:

@@ -108,7 +108,7 @@ def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, ba
         apart=partial(_apart, name, sinks, config, zone, now) if ctx.used else None,
         as_begun=partial(_as_begun, name, sinks, config, zone) if varies else None,
         as_chain=partial(_as_chain, name, sinks, config, zone) if _may_chain(config, streaming) else None,
-        fitted=partial(_fitted, name, sinks, config, zone, replace(now, fewer=begun.fewer)) if streaming else None,
+        fitted=partial(_fitted, name, sinks, config, zone, replace(now, newer=begun.newer)) if streaming else None,
         owners=_owned(ctx, sinks),
     )
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.functions.core import string
-from flinkddl.plan.merged import asked, merged, worth
+from flinkddl.plan.merged import merged, worth
 from flinkddl.plan.nodes import Scan, Sink, Union, scans
 from flinkddl.plan.nodes.base import Stateless
 from flinkddl.plan.nodes.forms import APPEND, PLAIN
@@ -148,7 +148,7 @@ def _shareable(sinks: Sequence[PhysicalSink], kinds: Mapping[int, _Kind]) -> lis
 
     Each has a number, which is the same for what is equal, and the path of a table that it reads.
     """
-    cons = Cons(forms=True, asked=asked)
+    cons = Cons()
     return [
         {
             cons.number(here): str(next(scans(here.node)).table.path)
@@ -205,7 +205,7 @@ def twins(trees: Iterable[Physical]) -> list[list[Scan]]:
     """Return the scans of tables of inserts that are one in each of some trees."""
     out: list[list[Scan]] = []
     for tree in trees:
-        cons, alike = Cons(forms=True, asked=asked), dict[int, list[Scan]]()
+        cons, alike = Cons(), dict[int, list[Scan]]()
         for here in tree.walk():
             if isinstance(here.node, Scan) and _inserts(here.node):
                 alike.setdefault(cons.number(here), []).append(here.node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,10 +15,12 @@ from flinkddl.diagnostics import SourceText
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.show.dataflow import Flow, as_json, flow_of
 from flinkddl.show.pictures import dot, html, svg
+from tests.cases.test_jobs import JOBS, compiled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+SVG = "{http://www.w3.org/2000/svg}"
 KAFKA = "'connector' = 'kafka', 'topic' = '{0}', 'properties.bootstrap.servers' = 'b:1', 'format' = 'json'"
 DDL = f"""
 CREATE TABLE orders (id INT, item STRING, price INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
@@ -159,14 +162,34 @@ def test_the_picture_is_drawn_from_above_in_letters_of_13_px_beside_a_legend() -
         assert f">{o.kind}</i>" in legend
         assert o.name == "Sink" or all(f"<b>{letters}</b>" in legend for letters in o.mode.words.split(","))
     drawing = ElementTree.fromstring(svg(found))
-    assert (drawing.get("font-size"), drawing.get("width")) == ("13", "1182")  # three boxes beside each other, unscaled
+    assert (drawing.get("font-size"), drawing.get("width")) == ("13", "1198")  # three boxes beside each other, unscaled
     assert "svg {" not in page
     tops = {o.id: y for o, y in zip(found.operators, _tops(drawing), strict=True)}
     assert all(tops[r] < tops[o.id] for o in found.operators for r in o.reads)
 
 
+@pytest.mark.parametrize("path", JOBS, ids=lambda p: p.stem)
+def test_no_arrow_goes_through_a_box_or_what_is_written_below_one(path: Path) -> None:
+    for start in (a for a in compiled(path).actions if isinstance(a, Start)):
+        found = flow_of(start.job)
+        drawing = ElementTree.fromstring(svg(found))
+        boxes = [[int(r.get(k, "")) for k in ("x", "y", "width", "height")] for r in drawing.iter(f"{SVG}rect")]
+        ways = [_corners(p.get("d", "")) for p in drawing.iter(f"{SVG}path") if p.get("marker-end")]
+        assert len(ways) == sum(len(o.reads) for o in found.operators)
+        for (x, y), (x2, y2) in (leg for way in ways for leg in pairwise(way)):
+            assert x == x2 or y == y2
+            for left, top, width, height in boxes:
+                below = 22 if y == y2 else 0
+                inside = max(x, x2) > left and min(x, x2) < left + width
+                assert not (inside and max(y, y2) > top and min(y, y2) < top + height + below)
+
+
+def _corners(path: str) -> list[tuple[int, int]]:
+    return [(int(x), int(y)) for x, y in re.findall(r"[ML](\d+) (\d+)", path)]
+
+
 def _tops(drawing: ElementTree.Element) -> list[int]:
-    return [int(r.get("y", "")) for r in drawing.iter("{http://www.w3.org/2000/svg}rect")]
+    return [int(r.get("y", "")) for r in drawing.iter(f"{SVG}rect")]
 
 
 def test_command_takes_what_stands_under_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Every updating kind from Kafka to Kafka in real-time mode: queries, their inputs, the tables that must come out.
+"""Every updating kind from Kafka to Kafka in either mode: queries, their inputs, the tables that must come out.
 
 A job runs as ``flinkddl run`` in a process of its own: real-time mode wants more task slots than the tests' session
 has, and a process can be killed.
@@ -31,6 +31,7 @@ SOURCES = {
     "b": ("id INT, w INT, PRIMARY KEY (id) NOT ENFORCED", UPSERT),
     "c": ("g INT, x INT", APPEND),
 }
+LOCAL = ("--master", "local[120]", "--conf", "spark.ui.enabled=false")
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 """The rows of each source table as they are in the end."""
@@ -50,6 +51,16 @@ def _top(t: Tables) -> dict[Any, Any]:
 
 def _counts(t: Tables) -> dict[Any, Any]:
     return dict(Counter(len(rows) for rows in _grouped(t["a"], "g").values()))
+
+
+def _most(t: Tables) -> dict[Any, Any]:
+    n = {g: len(rows) for g, rows in _grouped(t["a"], "g").items()}
+    return {g: max(n[o] for o in n if o % 2 == g % 2) - count for g, count in n.items()}
+
+
+def _pairs(t: Tables) -> dict[Any, Any]:
+    v = {r["id"]: r["v"] for r in t["a"]}
+    return {r["id"]: v[r["g"]] for r in t["a"] if r["g"] in v and v[r["g"]] > 9}
 
 
 def _left(t: Tables) -> dict[Any, Any]:
@@ -103,6 +114,12 @@ QUERIES: dict[str, tuple[str, Callable[[Tables], dict[Any, Any]]]] = {
         "SELECT CAST(n AS INT), CAST(COUNT(*) AS INT) FROM (SELECT g, COUNT(*) AS n FROM a GROUP BY g) GROUP BY n",
         _counts,
     ),
+    "chain": (
+        "WITH n AS (SELECT g, COUNT(*) AS n FROM a GROUP BY g) SELECT n.g, CAST(m.n - n.n AS INT) FROM n JOIN "
+        "(SELECT MOD(g, 2) AS h, MAX(n) AS n FROM n GROUP BY MOD(g, 2)) AS m ON MOD(n.g, 2) = m.h",
+        _most,
+    ),
+    "pairs": ("SELECT x.id, y.v FROM a AS x JOIN a AS y ON x.g = y.id WHERE y.v > 9", _pairs),
 }
 """Queries into a table (k, v), and the table that they leave."""
 
@@ -162,6 +179,7 @@ class Work:
     names: tuple[str, ...]
     new_topic: Callable[..., str]
     partitions: int = 1
+    spark: tuple[str, ...] = LOCAL
     process: subprocess.Popen[bytes] | None = None
 
     def __post_init__(self) -> None:
@@ -188,7 +206,7 @@ class Work:
         path = self.root / "job.sql"
         path.write_text(self.script(sets))
         self.runs += 1
-        conf = ["--master", "local[99]", "--checkpoint", str(self.root / "state"), "--conf", "spark.ui.enabled=false"]
+        conf = ["--checkpoint", str(self.root / "state"), *self.spark]
         command = [sys.executable, "-m", "flinkddl", "run", str(path), *conf]
         with (self.root / f"log-{self.runs}").open("wb") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)

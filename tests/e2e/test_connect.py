@@ -1,16 +1,26 @@
-"""Spark Connect: connect_cases.py and bridge_cases.py in a process of their own, on one server.
+"""Spark Connect: connect_cases.py and bridge_cases.py in a process of their own, on one server; and jobs by key.
 
 PySpark has one kind of session in a process.
 """
 
 from __future__ import annotations
 
+import signal
 from shutil import which
+from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.e2e.realtime_jobs import QUERIES, Work
 from tests.e2e.support import passed_cases
+from tests.support.connect import connect_server
 from tests.support.nightly import nightly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from flinkddl.runtime.broker.server import Broker
 
 pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
 BRIDGE = (
@@ -30,3 +40,41 @@ def test_jobs_over_spark_connect(broker, bridge):
     chosen = ("connect_cases", *bridge) if bridge else ()
     passed = passed_cases(broker, "remote", cases, chosen)
     assert passed == OWN + len(bridge) if bridge else passed > OWN + len(BRIDGE)
+
+
+REALTIME = "SET 'flinkddl.execution.mode' = 'realtime';"
+KEYED = "SET 'flinkddl.execution.state' = '{}';"
+SETS = tuple(name for name in QUERIES if name != "last")  # of rows from several partitions there is no last one
+KINDS = {
+    # OVER, a condition in the join, a chain, a table of changes read once; INSERTs that are one query
+    "micro-batches": (("over", "left", "chain", "pairs"), "", True),
+    "all kinds": (SETS, KEYED.format("keyed"), True),
+    "whole chains": (SETS, KEYED.format("chain"), False),
+    "real time": (("over", "left", "chain", "pairs"), REALTIME, False),
+    "real time, all kinds": (SETS, REALTIME, False),
+}
+"""Queries, settings, and whether some of them are one query."""
+NIGHTLY = ("all kinds", "whole chains", "real time, all kinds")
+
+
+@pytest.mark.kafka
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("kind", [*(k for k in KINDS if k not in NIGHTLY), *map(nightly, NIGHTLY)])
+def test_state_by_key_over_spark_connect(
+    broker: Broker, new_topic: Callable[..., str], tmp_path: Path, kind: str
+) -> None:
+    """The tables are those of a local session (tests/e2e/realtime_jobs.py), also after a restart on the checkpoint."""
+    names, sets, together = KINDS[kind]
+    with connect_server("1500m", 200) as address:
+        job = Work(tmp_path, broker.bootstrap, names, new_topic, 2, ("--remote", address))
+        try:
+            for _ in range(2):
+                job.feed.send(300)
+                job.start(sets)
+                job.await_tables(500)
+                job.feed.send(200)
+                job.await_tables()
+                job.end()
+            assert together == any("read-once" in p.name for p in (tmp_path / "state").glob("*/*/*"))
+        finally:
+            job.end(signal.SIGKILL)

@@ -61,28 +61,23 @@ def work(broker: Broker, new_topic: Callable[..., str], tmp_path: Path) -> Itera
         one.end(signal.SIGKILL)
 
 
-def test_changing_rows(work: Callable[..., Work]) -> None:
-    """A SUM over upserts with changes and tombstones, and a join of two such tables: what is sent comes out at once.
-
-    So does a table by another key, of which the row that changed last stands.
-    """
-    job = work("sum", "inner", "last")
-    job.feed.send(300)
-    job.start(REALTIME)
-    job.await_tables(450)
-    for _ in range(2):
-        job.feed.send(100)
-        job.await_tables()
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(1500)
-def test_each_kind(work: Callable[..., Work]) -> None:
-    """Two partitions and two tasks a stage: rows of one group come from several."""
-    job = work(*(name for name in QUERIES if name != "last"), partitions=2)  # rows of several have no last one
+@pytest.mark.parametrize(
+    ("names", "partitions", "seconds"),
+    [
+        # a SUM over upserts with changes and tombstones, a join of two such tables, and a table by another key, of
+        # which the row that changed last stands
+        pytest.param(("sum", "inner", "last"), 1, 450, id="changing rows"),
+        # rows of one group come from several partitions, of which there is no last one
+        pytest.param(tuple(n for n in QUERIES if n != "last"), 2, 500, id="each kind", marks=pytest.mark.slow),
+    ],
+)
+def test_each_kind(work: Callable[..., Work], names: tuple[str, ...], partitions: int, seconds: int) -> None:
+    """What is sent comes out at once; each partition and each task of a stage at its own pace."""
+    job = work(*names, partitions=partitions)
     job.feed.send(300)
     job.start(REALTIME)
-    job.await_tables(500)
+    job.await_tables(seconds)
     for _ in range(3):
         job.feed.send(200)
         job.await_tables()

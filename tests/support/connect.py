@@ -25,7 +25,7 @@ SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
 @contextmanager
-def connect_server(heap: str = "600m") -> Iterator[str]:
+def connect_server(heap: str = "600m", cores: int = 2) -> Iterator[str]:
     """Start a server with Spark's Kafka connector and none of our jars; yield its address (``sc://...``)."""
     import pyspark
 
@@ -42,7 +42,15 @@ def connect_server(heap: str = "600m") -> Iterator[str]:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         **viewfs_conf(),
     }
-    submit = [str(home / "bin" / "spark-submit"), "--class", SERVER, "--master", "local[2]", "--driver-memory", heap]
+    submit = [
+        str(home / "bin" / "spark-submit"),
+        "--class",
+        SERVER,
+        "--master",
+        f"local[{cores}]",
+        "--driver-memory",
+        heap,
+    ]
     submit += ["--driver-java-options", QUICK]
     submit += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
     guard = [sys.executable, watchdog.__file__, "owned", str(folder), "--", *submit, "spark-internal"]

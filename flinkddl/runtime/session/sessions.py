@@ -69,6 +69,12 @@ Spark keeps 100 batches, and of state what came since the snapshot before them; 
 is taken away by the next one.
 """
 
+SERVER_SETTINGS: Mapping[str, str] = {"spark.sql.analyzer.maxIterations": "10000"}
+"""What a Spark Connect server is told: a plan comes to it as a whole, and takes it a round for each of its steps.
+
+Spark gives up after 100 rounds, which is enough where each step is looked at as it is made, as in a local session.
+"""
+
 START_SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.driver.memory": "2g",
@@ -310,12 +316,14 @@ def _missing(spark: SparkSession, jars: str | None) -> tuple[Path, ...]:
 
 def job_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
     """Return a child session with JOB_SETTINGS and the job's own settings; the parent's are untouched."""
+    kept_settings = KEPT_SETTINGS
     if is_connect(spark):
+        kept_settings = {**KEPT_SETTINGS, **SERVER_SETTINGS}
         child = new_session(spark, _own_jars(spark))
         ship_to_server(child, filter(None, (spark.conf.get(_PY_FILES, "") or "").split(os.pathsep)))
     else:
         child = spark.newSession()
-    kept = {name: spark.conf.get(name, None) or value for name, value in KEPT_SETTINGS.items()}
+    kept = {name: spark.conf.get(name, None) or value for name, value in kept_settings.items()}
     set_settings(child, {**kept, **JOB_SETTINGS, **settings}, spark)
     return child
 

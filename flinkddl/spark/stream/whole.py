@@ -18,7 +18,7 @@ from flinkddl.spark.stream.fanout import drop_unread
 from flinkddl.spark.stream.regions import Graph, whole_region
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence, Set
 
     from flinkddl.plan.physical import PhysicalSink
     from flinkddl.spark.context import Lowering, Rel
@@ -31,12 +31,12 @@ def whole(sink: PhysicalSink, rel: Rel, first: int, ctx: Lowering) -> Rel:
     Rows of a part that runs once may part in a way that a chain cannot take: then each part runs by itself.
     """
     steps = list(ctx.steps)
+    keeps = _keeping(steps[first:])
     for together in dict.fromkeys((sink.how.merges, False)):
         ctx.steps[:] = steps
-        twins = _twins(sink, first, ctx, together)
-        once = together and twins != _twins(sink, first, ctx, False)
+        twins = _twins(sink, first, ctx, frozenset() if together else keeps)
         if found := _whole(twins, rel, first, ctx):
-            ctx.used |= {MERGES} if once else set()
+            ctx.used |= set() if keeps.isdisjoint(twins) else {MERGES}
             return found
     ctx.steps[:] = steps
     return rel
@@ -61,19 +61,25 @@ def _parted(step: Step, ctx: Lowering, first: int) -> bool:
     return sum(s.reads.count(step.name) for s in ctx.steps[first:]) > 1
 
 
-def _twins(sink: PhysicalSink, first: int, ctx: Lowering, together: bool) -> dict[str, str]:
+def _keeping(steps: Iterable[Step]) -> set[str]:
+    """Return the steps with state, and those above them."""
+    keeps: set[str] = set()
+    for step in steps:
+        if isinstance(step, GroupBy | JoinStep) or any(r in keeps for r in step.reads):
+            keeps.add(step.name)
+    return keeps
+
+
+def _twins(sink: PhysicalSink, first: int, ctx: Lowering, without: Set[str]) -> dict[str, str]:
     """Return of each step that is there already the one that it is, by what both do and what they read.
 
-    A step of a node that may give other rows the next time (RAND) is none; ``together``: steps with state may be.
+    A step of a node that may give other rows the next time (RAND) is none, nor one of ``without``.
     """
     apart = {id(here.node) for here in sink.root.walk() if not repeatable(here.node)}
     twins: dict[str, str] = {}
     known: dict[str, str] = {}
-    keeps: set[str] = set()
     for step in ctx.steps[first:]:
-        if isinstance(step, GroupBy | JoinStep) or any(r in keeps for r in step.reads):
-            keeps.add(step.name)
-        if ctx.owners.get(step.name) in apart or (step.name in keeps and not together):
+        if ctx.owners.get(step.name) in apart or step.name in without:
             continue
         same = known.setdefault(_told(_reading(step, twins)), step.name)
         if same != step.name:

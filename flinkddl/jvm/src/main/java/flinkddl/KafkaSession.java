@@ -15,6 +15,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.spark.TaskContext;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 
 /**
@@ -36,6 +37,7 @@ final class KafkaSession {
     private final Set<Integer> begun = new HashSet<>();
     private long done;
     private long current = -1;
+    private long last;
     private volatile String marked;
     private boolean closed;
     private int writers;
@@ -47,16 +49,34 @@ final class KafkaSession {
         done = target.transactional() && target.marks() ? mark(target) : -1;
     }
 
-    /** The open session of a target, or a new one; its caller is one more writer until {@link #leave}. */
-    static synchronized KafkaSession of(KafkaTarget target) {
+    /** The session of a target in which this task can write a batch; its caller is one more writer until {@link #leave}. */
+    static synchronized KafkaSession of(KafkaTarget target, long epoch) {
         KafkaSession found = OPEN.get(target.sessionKey());
+        if (found != null && found.overtaken(epoch)) {
+            OPEN.remove(target.sessionKey());
+            if (found.writers == 0) { // a task that still is in it ends it: the next producer fences it
+                found.abandon();
+            }
+            found = null;
+        }
         if (found == null) {
             closeIdle();
             found = new KafkaSession(target);
             OPEN.put(target.sessionKey(), found);
         }
         found.writers++;
+        found.last = epoch;
         return found;
+    }
+
+    /**
+     * Whether another executor may have written since: on a cluster the writing task goes from one to another, and each
+     * fences the one before it. What a fenced producer is asked for fails late, some of it after a minute.
+     */
+    private boolean overtaken(long epoch) {
+        TaskContext task = TaskContext.get();
+        boolean again = task != null && task.attemptNumber() + task.stageAttemptNumber() > 0;
+        return target.alone() && target.marks() && (again || epoch != last + 1);
     }
 
     void leave() {
@@ -146,6 +166,7 @@ final class KafkaSession {
             throw new IllegalStateException("batch " + epoch + " is not the one that is open: " + current);
         }
         if (marked != null && target.marks()) {
+            producer.flush(); // says when it was fenced; Kafka's client leaves what waits behind that without an answer
             Map<TopicPartition, OffsetAndMetadata> mark = Map.of(new TopicPartition(marked, 0), new OffsetAndMetadata(epoch + 1));
             producer.sendOffsetsToTransaction(mark, new ConsumerGroupMetadata(target.group()));
         }

@@ -48,7 +48,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  *
  * <p>One transaction needs one producer. In local mode all tasks are threads of one JVM and share it, and the driver
  * commits ({@link KafkaSession}). On a cluster the rows go to one task, which commits itself; a second attempt of that
- * task fences the first and then looks for the mark, as a second run does.
+ * task, and the task of a batch that comes to another executor than the batch before, fences the one before it and then
+ * looks for the mark, as a second run does.
  *
  * <p>The broker forgets marks after {@code offsets.retention.minutes} (a week). It matters only to a job that died
  * between the two commits and is started again after that time.

@@ -37,7 +37,7 @@ final class KafkaWriter implements DataWriter<InternalRow> {
         this.target = target;
         this.task = task;
         this.epoch = epoch;
-        session = KafkaSession.of(target);
+        session = KafkaSession.of(target, epoch);
         key = place(target.schema(), "key");
         value = place(target.schema(), "value");
         topic = place(target.schema(), "topic");

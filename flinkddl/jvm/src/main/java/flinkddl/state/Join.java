@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -16,8 +15,6 @@ import org.apache.spark.sql.types.StructType;
  * side is read as a whole only where each of its rows gives a change.
  */
 final class Join extends Kind {
-    private static final int PORTION = 256; // rows of a result
-
     private final boolean pairs;
     private final boolean matched; // semi: rows that have a match; others: rows that have none
     private final boolean[] alone; // the side's rows come out by themselves
@@ -63,13 +60,13 @@ final class Join extends Kind {
     private record Scan(int side, Each each) { }
 
     /** Changed rows with each other and alone; then what a side's unchanged rows give, read as it goes out. */
-    private final class Results implements Iterator<Object> {
+    private final class Results extends Sides.Results {
         private final List<TreeMap<byte[], Change>> changes;
         private final List<Scan> scans = new ArrayList<>();
         private Iterator<Map.Entry<byte[], byte[]>> scan;
-        private List<Object> portion = new ArrayList<>();
 
         Results(List<TreeMap<byte[], Change>> changes, long[] before, long[] after, boolean pairs) {
+            sides.super();
             this.changes = changes;
             if (pairs) {
                 pairs();
@@ -87,12 +84,12 @@ final class Join extends Kind {
             if (sides.trees[0].isEmpty() && left.isEmpty() || sides.trees[1].isEmpty() && right.isEmpty()) {
                 return;
             }
-            left.forEach((l, a) -> right.forEach((r, b) -> add(l, r, a.now * b.now - a.old * b.old)));
+            left.forEach((l, a) -> right.forEach((r, b) -> pair(l, r, a.now * b.now - a.old * b.old)));
             if (!right.isEmpty()) {
-                scans.add(new Scan(0, (l, w) -> right.forEach((r, b) -> add(l, r, w * (b.now - b.old)))));
+                scans.add(new Scan(0, (l, w) -> right.forEach((r, b) -> pair(l, r, w * (b.now - b.old)))));
             }
             if (!left.isEmpty()) {
-                scans.add(new Scan(1, (r, w) -> left.forEach((l, a) -> add(l, r, w * (a.now - a.old)))));
+                scans.add(new Scan(1, (r, w) -> left.forEach((l, a) -> pair(l, r, w * (a.now - a.old)))));
             }
         }
 
@@ -101,42 +98,28 @@ final class Join extends Kind {
             if (!before && !after) {
                 return;
             }
-            changes.get(side).forEach((row, c) -> alone(side, row, (after ? c.now : 0) - (before ? c.old : 0)));
+            changes.get(side).forEach((row, c) -> single(side, row, (after ? c.now : 0) - (before ? c.old : 0)));
             if (before != after) {
-                scans.add(new Scan(side, (row, w) -> alone(side, row, after ? w : -w)));
+                scans.add(new Scan(side, (row, w) -> single(side, row, after ? w : -w)));
             }
         }
 
-        private void alone(int side, byte[] row, long weight) { add(side == 0 ? row : null, side == 0 ? null : row, weight); }
-
-        private void add(byte[] l, byte[] r, long weight) {
-            if (weight != 0) {
-                portion.add(sides.result(l, r, weight));
+        @Override boolean step() {
+            if (scans.isEmpty()) {
+                return false;
             }
-        }
-
-        @Override public boolean hasNext() {
-            while (portion.size() < PORTION && !scans.isEmpty()) {
-                Scan now = scans.get(0);
-                scan = scan == null ? sides.trees[now.side].scan(false) : scan;
-                if (!scan.hasNext()) {
-                    scan = null;
-                    scans.remove(0);
-                    continue;
-                }
-                Map.Entry<byte[], byte[]> e = scan.next();
-                if (!changes.get(now.side).containsKey(e.getKey())) {
-                    now.each.row(e.getKey(), Copies.weight(e.getValue()));
-                }
+            Scan now = scans.get(0);
+            scan = scan == null ? sides.trees[now.side].scan(false) : scan;
+            if (!scan.hasNext()) {
+                scan = null;
+                scans.remove(0);
+                return true;
             }
-            return !portion.isEmpty();
-        }
-
-        @Override public Object next() {
-            hasNext();
-            Object out = new GenericArrayData(portion.toArray());
-            portion = new ArrayList<>();
-            return out;
+            Map.Entry<byte[], byte[]> e = scan.next();
+            if (!changes.get(now.side).containsKey(e.getKey())) {
+                now.each.row(e.getKey(), Copies.weight(e.getValue()));
+            }
+            return true;
         }
     }
 }

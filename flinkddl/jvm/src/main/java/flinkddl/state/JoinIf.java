@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -18,8 +17,6 @@ import org.apache.spark.sql.types.StructType;
  * that are forgotten leave that number as it is, as in Flink: the pairs that they made are not taken back either.
  */
 final class JoinIf extends Kind {
-    private static final int PORTION = 256; // rows of a result
-
     private final boolean pairs;
     private final boolean matched; // semi: rows that have a match; others: rows that have none
     private final boolean[] alone; // the side's rows come out by themselves
@@ -84,7 +81,7 @@ final class JoinIf extends Kind {
      * The turn, done as its results are read, so that they need not lie all in memory: rows that stay are held against
      * those that change, then these against each other; with the last result the group is kept.
      */
-    private final class Results implements Iterator<Object> {
+    private final class Results extends Sides.Results {
         private final Store group;
         private final long[] sizes;
         private final List<TreeMap<byte[], Row>> changed = new ArrayList<>();
@@ -94,10 +91,10 @@ final class JoinIf extends Kind {
         private Iterator<Row> crossed;
         private List<Row> others;
         private int side;
-        private List<Object> portion = new ArrayList<>();
 
         /** Of rows that can match nothing: they are not kept, their changes are those of the result. */
         Results(List<TreeMap<byte[], Change>> changes) {
+            sides.super();
             group = null;
             sizes = null;
             side = 2;
@@ -109,6 +106,7 @@ final class JoinIf extends Kind {
         }
 
         Results(List<TreeMap<byte[], Change>> changes, Store group, long[] sizes) {
+            sides.super();
             this.group = group;
             this.sizes = sizes;
             for (int i = 0; i < 2; i++) {
@@ -129,20 +127,7 @@ final class JoinIf extends Kind {
             return rows;
         }
 
-        @Override public boolean hasNext() {
-            while (portion.size() < PORTION && step()) { }
-            return !portion.isEmpty();
-        }
-
-        @Override public Object next() {
-            hasNext();
-            Object out = new GenericArrayData(portion.toArray());
-            portion = new ArrayList<>();
-            return out;
-        }
-
-        /** Do a little more; false when all is done. */
-        private boolean step() {
+        @Override boolean step() {
             if (side < 2) {
                 scan();
             } else if (crossed.hasNext()) {
@@ -189,7 +174,7 @@ final class JoinIf extends Kind {
                     hit = true;
                     has += other.now - other.old;
                     other.has += other.old == 0 ? copies : 0; // it is new: nobody has counted yet
-                    pair(side == 0 ? row : other.bytes, side == 0 ? other.bytes : row, copies * (other.now - other.old));
+                    paired(side == 0 ? row : other.bytes, side == 0 ? other.bytes : row, copies * (other.now - other.old));
                 }
             }
             if (alone[side] && hit && (has != had || sides.ages[side].forgets())) { // as in Flink, a match makes a row young
@@ -202,7 +187,7 @@ final class JoinIf extends Kind {
             if (condition.holds(a.view, b.view)) {
                 a.has += a.old == 0 ? b.now : b.now - b.old;
                 b.has += b.old == 0 ? a.now : a.now - a.old;
-                pair(a.bytes, b.bytes, a.now * b.now - a.old * b.old);
+                paired(a.bytes, b.bytes, a.now * b.now - a.old * b.old);
             }
         }
 
@@ -228,21 +213,15 @@ final class JoinIf extends Kind {
             sides.ages[of].put(row, kept, group.now());
         }
 
-        private void pair(byte[] l, byte[] r, long weight) {
+        private void paired(byte[] l, byte[] r, long weight) {
             if (pairs) {
-                add(l, r, weight);
+                pair(l, r, weight);
             }
         }
 
         private void alone(int of, byte[] row, long weight) {
             if (alone[of]) {
-                add(of == 0 ? row : null, of == 0 ? null : row, weight);
-            }
-        }
-
-        private void add(byte[] l, byte[] r, long weight) {
-            if (weight != 0) {
-                portion.add(sides.result(l, r, weight));
+                single(of, row, weight);
             }
         }
     }

@@ -16,7 +16,6 @@ import java.util.function.BiConsumer;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.LongType;
 import org.apache.spark.sql.types.StructField;
@@ -32,7 +31,6 @@ import org.apache.spark.sql.types.StructType;
  * behind all others, and what none of them can ask for goes.
  */
 final class Over extends Kind {
-    private static final int PORTION = 1024; // changes in a result
 
     final StructType calls;
     final RetractFinish[] finish;
@@ -393,17 +391,15 @@ final class Over extends Kind {
 
     private Iterator<Object> given(TreeMap<byte[], Long> out) {
         Iterator<Map.Entry<byte[], Long>> all = out.entrySet().iterator();
-        return new Iterator<>() {
-            @Override public boolean hasNext() { return all.hasNext(); }
-
-            @Override public Object next() {
-                List<Object> portion = new ArrayList<>();
-                while (portion.size() < PORTION && all.hasNext()) {
-                    Map.Entry<byte[], Long> e = all.next();
-                    UnsafeRow row = Retract.view(e.getKey(), 2);
-                    portion.add(Retract.row(row.getStruct(0, fields), row.getStruct(1, finish.length), e.getValue()));
+        return new Portions() {
+            @Override boolean step() {
+                if (!all.hasNext()) {
+                    return false;
                 }
-                return new GenericArrayData(portion.toArray());
+                Map.Entry<byte[], Long> e = all.next();
+                UnsafeRow row = Retract.view(e.getKey(), 2);
+                add(Retract.row(row.getStruct(0, fields), row.getStruct(1, finish.length), e.getValue()));
+                return true;
             }
         };
     }

@@ -93,8 +93,17 @@ final class Sides {
         group.keep(trees[0].isEmpty() && trees[1].isEmpty() ? null : kept);
     }
 
-    /** A change of the result. */
-    Object result(byte[] left, byte[] right, long weight) { return Retract.row(view(left, 0), view(right, 1), weight); }
+    /** Changes of the result, in portions. */
+    abstract class Results extends Portions {
+        final void pair(byte[] left, byte[] right, long weight) {
+            if (weight != 0) {
+                add(Retract.row(view(left, 0), view(right, 1), weight));
+            }
+        }
+
+        /** A row of a side that comes out by itself. */
+        final void single(int side, byte[] row, long weight) { pair(side == 0 ? row : null, side == 0 ? null : row, weight); }
+    }
 
     private UnsafeRow view(byte[] row, int side) { return row == null ? null : Retract.view(row, fields[side]); }
 }
