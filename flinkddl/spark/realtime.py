@@ -44,7 +44,8 @@ MODE = "flinkddl.execution.mode"
 SINKS = (KAFKA, "console")
 SHORTEST_MS = 5000  # spark.sql.streaming.realTimeMode.minBatchDuration
 USUAL_MS = 300_000  # Spark's own Trigger.RealTime: each boundary holds records up for most of a second
-SETTINGS = {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
+STATE_FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
+SETTINGS = {STATE_FORMAT: "2"}
 """Spark keeps it with the checkpoint: a chain has it in micro-batches too, so that both modes can go on with one."""
 NO_STREAM = "stands above rows that are there as a whole, which no chain of operators by key takes"
 TOO_MANY = "has rows that go on in more ways than one chain of operators by key can be made of"
