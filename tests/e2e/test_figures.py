@@ -58,7 +58,8 @@ class World:
         path.write_text(sets + SCRIPT.format(servers=self.servers, **self.topics))
         command = [sys.executable, "-m", "flinkddl", "run", str(path), "--checkpoint", str(self.folder / "state")]
         command += ["--master", "local[16]", "--metrics-port", "0"]
-        for key, value in (SHORT_LIVED | {"spark.driver.memory": "700m"}).items():
+        idle = {"spark.sql.streaming.noDataProgressEventInterval": "500"}  # Spark reports between batches too
+        for key, value in (SHORT_LIVED | idle | {"spark.driver.memory": "700m"}).items():
             command += ["--conf", f"{key}={value}"]
         with (self.folder / "log").open("wb") as log:
             self.process = subprocess.Popen(

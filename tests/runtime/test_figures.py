@@ -130,7 +130,7 @@ def test_the_nodes_of_a_stage_are_told_apart_where_they_count_themselves() -> No
     keeping = [("transformWithStateExec", 7), ("transformWithStateExec", 5)]
     counted = {"1_in0": 100, "1_out": 4, "1_groups": 2, "2_in0": 100, "2_out": 3, "2_groups": 3, "3_out": 1}
     counted |= {"3_in0": 4, "3_in1": 3, "3_groups": 6, "3_bytes": 2_000_000}
-    data = event(keeping, [100]) | {"observedMetrics": {"flinkddl.stage9": counted}}
+    data = event(keeping, [100]) | {"observedMetrics": {"flinkddl.stage9": counted}, "durationMs": {"addBatch": 7}}
     p = Kept().add("q", "id", read_progress(name, "t", data, foreseen=found))
     totals = RowTotals()
     totals.add(p)

@@ -20,12 +20,13 @@ JOIN = KeyedNode("inner_3", NodePlace("n5", "Join"), ("n2", "n4"))
 FORESEEN = Foreseen(keyed={1: COUNT, 3: JOIN})
 
 
-def batch(number: int, more: tuple[int, int] | None = (0, 0), second: int = 0) -> Progress:
+def batch(number: int, more: tuple[int, int] | None = (0, 0), *, ran: bool = True) -> Progress:
     """Make a batch that makes the first operator's state larger by groups and bytes; one that nobody counted."""
     counts: dict[str, Any] = {"1_in0": 5, "1_out": 2, "3_in0": 2, "3_in1": 1, "3_out": 1, "3_groups": 1, "3_bytes": 10}
     groups, size = more or (0, 0)
     observed = {"flinkddl.stage7": counts | {"1_groups": groups, "1_bytes": size}} if more else {}
-    event = {"batchId": number, "timestamp": f"2026-11-21T12:00:{second:02d}.123Z", "observedMetrics": observed}
+    event: dict[str, Any] = {"batchId": number, "timestamp": "2026-11-21T12:00:04.123Z", "observedMetrics": observed}
+    event["durationMs"] = {"addBatch": 7, "triggerExecution": 9} if ran else {"triggerExecution": 1}
     return read_progress("w", "t", event, foreseen=FORESEEN)
 
 
@@ -46,6 +47,7 @@ CASES: dict[str, tuple[tuple[tuple[int, tuple[int, int] | None], ...], tuple[int
     "one is missing": ((*FIRST, (3, (1, 1))), (None, None)),
     "it stays unknown": ((*FIRST, (3, (1, 1)), (4, (1, 1))), (None, None)),
     "one that nobody counted": ((*FIRST, (2, None), (3, (1, 1))), (None, None)),
+    "the same batch again": ((*FIRST, (1, (1, 1))), (None, None)),
     "begun anew": ((*FIRST, (0, (4, 40))), (4, 40)),
 }
 
@@ -62,7 +64,7 @@ def test_sums_are_of_batches_that_follow_one_another(
 def test_a_report_without_a_batch_says_what_is_kept_and_counts_nothing() -> None:
     sums = Kept()
     sums.add("q", "id", batch(0, (10, 500)))
-    idle = sums.add("q", "id", batch(0, None, second=10))
+    idle = sums.add("q", "id", batch(1, None, ran=False))
     assert kept(idle) == (10, 500)
     assert [(k.came, k.went) for k in idle.keyed] == [((0,), 0), ((0, 0), 0)]
     assert kept(sums.add("q", "id", batch(1, (1, 1)))) == (11, 501)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FILE = "flinkddl-figures.json"
 EVERY_SECONDS = 10.0
+RAN = "addBatch"  # Spark's name of the part of a batch in which its rows are read and written
 
 
 @dataclass
@@ -56,7 +57,7 @@ class Kept:
     def add(self, folder: str, id: str, record: Progress) -> Progress:
         """Take a batch of a query; return it with what its operators keep after it, as far as that is known."""
         known = self._sums.get(folder)
-        if known is not None and (known.id, known.batch) == (id, record.batch):  # nothing ran since
+        if RAN not in record.phases:  # while nothing runs Spark reports too, under the next batch's number
             still = self._last.get(folder, ())
             return replace(record, keyed=tuple(replace(k, came=(0,) * len(k.came), went=0) for k in still))
         if known is None and not record.keyed:
