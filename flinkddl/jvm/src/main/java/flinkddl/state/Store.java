@@ -1,8 +1,10 @@
 package flinkddl.state;
 
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.streaming.MapState;
@@ -112,11 +114,13 @@ final class Store {
         head.clear();
         headed(group, size, 0);
         for (int i = 0; i < kind.maps(); i++) {
+            List<byte[]> names = new ArrayList<>(); // as Spark clears a map, which does not say what was in it
             for (Iterator<Tuple2<byte[], byte[]>> all = maps[i].iterator(); all.hasNext();) {
                 Tuple2<byte[], byte[]> page = all.next();
+                names.add(page._1());
                 counts[figures + Figures.BYTES] -= group.length + page._1().length + page._2().length;
             }
-            maps[i].clear();
+            names.forEach(maps[i]::removeKey);
         }
     }
 
