@@ -101,14 +101,14 @@ class Job:
         return self._running.progress
 
     def explain(self) -> str:
-        """Return the plan of each sink with what its nodes read, wrote and keep, as of its last finished batch."""
+        """Return the plan of each sink with what its nodes have read, gave and keep: since the run began until now."""
         from dataclasses import asdict
 
         from flinkddl.runtime.job.reporting.figures import figure_lines, figures, plan_nodes
 
-        out = []
+        out, totals = [], self._running.totals
         for p in self.progress:
-            found = figures(plan_nodes(self._running.job, p.write), p.scans, p.written, p.state_by_node)
+            found = figures(plan_nodes(self._running.job, p.write), totals[p.write], p.state_by_node)
             out.append(
                 "\n".join((f"== {p.table or p.write}, batch {p.batch} ==", *figure_lines(list(map(asdict, found)))))
             )

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.cli.headline import kafka_sources, run_mode, target
 from flinkddl.cli.live import PlainDisplay
-from flinkddl.cli.meter import counted_out
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.diagnostics.render import render_text
 from flinkddl.diagnostics.secrets import scrub
@@ -210,7 +209,7 @@ def _sink(write: Write, total: WriteTotals | None, plan: tuple[NodeFigures, ...]
         found |= {"upserts": total.upserts, "tombstones": total.tombstones, "late_rows": total.late_rows}
         found |= {"batch": last.batch, "batch_ms": last.batch_ms, "time": last.time, "watermark": last.watermark}
         found |= {"state_rows": last.state_rows, "state_bytes": last.state_bytes}
-        nodes = figures(plan, total.scans, counted_out(total), last.state_by_node)
+        nodes = figures(plan, total.rows, last.state_by_node)
         found["nodes"] = [asdict(n) for n in nodes]
     return found
 

@@ -8,6 +8,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from flinkddl.runtime.job.reporting.progress import RowTotals
 from flinkddl.runtime.job.topics.flow import lag_by_topic
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from flinkddl.runtime.job.reporting.progress import Progress
     from flinkddl.runtime.job.topics.flow import Flow
     from flinkddl.spark.job import SparkJob
-    from flinkddl.spark.reported import NodePlace
 
 WINDOW_SECONDS = 10.0
 OPERATOR_COUNTS = ("updated", "removed", "late", "commit_ms")
@@ -72,7 +72,7 @@ class WriteTotals:
     """The sums of one write, and its last batch. ``rows_out`` counts records where the sink says how many.
 
     ``batch_ms`` and ``phase_ms`` are milliseconds; ``operators`` counts ``updated``, ``removed``, ``late`` rows and
-    ``commit_ms`` of each stateful operator, by its place, ``scans`` the rows of each scan of the plan.
+    ``commit_ms`` of each stateful operator, by its place, ``rows`` those of the plan's nodes.
     """
 
     last: Progress
@@ -85,7 +85,7 @@ class WriteTotals:
     batch_ms: int = 0
     phase_ms: Counter[str] = field(default_factory=Counter)
     operators: Counter[tuple[int, str]] = field(default_factory=Counter)
-    scans: Counter[NodePlace] = field(default_factory=Counter)
+    rows: RowTotals = field(default_factory=RowTotals)
     recent: deque[tuple[float, int, int]] = field(default_factory=deque)
 
     def add(self, p: Progress, now: float) -> None:
@@ -100,7 +100,7 @@ class WriteTotals:
         self.batches += 1
         self.batch_ms += p.batch_ms
         self.phase_ms.update(p.phases)
-        self.scans.update(p.scans)
+        self.rows.add(p)
         for place, state in enumerate(p.state):
             self.operators.update({(place, name): getattr(state, name) for name in OPERATOR_COUNTS})
         self.recent.append((now, p.rows_in, out))
@@ -113,11 +113,6 @@ class WriteTotals:
             sum(rows for _, rows, _ in self.recent) / WINDOW_SECONDS,
             sum(rows for _, _, rows in self.recent) / WINDOW_SECONDS,
         )
-
-
-def counted_out(total: WriteTotals) -> int | None:
-    """Return what a write was given so far; None where its sink does not say."""
-    return total.rows_out if total.rows_out or total.last.rows_out >= 0 else None
 
 
 class JobMeter:

@@ -84,7 +84,27 @@ _SINKS: tuple[tuple[str, tuple[str, ...], str, Callable[[WriteTotals], Samples]]
     ),
     (
         *("scan_rows_total", ("node", "name"), "Rows that a scan of the plan gave to the query of a sink."),
-        lambda t: [((place.node, place.name), rows) for place, rows in t.scans.items()],
+        lambda t: [((place.node, place.name), rows) for place, rows in t.rows.scans.items()],
+    ),
+    (
+        *("node_rows_in_total", ("operator", "node", "name", "from"), "Rows that came to an operator by key."),
+        lambda t: [
+            ((name, k.place.node, k.place.name, source), rows)
+            for name, k in t.rows.nodes.items()
+            for source, rows in t.rows.edges(name)
+        ],
+    ),
+    (
+        *("node_rows_out_total", ("operator", "node", "name"), "Rows that an operator by key gave."),
+        lambda t: [((name, k.place.node, k.place.name), t.rows.went[name]) for name, k in t.rows.nodes.items()],
+    ),
+    (
+        *("node_state_groups", ("operator", "node", "name"), "Groups (keys) that an operator by key keeps."),
+        lambda t: [((k.node.operator, k.node.place.node, k.node.place.name), k.groups) for k in t.last.keyed],
+    ),
+    (
+        *("node_state_bytes", ("operator", "node", "name"), "Bytes of keys and values that an operator by key keeps."),
+        lambda t: [((k.node.operator, k.node.place.node, k.node.place.name), k.size) for k in t.last.keyed],
     ),
     (
         *("watermark_timestamp_seconds", (), "Event-time watermark, in Unix time."),

@@ -8,6 +8,8 @@ from flinkddl.cli.headline import kafka_sources, kept, run_mode, target
 from flinkddl.runtime.job.reporting.progress import short
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import RenderableType
 
     from flinkddl.cli.meter import JobMeter, WriteTotals
@@ -80,10 +82,10 @@ class Panel:
             text = Text(f"{short(write.table or write.name)}: " if several else "", style="dim")
             text.append(" · ".join(parts))
             lines.append(text)
-            nodes = total.last.state_by_node if total else ()
-            if len(nodes) > 1:
+            for what, nodes in (("rows", node_rows(total)), ("state", node_states(total))) if total else ():
                 rest = f" · {len(nodes) - MOST_NODES} smaller" if len(nodes) > MOST_NODES else ""
-                lines.append(Text("state: " + " · ".join(map(str, nodes[:MOST_NODES])) + rest, style="dim"))
+                if len(nodes) > 1:
+                    lines.append(Text(f"{what}: " + " · ".join(nodes[:MOST_NODES]) + rest, style="dim"))
         restarts, failure = self.meter.restarts()
         if restarts or (failure and self.meter.held()):
             times = f"restarted {'once' if restarts == 1 else f'{restarts:,} times'}; " if restarts else ""
@@ -129,6 +131,26 @@ def state_parts(total: WriteTotals) -> list[str]:
     if total.late_rows:
         parts.append(f"{total.late_rows:,} late rows dropped")
     return parts
+
+
+def node_states(total: WriteTotals) -> list[str]:
+    """Return what each node keeps, the largest first."""
+    return list(map(str, total.last.state_by_node))
+
+
+def node_rows(total: WriteTotals) -> list[str]:
+    """Return the rows in and out of each node by key, the one with most first."""
+    rows = total.rows
+    known = [(name, k) for name, k in rows.nodes.items() if k.last and k.place.node]
+    found = sorted(known, key=lambda one: -sum(n for _, n in rows.edges(one[0])))
+    return [
+        f"{k.place.node} {k.place.name} {edge_text(rows.edges(name))} in, {rows.went[name]:,} out" for name, k in found
+    ]
+
+
+def edge_text(edges: Sequence[tuple[str, int]]) -> str:
+    """Return the rows that came to a node, by input where it has several."""
+    return " + ".join(f"{rows:,}" if len(edges) < 2 else f"{rows:,} from {source}" for source, rows in edges)
 
 
 def _reads(topics: str, topic: str) -> bool:

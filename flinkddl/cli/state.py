@@ -11,10 +11,11 @@ from flinkddl.cli.common import OK, assignment, count, positive, size_text
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
+    from flinkddl.runtime.storage.entries import Counts
     from flinkddl.runtime.storage.states import Operator
 
 _COLUMNS = ("operator", "rows", "bytes", "layout", "Spark's operator", "what")
@@ -45,10 +46,10 @@ def run(args: argparse.Namespace) -> int:
     found = operators_of(savepoint_folder(args.folder), args.job)
     if args.node is not None:
         return _entries(args, pick(found, args.node))
-    counts: list[dict[str, int]] = [{} for _ in found]
-    if found and not args.no_rows:
-        from flinkddl.runtime.storage.entries import count_entries
+    from flinkddl.runtime.storage.entries import Counts, count_entries
 
+    counts = [Counts() for _ in found]
+    if found and not args.no_rows:
         with _spark(args) as spark:
             counts = [count_entries(spark, operator) for operator in found]
     if args.format == "json":
@@ -76,7 +77,7 @@ def _spark(args: argparse.Namespace) -> Iterator[SparkSession]:
 # ---- the list ------------------------------------------------------------------------------------------------------
 
 
-def _told(o: Operator, counts: dict[str, int]) -> dict[str, Any]:
+def _told(o: Operator, counts: Counts) -> dict[str, Any]:
     note = o.note
     return {
         "job": o.job,
@@ -88,10 +89,10 @@ def _told(o: Operator, counts: dict[str, int]) -> dict[str, Any]:
         "identity": note.get("identity"),
         "node": note.get("node"),
         "function": note.get("function"),
-        "nodes": note.get("nodes"),
+        "nodes": [n | _counted(n, counts) for n in note["nodes"]] if note.get("nodes") else None,
         "batch": o.batch,
         "rows": _rows(counts),
-        "entries": counts or None,
+        "entries": dict(counts.parts) or None,
         "bytes": o.bytes,
         "partitions": o.partitions,
         "layout": o.layout,
@@ -99,14 +100,20 @@ def _told(o: Operator, counts: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _rows(counts: dict[str, int]) -> int | None:
+def _rows(counts: Counts) -> int | None:
     """Return the groups of state by key, or the rows of all parts; None where nobody counted."""
-    from flinkddl.runtime.storage.entries import HEAD
+    if counts.nodes:
+        return sum(groups for groups, _ in counts.nodes.values())
+    return sum(counts.parts.values()) if counts.parts else None
 
-    return counts.get(HEAD, sum(counts.values())) if counts else None
+
+def _counted(node: Mapping[str, Any], counts: Counts) -> dict[str, int]:
+    """Return the groups of a stage's node, and the bytes of their keys and values; nothing where nobody counted."""
+    groups, size = counts.nodes.get(node["node"], (0, 0))
+    return {"rows": groups, "size": size} if counts.parts else {}
 
 
-def _print_jobs(found: Sequence[Operator], counts: Sequence[dict[str, int]]) -> None:
+def _print_jobs(found: Sequence[Operator], counts: Sequence[Counts]) -> None:
     for job in dict.fromkeys(o.job for o in found):
         mine = [(o, c) for o, c in zip(found, counts, strict=True) if o.job == job]
         print(f"job {job}, batch {', '.join(str(b) for b in sorted({o.batch for o, _ in mine}))}")
@@ -117,10 +124,17 @@ def _print_jobs(found: Sequence[Operator], counts: Sequence[dict[str, int]]) -> 
             print("  " + "  ".join(cells).rstrip())
 
 
-def _row(o: Operator, counts: dict[str, int]) -> tuple[str, ...]:
+def _row(o: Operator, counts: Counts) -> tuple[str, ...]:
     rows = _rows(counts)
-    what = "; ".join("  ".join(filter(None, (n.get("what"), n.get("identity"), n.get("function")))) for n in o.nodes)
+    what = "; ".join("  ".join(_words(n, counts, several=len(o.nodes) > 1)) for n in o.nodes)
     return (o.name, "-" if rows is None else f"{rows:,}", size_text(o.bytes), o.layout, o.spark, what)
+
+
+def _words(node: Mapping[str, Any], counts: Counts, *, several: bool) -> list[str]:
+    words = [text for name in ("what", "identity", "function") if (text := node.get(name))]
+    if several and (counted := _counted(node, counts)):
+        words.append(f"{counted['rows']:,} rows, {size_text(counted['size'])}")
+    return words
 
 
 # ---- the entries of one operator -----------------------------------------------------------------------------------

@@ -119,6 +119,7 @@ def job_panel(job: Job) -> str:
     if progress:
         parts.append(table(_SINK_COLUMNS, map(_sink_row, progress), range(1, len(_SINK_COLUMNS))))
         parts += [_node_table(p) for p in progress if len(p.state_by_node) > 1]
+        parts += [_keyed_table(p) for p in progress if p.keyed]
         late = sum(p.late_rows for p in progress)
         waits = {p.waiting for p in progress if p.waiting} if job.status == "running" else set()
         parts.append(caption(*sorted(waits), f"{late:,} late rows dropped" if late else ""))
@@ -155,6 +156,17 @@ def _flow_row(f: Flow) -> tuple[str, ...]:
 def _node_table(p: Progress) -> str:
     rows = [(n.place.node, n.place.name, f"{n.rows:,}", f"{n.memory / 1e6:.1f}") for n in p.state_by_node]
     return table(("node", "", "state rows", "state MB"), rows, (2, 3))
+
+
+def _keyed_table(p: Progress) -> str:
+    """Return the rows of the operators by key in the last batch."""
+    rows = [
+        (k.node.place.node, k.node.place.name, source, f"{came:,}", "" if at else f"{k.went:,}")
+        for k in p.keyed
+        if k.node.last
+        for at, (source, came) in enumerate(k.edges)
+    ]
+    return table(("node", "", "from", "rows in", "rows out"), rows, (3, 4))
 
 
 def _sink_row(p: Progress) -> tuple[str, ...]:

@@ -50,7 +50,8 @@ SINKS = (KAFKA, "console")
 MORE = "exactly-once, or has a partitioner, a parallelism, a buffer or a written timestamp"
 SHORTEST_MS = 5000  # spark.sql.streaming.realTimeMode.minBatchDuration
 USUAL_MS = 300_000  # Spark's own Trigger.RealTime: each boundary holds records up for most of a second
-SETTINGS = {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
+STATE_FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
+SETTINGS = {STATE_FORMAT: "2"}
 """Spark keeps it with the checkpoint: a chain has it in micro-batches too, so that both modes can go on with one."""
 _CLOCKS = {
     "current_timestamp()": "timestamp_millis(flinkddl.clock())",

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from flinkddl.spark.job import SparkJob, Step
 
 CONTROL = "flinkddl.control"
+TWO_SIDED = frozenset({"anti", "antiif", "full", "fullif", "inner", "left", "leftif", "semi", "semiif"})
+"""The kinds of operators by key that have a left and a right input."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +55,31 @@ class Expected:
 
 
 @dataclass(frozen=True)
+class KeyedNode:
+    """An operator by key, which counts for itself: ``latest_1`` is its kind and its number in the job's state.
+
+    ``inputs`` are the nodes that its rows come from, those of a join left and right. A node of the plan may have
+    several operators, one for an input that it needs as changes; ``last`` is the one whose rows are the node's.
+    """
+
+    operator: str
+    place: NodePlace
+    inputs: tuple[str, ...] = ()
+    last: bool = True
+
+
+@dataclass(frozen=True)
 class Foreseen:
     """What Spark will report of the query of a write.
 
     ``stateful`` are its operators with state; ``reads`` the steps that read and the scan each serves, one that is read
-    twice twice: whether Spark takes that for one source hangs on whether it must tell its columns apart.
+    twice twice: whether Spark takes that for one source hangs on whether it must tell its columns apart. ``keyed`` are
+    the operators by key, by their numbers in the job's state.
     """
 
     stateful: tuple[Expected, ...] = ()
     reads: tuple[tuple[str, NodePlace], ...] = ()
+    keyed: Mapping[int, KeyedNode] = field(default_factory=dict)
 
     def operators(self, reported: Sequence[str]) -> tuple[NodePlace, ...]:
         """Return the node of each stateful operator by Spark's names of them; all unknown where they do not fit."""
@@ -91,7 +109,8 @@ def foreseen(job: SparkJob) -> dict[str, Foreseen]:
         found = list(reported_steps(job, write))
         part = {f"{n}": write.parts.index(w.name) for n, w in enumerate(job.writes) if w.name in write.parts}
         keeping = tuple(Expected(_names(s), places.of(s, part)) for s in found if not isinstance(s, Read))
-        out[write.name] = Foreseen(keeping, tuple((s.name, places.scanned(s)) for s in found if isinstance(s, Read)))
+        reads = tuple((s.name, places.scanned(s)) for s in found if isinstance(s, Read))
+        out[write.name] = Foreseen(keeping, reads, places.keyed([s for s in found if isinstance(s, GroupBy)], part))
     return out
 
 
@@ -126,6 +145,27 @@ class _Places:
         place = NodePlace("+".join(p.node for p in places), "+".join(p.name for p in places))
         place = UNKNOWN if UNKNOWN in places else place
         return replace(place, part=part.get(paths[0].partition(".")[0], 0))
+
+    def keyed(self, groups: Sequence[GroupBy], part: Mapping[str, int]) -> dict[int, KeyedNode]:
+        """Return the operators by key of a query by their numbers."""
+        found: dict[int, KeyedNode] = {}
+        last: dict[str, int] = {}
+        for group in groups:
+            made = [(n.step, n.call) for n in group.stage.nodes] if group.stage else []
+            for step, call in made or [(group.name, call) for call in group.state_calls]:
+                if call.form != "keyed":
+                    continue
+                path = self._owners.get(step, "")
+                place = replace(self._place(path), part=part.get(path.partition(".")[0], 0))
+                inputs = self._inputs(path, 2 if call.kind in TWO_SIDED else 1) if place != UNKNOWN else ()
+                found[call.node] = KeyedNode(f"{call.kind}_{call.node}", place, inputs)
+                last.setdefault(path, call.node)  # they come from the sink on
+        return {n: replace(one, last=n in {*last.values()}) for n, one in sorted(found.items())}
+
+    def _inputs(self, path: str, count: int) -> tuple[str, ...]:
+        """Return the numbers of a node's inputs; none where the operator is of one of several."""
+        inputs = self._paths[path].inputs
+        return tuple(f"n{self._numbers[f'{path}.{i}']}" for i in range(count)) if len(inputs) == count else ()
 
     def scanned(self, read: Read) -> NodePlace:
         """Return the scan whose rows a source gives; unknown of the control stream that ends the input."""

@@ -139,10 +139,12 @@ def test_nodes_of_a_stage_are_decoded(checkpoints: Callable[[str], Path], comman
     (stage,) = (o for o in json.loads(command(place, "--format", "json")) if o["nodes"])
     low, high = stage["nodes"]
     assert (low["kind"], high["kind"], stage["rows"]) == ("aggregate", "aggregate", 6)
+    assert [n["rows"] for n in (low, high)] == [3, 3]
+    assert all(n["size"] > 0 for n in (low, high))
     for node in (low, high):
         found = entries(command, place, node["identity"])
         assert sorted((e["key"]["shop"], e["value"]["rows"]) for e in found) == sorted([(s, 2) for s in "abc"] * 2)
-    assert f"{high['what']}  {high['identity']}  {high['function']}" in command(place, "daily")
+    assert f"{high['what']}  {high['identity']}  {high['function']}  3 rows, " in command(place, "daily")
 
 
 def test_groups_of_state_by_key_are_decoded(checkpoints: Callable[[str], Path], command: Callable[..., str]) -> None:

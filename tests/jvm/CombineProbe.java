@@ -52,7 +52,7 @@ public final class CombineProbe {
         Rows key = new Rows(KEY);
         String kind = of.startsWith("top") ? "top" : of.equals("latest") ? of : "aggregate";
         KeyedStage.Node node = new KeyedStage.Node(1, Kinds.of(kind, arguments.type, new long[2]), key, arguments, 0);
-        Combine combine = Combine.of(node);
+        Combine combine = Combine.of(new Figures(1), node);
         if (combine == null) {
             System.out.println("each by itself");
             return;

@@ -233,8 +233,8 @@ public final class OverProbe {
     private static Map<String, Long> turn(Stage stage, Heap heap, List<UnsafeRow> rows) {
         Over over = (Over) stage.made();
         over.open();
-        Store store = new Store(heap.handle(), true);
-        store.turn(over, new byte[18], 0);
+        Store store = new Store(heap.handle(), true, new Figures(1).ofTask());
+        store.turn(over, 0, new byte[18], 0);
         Map<String, Long> out = new TreeMap<>();
         DataType type = ((ArrayType) stage.resultType()).elementType();
         over.change(store, rows.iterator()).forEachRemaining(result -> note((ArrayData) result, (StructType) type, out));

@@ -58,7 +58,8 @@ def test_java_stays_small() -> None:
     # 410 more: outer, semi and anti joins that test a condition themselves.
     # 450 more: rows of a group are brought together before they are exchanged.
     # 10 more: rows of a real-time batch ask the clock.
-    assert lines < 15570, f"{lines} lines of Java"
+    # 200 more: what each operator by key has done and keeps.
+    assert lines < 15800, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

@@ -8,9 +8,9 @@ from typing import Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.notebook import pages
-from flinkddl.runtime.job.reporting.progress import OperatorState, Progress
+from flinkddl.runtime.job.reporting.progress import KeyedRows, OperatorState, Progress
 from flinkddl.runtime.job.topics.flow import Flow
-from flinkddl.spark.reported import NodePlace
+from flinkddl.spark.reported import KeyedNode, NodePlace
 
 
 def cells(html: str) -> list[list[str]]:
@@ -64,6 +64,14 @@ def test_the_panel_names_nodes_where_several_keep_state() -> None:
     )
     rows = cells(pages.job_panel(job(progress=(progress(state=state),))))
     assert rows[-2:] == [["n1", "Join", "1,209", "4.5"], ["n2", "Aggregate", "7", "2.0"]]
+
+
+def test_the_panel_has_the_rows_of_operators_by_key() -> None:
+    join = KeyedNode("inner_3", NodePlace("n5", "Join"), ("n2", "n4"))
+    helper = KeyedNode("latest_1", NodePlace("n5", "Join"), last=False)
+    keyed = (KeyedRows(helper, (7,), 7), KeyedRows(join, (1_200, 7), 3, groups=9, size=500_000))
+    rows = cells(pages.job_panel(job(progress=(progress(keyed=keyed),))))
+    assert rows[-2:] == [["n5", "Join", "n2", "1,200", "3"], ["n5", "Join", "n4", "7", ""]]
 
 
 def test_panel_of_a_real_time_job_inside_its_first_batch() -> None:

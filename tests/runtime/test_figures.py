@@ -10,7 +10,8 @@ import pytest
 
 from flinkddl.diagnostics import SourceText
 from flinkddl.runtime.job.reporting.figures import figure_lines, figures, open_windows, plan_nodes
-from flinkddl.runtime.job.reporting.progress import read_progress
+from flinkddl.runtime.job.reporting.kept import Kept
+from flinkddl.runtime.job.reporting.progress import RowTotals, read_progress
 from flinkddl.runtime.job.supervising.queries import Queries
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.show.dataflow import flow_of
@@ -61,7 +62,9 @@ def event(operators: list[tuple[str, int]], sources: list[int]) -> dict[str, Any
 def told(job: SparkJob, write: int, data: dict[str, Any]) -> list[str]:
     name = job.writes[write].name
     p = read_progress(name, "t", data, foreseen=foreseen(job)[name])
-    return list(figure_lines([asdict(n) for n in figures(plan_nodes(job, name), p.scans, p.rows_out, p.state_by_node)]))
+    totals = RowTotals()
+    totals.add(p)
+    return list(figure_lines([asdict(n) for n in figures(plan_nodes(job, name), totals, p.state_by_node)]))
 
 
 def test_the_nodes_of_a_query_have_the_numbers_of_explain_and_their_figures() -> None:
@@ -112,6 +115,73 @@ def test_the_nodes_of_a_stage_are_told_with_the_sum_that_spark_reports() -> None
         "state 7 rows, 7.0 MB]",
         *[f"state of {stage.place.node} 5 rows, 5.0 MB]"] * 2,
     ]
+
+
+def test_the_nodes_of_a_stage_are_told_apart_where_they_count_themselves() -> None:
+    sums, counts = "SELECT k, SUM(v) AS n FROM o GROUP BY k", "SELECT v, COUNT(*) AS n FROM o GROUP BY v"
+    sets = "SET 'flinkddl.execution.state' = 'chain';"
+    job = compiled(f"{sets} INSERT INTO b SELECT x.k, y.n FROM ({sums}) AS x JOIN ({counts}) AS y ON x.n = y.v;")
+    ((name, found),) = foreseen(job).items()
+    assert [(k.operator, k.place.node, k.inputs) for k in found.keyed.values()] == [
+        ("aggregate_1", "n3", ("n2",)),
+        ("aggregate_2", "n6", ("n5",)),
+        ("inner_3", "n8", ("n4", "n7")),
+    ]
+    keeping = [("transformWithStateExec", 7), ("transformWithStateExec", 5)]
+    counted = {"1_in0": 100, "1_out": 4, "1_groups": 2, "2_in0": 100, "2_out": 3, "2_groups": 3, "3_out": 1}
+    counted |= {"3_in0": 4, "3_in1": 3, "3_groups": 6, "3_bytes": 2_000_000}
+    data = event(keeping, [100]) | {"observedMetrics": {"flinkddl.stage9": counted}, "durationMs": {"addBatch": 7}}
+    p = Kept().add("q", "id", read_progress(name, "t", data, foreseen=found))
+    totals = RowTotals()
+    totals.add(p)
+    lines = list(figure_lines([asdict(n) for n in figures(plan_nodes(job, name), totals, p.state_by_node)]))
+    assert [line.strip().partition(" ")[0] + line.partition("  [")[2] for line in lines if "state" in line] == [
+        "n84 rows in from n4, 3 rows in from n7 · 1 rows out · state 6 rows, 2.0 MB]",
+        "n3100 rows in · 4 rows out · state 2 rows, 0.0 MB]",
+        "n6100 rows in · 3 rows out · state 3 rows, 0.0 MB]",
+    ]
+
+
+def test_a_scan_that_keeps_newest_rows_says_what_it_read_and_what_it_gave() -> None:
+    job = compiled(
+        "SET 'flinkddl.execution.state' = 'keyed'; INSERT INTO b SELECT x.k, y.n FROM s AS x JOIN s AS y ON x.n = y.n;"
+    )
+    data = event([], [100]) | {"observedMetrics": {"flinkddl.stage9": {"1_in0": 100, "1_out": 60}}}
+    (scan, *_) = [line for line in told(job, 0, data) if "n1 Scan(" in line]
+    assert scan.endswith("(default_catalog.default_database.s)   [100 rows read · 100 rows in · 60 rows out]")
+
+
+# job, and its operators by key: name, node, the nodes that rows come from, whether its rows are the node's
+OPERATORS = {
+    "newest rows, then their sums": (
+        "SET 'flinkddl.execution.state' = 'keyed'; "
+        f"INSERT INTO s SELECT k, MAX(v) FROM ({NEWEST}) WHERE r = 1 GROUP BY k;",
+        [("latest_1", "Deduplicate", 1, True), ("aggregate_2", "Aggregate", 1, True)],
+    ),
+    "a join of inserts": (
+        "SET 'flinkddl.execution.state' = 'keyed'; INSERT INTO b SELECT x.k, y.v FROM o AS x JOIN o AS y ON x.k = y.k;",
+        [("inner_1", "Join", 2, True)],
+    ),
+    "an input that is needed as changes": (
+        "SET 'flinkddl.execution.state' = 'keyed'; INSERT INTO b SELECT k, SUM(n) FROM s GROUP BY k;",
+        [("latest_1", "Aggregate", 1, False), ("aggregate_2", "Aggregate", 1, True)],
+    ),
+    "newest rows of a table that is read once": (
+        "SET 'flinkddl.execution.state' = 'keyed'; INSERT INTO b SELECT x.k, y.n FROM s AS x JOIN s AS y ON x.n = y.n;",
+        [("latest_1", "Scan", 0, True), ("inner_2", "Join", 2, True)],
+    ),
+    "a sink that arbitrates between rows": (
+        f"SET 'flinkddl.execution.state' = 'keyed'; {OTHER_KEY}",
+        [("aggregate_1", "Aggregate", 1, True), ("aggregate_2", "Sink", 1, True)],
+    ),
+    "aggregates count nothing": (f"SET 'flinkddl.execution.state' = 'aggregate'; INSERT INTO b {COUNT};", []),
+}
+
+
+@pytest.mark.parametrize(("sql", "expected"), OPERATORS.values(), ids=OPERATORS)
+def test_operators_by_key_are_known_by_their_numbers(sql: str, expected: list[tuple[str, str, int, bool]]) -> None:
+    (found,) = foreseen(compiled(sql)).values()
+    assert [(k.operator, k.place.name, len(k.inputs), k.last) for k in found.keyed.values()] == expected
 
 
 def test_a_sink_that_keeps_rows_is_a_node_of_its_own() -> None:

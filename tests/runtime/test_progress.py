@@ -8,7 +8,7 @@ import subprocess
 import time
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -21,10 +21,22 @@ from flinkddl.cli.metrics import health, metrics_text, serve
 from flinkddl.cli.panel import Panel
 from flinkddl.diagnostics import Diagnostic, FlinkDdlError
 from flinkddl.results import Job
-from flinkddl.runtime.job.reporting.progress import OperatorState, Progress, in_words, progress_line, read_progress
+from flinkddl.runtime.job.reporting.kept import Kept
+from flinkddl.runtime.job.reporting.progress import (
+    OperatorState,
+    Progress,
+    by_part,
+    in_words,
+    progress_line,
+    read_progress,
+)
 from flinkddl.runtime.job.topics.flow import Flow, lag_by_topic
 from flinkddl.spark import job as J
-from flinkddl.spark.reported import Expected, Foreseen, NodePlace
+from flinkddl.spark.reported import Expected, Foreseen, KeyedNode, NodePlace
+from flinkddl.spark.stateful import KEYED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 EVENT: dict[str, Any] = {
     "batchId": 17,
@@ -165,6 +177,79 @@ def test_the_panel_names_the_nodes_that_keep_most() -> None:
     assert len(told) == 1
     assert "n4 Aggregate 4 rows, 4.0 MB · n3 Aggregate 3 rows, 3.0 MB · n2 Aggregate" in told[0]
     assert " · 2 smaller" in told[0]
+
+
+COUNT = KeyedNode("aggregate_1", NodePlace("n3", "Aggregate"), ("n2",))
+LATEST = KeyedNode("latest_2", NodePlace("n6", "Join"), last=False)
+JOIN_BY_KEY = KeyedNode("inner_3", NodePlace("n6", "Join", 1), ("n3", "n5"))
+STAGE = (Expected((KEYED,), NodePlace("n3+n6", "Aggregate+Join")),)
+BY_KEY = Foreseen(STAGE, keyed={1: COUNT, 2: LATEST, 3: JOIN_BY_KEY})
+COUNTED = {
+    "flinkddl.stage40": {"1_in0": 1000, "1_out": 20, "1_groups": 10, "1_bytes": 2_000_000, "2_in0": 7, "2_out": 7}
+    | {"2_groups": 7, "2_bytes": 70_000},
+    "flinkddl.stage41": {"3_in0": 20, "3_in1": 7, "3_out": 12, "3_groups": 8, "3_bytes": 800_000},
+    "flinkddl": {"rows": 316, "tombstones": 4, "rows_0": 100, "rows_1": 216, "tombstones_1": 4},
+}
+SUM = kept((KEYED, 25, 9_000_000))
+
+
+def counted(observed: Mapping[str, Any], batch: int = 0) -> Progress:
+    event = EVENT | SUM | {"observedMetrics": observed, "batchId": batch}
+    return read_progress("w", "per_region", event, foreseen=BY_KEY)
+
+
+def as_connect(counts: Mapping[str, int]) -> dict[str, Any]:
+    return {"values": [*counts.values()], "schema": {"type": "struct", "fields": [{"name": n} for n in counts]}}
+
+
+def test_operators_by_key_count_their_rows() -> None:
+    found = counted(COUNTED)
+    assert counted({name: as_connect(counts) for name, counts in COUNTED.items()}) == found
+    assert [(k.node.operator, k.edges, k.went, k.more_groups) for k in found.keyed] == [
+        ("aggregate_1", (("n2", 1000),), 20, 10),
+        ("latest_2", (("", 7),), 7, 7),
+        ("inner_3", (("n3", 20), ("n5", 7)), 12, 8),
+    ]
+    assert counted({}).keyed == ()
+    twice = counted(COUNTED | {"flinkddl.stage43": COUNTED["flinkddl.stage41"]}).keyed[2]
+    assert (twice.came, twice.went, twice.more_groups) == ((40, 14), 24, 16)
+
+
+def test_state_of_a_stage_is_told_by_node_where_it_is_known_and_else_together() -> None:
+    assert [str(n) for n in counted(COUNTED).state_by_node] == ["n3+n6 Aggregate+Join 25 rows, 9.0 MB"]
+    known = Kept().add("q", "id", counted(COUNTED))
+    assert [str(n) for n in known.state_by_node] == ["n3 Aggregate 10 rows, 2.0 MB", "n6 Join 15 rows, 0.9 MB"]
+
+
+def test_each_insert_of_one_query_has_its_own_nodes() -> None:
+    writes = [replace(WRITE, name=name, table=name) for name in "ab"]
+    record = Kept().add("q", "id", counted(COUNTED))
+    one, other = by_part(record, writes, EVENT | {"observedMetrics": COUNTED})
+    assert [k.node.operator for k in one.keyed] == ["aggregate_1", "latest_2"]
+    assert [k.node.operator for k in other.keyed] == ["inner_3"]
+    assert [str(n) for n in other.state_by_node] == ["n6 Join 8 rows, 0.8 MB"]
+
+
+def test_panel_and_prometheus_name_rows_and_state_by_node() -> None:
+    sums, meter = Kept(), JobMeter(JOB)
+    for number in range(2):
+        meter.update(sums.add("q", "id", counted(COUNTED, number)))
+    told = [line for line in drawn(meter, 160) if "rows: " in line or "state: " in line]
+    assert len(told) == 2
+    assert "rows: n3 Aggregate 2,000 in, 40 out · n6 Join 40 from n3 + 14 from n5 in, 24 out" in told[0]
+    assert "state: n3 Aggregate 20 rows, 4.0 MB · n6 Join 30 rows, 1.7 MB" in told[1]
+    text = metrics_text([meter])
+    sink, join = 'job="j"', 'name="Join",node="n6",operator="inner_3",sink="per_region"'
+    for line in (
+        f'node_rows_in_total{{from="n3",{sink},{join}}} 40.0',
+        f'node_rows_in_total{{from="n5",{sink},{join}}} 14.0',
+        f"node_rows_out_total{{{sink},{join}}} 24.0",
+        f"node_state_groups{{{sink},{join}}} 16.0",
+        f"node_state_bytes{{{sink},{join}}} 1.6e+06",
+    ):
+        assert f"flinkddl_{line}\n" in text
+    meter.update(counted(COUNTED, 7))
+    assert "flinkddl_node_state_groups{" not in metrics_text([meter])
 
 
 def test_without_a_terminal_lines_are_plain_and_idle_batches_are_silent() -> None:

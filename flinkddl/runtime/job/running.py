@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from flinkddl.runtime.job.reporting.progress import Progress
+    from flinkddl.runtime.job.reporting.progress import Progress, RowTotals
     from flinkddl.runtime.job.topics.flow import Flow
     from flinkddl.runtime.storage.savepoints import Savepoint
     from flinkddl.spark.job import SparkJob
@@ -78,6 +78,11 @@ class RunningJob:
     def progress(self) -> tuple[Progress, ...]:
         """The last finished batch of each write, with what the query waits for now."""
         return tuple(replace(p, waiting=self._waiting(name)) for name, p in self._queries.latest.items())
+
+    @property
+    def totals(self) -> dict[str, RowTotals]:
+        """Rows of each write since the run began."""
+        return dict(self._queries.totals)
 
     @property
     def lag(self) -> dict[str, int]:

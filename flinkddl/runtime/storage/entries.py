@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.session.errors import full_text, reason
-from flinkddl.runtime.storage.heads import head_of, key_of, node_of
+from flinkddl.runtime.storage.heads import NO_NODE, NODE, head_of, key_of, node_of
 from flinkddl.runtime.storage.moved import at_home
-from flinkddl.spark.realtime import SETTINGS
+from flinkddl.spark.realtime import STATE_FORMAT
 from flinkddl.spark.stateful import JOIN, KEYED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -26,17 +26,70 @@ HEAD = "head"
 _SIDES = ("left", "right")
 
 
-def count_entries(spark: SparkSession, operator: Operator) -> dict[str, int]:
-    """Return the number of entries by part: head and maps of state by key, sides of a join, else the one store.
+@dataclass(frozen=True)
+class Counts:
+    """The entries of an operator by part: head and maps of state by key, sides of a join, else the one store.
 
-    Raises FD874 where Spark cannot read the state.
+    ``nodes``: of state by key the groups of each node by its number, and the bytes of their keys and values, pages too.
     """
+
+    parts: Mapping[str, int] = field(default_factory=dict)
+    nodes: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+
+
+def count_entries(spark: SparkSession, operator: Operator) -> Counts:
+    """Count the entries of an operator. Raises FD874 where Spark cannot read the state."""
     try:
-        with at_home(operator.folder) as place:
-            found = replace(operator, folder=place)
-            return {part: _frame(spark, found, part).count() for part in parts(operator)}
+        with _read(spark, operator) as found:
+            return _counted(spark, found)
     except Exception as error:
         raise _unread(operator, error) from error
+
+
+@contextmanager
+def _read(spark: SparkSession, operator: Operator) -> Iterator[Operator]:
+    """Give the operator where Spark finds its state, in the format that it has."""
+    with at_home(operator.folder) as place, _format_of(spark, operator):
+        yield replace(operator, folder=place)
+
+
+@contextmanager
+def _format_of(spark: SparkSession, operator: Operator) -> Iterator[None]:
+    """Read a checkpoint in the format that it has: a chain's is another, and Spark does not look."""
+    before = spark.conf.get(STATE_FORMAT, None)
+    spark.conf.set(STATE_FORMAT, operator.settings.get(STATE_FORMAT, "1"))
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(STATE_FORMAT)
+        else:
+            spark.conf.set(STATE_FORMAT, before)
+
+
+def _counted(spark: SparkSession, operator: Operator) -> Counts:
+    if operator.spark == KEYED:
+        return _counts({part: _by_node(_frame(spark, operator, part)) for part in parts(operator)})
+    return Counts({part: _frame(spark, operator, part).count() for part in parts(operator)})
+
+
+def _by_node(frame: DataFrame) -> dict[int, tuple[int, int]]:
+    """Return the number of entries by node, and their bytes: each column is a struct of one field, of bytes."""
+    from pyspark.sql.functions import expr
+
+    columns = [c for c in frame.columns if c != "partition_id"]
+    bytes_of = {c: f"`{c}`.`{frame.select(f'`{c}`.*').columns[0]}`" for c in columns}
+    node = f"CAST(conv(hex(substring({bytes_of['key']}, {NODE.start + 1}, 2)), 16, 10) AS INT)"
+    size = " + ".join(f"length({b})" for b in bytes_of.values())
+    rows = frame.groupBy(expr(node)).agg(expr("count(1)"), expr(f"sum({size})")).collect()
+    return {int(n): (int(entries), int(size)) for n, entries, size in rows}
+
+
+def _counts(found: Mapping[str, Mapping[int, tuple[int, int]]]) -> Counts:
+    nodes = {n: groups for n, (groups, _) in found.get(HEAD, {}).items() if n < NO_NODE}
+    sizes = {n: sum(part[n][1] for part in found.values() if n in part) for n in nodes}
+    counts = {part: sum(entries for entries, _ in by_node.values()) for part, by_node in found.items()}
+    return Counts(counts, {n: (groups, sizes[n]) for n, groups in sorted(nodes.items())})
 
 
 def first_entries(spark: SparkSession, operator: Operator, limit: int) -> list[dict[str, Any]]:
@@ -47,8 +100,7 @@ def first_entries(spark: SparkSession, operator: Operator, limit: int) -> list[d
     found: list[dict[str, Any]] = []
     several = len(parts(operator)) > 1 and operator.spark != KEYED
     try:
-        with at_home(operator.folder) as place:
-            here = replace(operator, folder=place)
+        with _read(spark, operator) as here:
             for part in [HEAD] if operator.spark == KEYED else parts(operator):
                 rows = _frame(spark, here, part).limit(limit - len(found)).collect() if len(found) < limit else []
                 found += [
@@ -72,19 +124,7 @@ def _frame(spark: SparkSession, operator: Operator, part: str) -> DataFrame:
         options["stateVarName"] = part
     elif operator.spark == JOIN:
         options["joinSide"] = part
-    session = spark.newSession()
-    for name, value in _form(operator).items():
-        session.conf.set(name, value)
-    return session.read.format("statestore").options(**options).load(operator.folder)
-
-
-def _form(operator: Operator) -> dict[str, str]:
-    """Return what must be set for Spark to find a version of the state: real-time mode names each by an id of its own.
-
-    The ids stand in the note of the batch; Spark does not look there by itself.
-    """
-    note = Path(operator.folder, "commits", str(operator.batch))
-    return SETTINGS if note.exists() and '"stateUniqueIds":{"' in note.read_text(encoding="utf-8") else {}
+    return spark.read.format("statestore").options(**options).load(operator.folder)
 
 
 def _entry(operator: Operator, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,14 +18,17 @@ BODY = 8
 """Bytes of a head before the kind's own (Store.BODY)."""
 KEY = 10
 """Bytes of a group's key before its struct: a hash and the node's number (Rows.KEY)."""
-_NODE = slice(8, KEY)
+NODE = slice(8, KEY)
+"""Of these the node's number."""
+NO_NODE = 0xFFFE
+"""From here on no number of a node: notes of when groups were touched (Sweep), rows that pass (Rows.PASS)."""
 _TIMED = 0x80  # in a head's first byte: it ends with a time (Store.TIMED)
 _LAYOUTS = {"top": (1, 2)}  # those that this module reads, of other kinds 1
 
 
 def node_of(key: bytes) -> int:
     """Return the number of the node that a group's key is of."""
-    return int.from_bytes(key[_NODE], "big")
+    return int.from_bytes(key[NODE], "big")
 
 
 def key_of(key: bytes, fields: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from flinkddl.runtime.storage.checkpoint import PLAN_FILE, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL
 from flinkddl.runtime.storage.noted import nodes_of, noted_state
 from flinkddl.runtime.storage.savepoints import last_of, of_version
+from flinkddl.spark.realtime import STATE_FORMAT
 from flinkddl.spark.stateful import AGGREGATE, JOIN, SESSIONS
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ def _of_job(root: Path, job: str) -> Iterator[Operator]:
         if batch is None:
             continue  # what lies there belongs to a batch that may never be
         settings = _settings(query / "offsets" / str(batch))
+        settings |= {STATE_FORMAT: _format(query / "commits" / str(batch))}
         said = [json.loads(_last_lines(p)) for p in _numbers(query / "state")]
         noted = notes.get(query.name, [])
         agree = [s["operatorInfo"]["operatorName"] for s in said] == [n["spark"] for n in noted]
@@ -180,11 +182,17 @@ def _last_lines(operator: Path) -> str:
     return path.read_text(encoding="utf-8").partition("\n")[2]
 
 
-def _settings(offsets: Path) -> Mapping[str, str]:
+def _settings(offsets: Path) -> dict[str, str]:
     """Return the settings that a batch notes in the line after its version."""
     lines = offsets.read_text(encoding="utf-8").splitlines()
-    found: Mapping[str, str] = json.loads(lines[1]).get("conf", {})
+    found: dict[str, str] = json.loads(lines[1]).get("conf", {})
     return found
+
+
+def _format(commit: Path) -> str:
+    """Return a checkpoint's format, which Spark does not note: in version 2 a batch says which files its state is."""
+    lines = commit.read_text(encoding="utf-8").splitlines()
+    return "2" if json.loads(lines[1]).get("stateUniqueIds") else "1"
 
 
 def _bytes(operator: Path, version: int) -> int:

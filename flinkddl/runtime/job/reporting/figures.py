@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from flinkddl.plan.physical import Physical
-    from flinkddl.runtime.job.reporting.progress import NodeState, Progress
+    from flinkddl.runtime.job.reporting.progress import NodeState, Progress, RowTotals
     from flinkddl.spark.job import SparkJob
-    from flinkddl.spark.reported import NodePlace
 
 
 @dataclass(frozen=True)
 class NodeFigures:
     """A node of a query: how deep it stands, what it does, and what is known of it.
 
-    ``rows``: what a scan has read or a sink was given. ``state_rows`` and ``state_bytes``: what it keeps, with the
-    other nodes of a stage where ``state_of`` names them. None: not known, or nothing to know. ``again``: it stands
+    ``rows``: what a scan has read or a sink was given. ``came``: the rows that came to a node by key, by the nodes that
+    they came from; ``went``: those that it gave. ``state_rows`` and ``state_bytes``: what it keeps, with the other
+    nodes of a stage where ``state_of`` names them. None: not known, or nothing to know. ``again``: it stands
     above with its figures, which are those of all its places.
     """
 
@@ -36,6 +36,8 @@ class NodeFigures:
     state_bytes: int | None = None
     state_of: str = ""
     again: bool = False
+    came: tuple[tuple[str, int], ...] = ()
+    went: int | None = None
 
 
 @deep
@@ -81,16 +83,18 @@ def plan_nodes(job: SparkJob, write: str) -> tuple[NodeFigures, ...]:
     return tuple(walk(sink.root, 0))
 
 
-def figures(
-    nodes: Iterable[NodeFigures], scans: Mapping[NodePlace, int], written: int | None, state: Iterable[NodeState]
-) -> list[NodeFigures]:
-    """Return the nodes of a query with what is known of them; ``written`` are the rows that the sink was given."""
-    rows = {place.node: n for place, n in scans.items()}
+def figures(nodes: Iterable[NodeFigures], totals: RowTotals, state: Iterable[NodeState]) -> list[NodeFigures]:
+    """Return the nodes of a query with what is known of them."""
+    rows = {place.node: n for place, n in totals.scans.items()}
+    keyed = {k.place.node: name for name, k in totals.nodes.items() if k.last}
     kept = {node: n for n in sorted(state, key=lambda n: -len(n.place.nodes)) for node in n.place.nodes}
     out = []
     for n in nodes:
         keeps = None if n.again else kept.get(n.node)
-        known = replace(n, rows=rows.get(n.node) if n.depth else written) if not n.again else n
+        known = replace(n, rows=rows.get(n.node) if n.depth else totals.written) if not n.again else n
+        if n.node in keyed and not n.again:
+            operator = keyed[n.node]
+            known = replace(known, came=totals.edges(operator), went=totals.went[operator])
         if keeps:
             of = keeps.place.node if len(keeps.place.nodes) > 1 else ""
             known = replace(known, state_rows=keeps.rows, state_bytes=keeps.memory, state_of=of)
@@ -101,9 +105,21 @@ def figures(
 def figure_lines(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the nodes (fields of NodeFigures) as text, a line each."""
     for n in found:
-        parts = [] if n["rows"] is None else [f"{n['rows']:,} rows {'out' if n['depth'] else 'in'}"]
+        keyed = _keyed(n)
+        way = "read" if keyed else "out"
+        parts = [] if n["rows"] is None else [f"{n['rows']:,} rows {way if n['depth'] else 'in'}"]
+        parts += keyed
         if n["state_rows"] is not None:
             of = f" of {n['state_of']}" if n.get("state_of") else ""
             parts.append(f"state{of} {n['state_rows']:,} rows, {n['state_bytes'] / 1e6:.1f} MB")
         parts += ["as above"] * n["again"]
         yield f"{'   ' * n['depth']}{n['node']} {n['text']}" + (f"   [{' · '.join(parts)}]" if parts else "")
+
+
+def _keyed(n: Mapping[str, Any]) -> list[str]:
+    """Return the rows of a node by key. Another process may have written it, of an older version."""
+    if n.get("went") is None:
+        return []
+    came = n["came"]
+    words = [f"{rows:,} rows in" if len(came) < 2 else f"{rows:,} rows in from {source}" for source, rows in came]
+    return [", ".join(words), f"{n['went']:,} rows out"]

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.spark.reported import NOTHING, UNKNOWN
+from flinkddl.spark.stateful import KEYED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from flinkddl.spark.job import Write
-    from flinkddl.spark.reported import Foreseen, NodePlace
+    from flinkddl.spark.reported import Foreseen, KeyedNode, NodePlace
 
 Ends = dict[str, dict[int, int]]
 METRICS = "flinkddl"  # name of the observed counts in a query's progress
+STAGE = "flinkddl.stage"  # what the names of those of operators by key begin with (StageRule.java)
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,30 @@ class OperatorState:
 
 
 @dataclass(frozen=True)
+class KeyedRows:
+    """What an operator by key did in a batch: rows that came, by input, and went; by what its state has grown.
+
+    ``groups`` and ``size`` (bytes of keys and values): what it keeps after the batch, None where that is not known.
+    """
+
+    node: KeyedNode
+    came: tuple[int, ...]
+    went: int
+    more_groups: int = 0
+    more_size: int = 0
+    groups: int | None = None
+    size: int | None = None
+
+    @property
+    def edges(self) -> tuple[tuple[str, int], ...]:
+        """The rows that came, by the node that they came from; "" where it is not known."""
+        inputs = self.node.inputs
+        return tuple(zip(inputs, self.came, strict=True)) if inputs else (("", sum(self.came)),)
+
+
+@dataclass(frozen=True)
 class NodeState:
-    """What the operators of a node keep together: rows, and memory in bytes."""
+    """What the operators of a node keep together: rows, and memory in bytes; of those by key groups and their bytes."""
 
     place: NodePlace
     rows: int
@@ -57,7 +82,7 @@ class Progress:
     yet read per topic; ``rows_out`` is -1 where the sink does not say; ``upserts`` / ``tombstones`` count Kafka
     records; ``watermark`` is ISO text or None; ``ends`` are the offsets read so far (next to read) per
     topic and partition; ``waiting`` what its query does; ``phases`` how many milliseconds each part of the batch took,
-    by Spark's name; ``scans`` the rows of each scan.
+    by Spark's name; ``scans`` the rows of each scan; ``keyed`` what each operator by key did.
     """
 
     write: str
@@ -78,6 +103,7 @@ class Progress:
     waiting: str = ""
     phases: Mapping[str, int] = field(default_factory=dict)
     scans: Mapping[NodePlace, int] = field(default_factory=dict)
+    keyed: tuple[KeyedRows, ...] = ()
 
     @property
     def ended(self) -> datetime:
@@ -106,13 +132,47 @@ class Progress:
 
     @property
     def state_by_node(self) -> tuple[NodeState, ...]:
-        """State of each node that is known by its number, the largest first."""
-        found: dict[NodePlace, list[OperatorState]] = {}
-        for one in self.state:
-            if one.place != UNKNOWN:
-                found.setdefault(one.place, []).append(one)
-        nodes = (NodeState(p, sum(o.rows for o in ops), sum(o.memory for o in ops)) for p, ops in found.items())
+        """State of each node that is known by its number, the largest first; of a stage together where it is not."""
+        found: dict[NodePlace, list[tuple[int, int]]] = {}
+        counted = [k for k in self.keyed if k.groups is not None and k.size is not None]
+        for place, rows, memory in (
+            *((k.node.place, k.groups or 0, k.size or 0) for k in counted),
+            *((s.place, s.rows, s.memory) for s in self.state if not (counted and s.operator == KEYED)),
+        ):
+            if place != UNKNOWN:
+                found.setdefault(place, []).append((rows, memory))
+        nodes = (NodeState(p, sum(r for r, _ in ops), sum(m for _, m in ops)) for p, ops in found.items())
         return tuple(sorted(nodes, key=lambda n: (-n.memory, -n.rows)))
+
+
+@dataclass
+class RowTotals:
+    """Rows since a run began: of scans, of the sink (``written``, None where it does not say) and of operators by key.
+
+    ``came`` by operator and the node that the rows came from, ``went`` by operator, ``nodes`` the operators by name.
+    """
+
+    scans: Counter[NodePlace] = field(default_factory=Counter)
+    written: int | None = None
+    came: Counter[tuple[str, str]] = field(default_factory=Counter)
+    went: Counter[str] = field(default_factory=Counter)
+    nodes: dict[str, KeyedNode] = field(default_factory=dict)
+
+    def add(self, p: Progress) -> None:
+        """Take a batch."""
+        self.scans.update(p.scans)
+        if p.written is not None:
+            self.written = p.written + (self.written or 0)
+        for k in p.keyed:
+            name = k.node.operator
+            self.nodes[name] = k.node
+            for source, rows in k.edges:
+                self.came[name, source] += rows
+            self.went[name] += k.went
+
+    def edges(self, operator: str) -> tuple[tuple[str, int], ...]:
+        """Return the rows that came to an operator, by the node that they came from, in the order of its inputs."""
+        return tuple((source, rows) for (name, source), rows in self.came.items() if name == operator)
 
 
 def read_progress(
@@ -146,6 +206,7 @@ def read_progress(
         waiting=waiting,
         phases=phases,
         scans=_scans(sources, foreseen),
+        keyed=_keyed(data, foreseen),
     )
 
 
@@ -153,24 +214,44 @@ def by_part(record: Progress, writes: Sequence[Write], data: Mapping[str, Any]) 
     """Return the batch of a query that carries out several writes for each of them.
 
     Each has read all rows; an operator's state is told with the write whose node it is, and with the first where it is
-    of several.
+    of several; what an operator by key did with the write whose node it is.
     """
     counts, out = _observed(data), []
     for n, write in enumerate(writes):
         rows, tombstones = (int(counts.get(f"{name}_{n}") or 0) for name in ("rows", "tombstones"))
         state = tuple(s for s in record.state if s.place.part == n)
+        keyed = tuple(k for k in record.keyed if k.node.place.part == n)
         each = replace(record, write=write.name, table=write.table, rows_out=rows, upserts=rows - tombstones)
-        out.append(replace(each, tombstones=tombstones, state=state, late_rows=sum(s.late for s in state)))
+        late = sum(s.late for s in state)
+        out.append(replace(each, tombstones=tombstones, state=state, keyed=keyed, late_rows=late))
     return out
 
 
 def _observed(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the observed counts. Over Spark Connect PySpark hands out values and schema as they stand in its JSON."""
-    found = (data.get("observedMetrics") or {}).get(METRICS) or {}
+    return _counts((data.get("observedMetrics") or {}).get(METRICS) or {})
+
+
+def _counts(found: Any) -> Mapping[str, Any]:
     counts: Mapping[str, Any] = found.asDict() if hasattr(found, "asDict") else found
     if counts.keys() == {"values", "schema"}:
         return dict(zip((f["name"] for f in counts["schema"]["fields"]), counts["values"], strict=True))
     return counts
+
+
+def _keyed(data: Mapping[str, Any], foreseen: Foreseen) -> tuple[KeyedRows, ...]:
+    """Return what the operators by key did; one that runs twice is told as one. Nothing of a batch that did not run."""
+    sums: Counter[str] = Counter()
+    for name, found in (data.get("observedMetrics") or {}).items():
+        if name.startswith(STAGE):
+            sums.update({column: int(n or 0) for column, n in _counts(found).items()})
+    out = []
+    for number, node in foreseen.keyed.items():
+        came = tuple(sums[f"{number}_in{i}"] for i in range(2) if f"{number}_in{i}" in sums)
+        if came:
+            went, groups, size = (sums[f"{number}_{name}"] for name in ("out", "groups", "bytes"))
+            out.append(KeyedRows(node, came, went, groups, size))
+    return tuple(out)
 
 
 def _scans(sources: Sequence[Mapping[str, Any]], foreseen: Foreseen) -> dict[NodePlace, int]:

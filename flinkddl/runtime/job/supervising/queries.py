@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.reporting.failures import job_failed
-from flinkddl.runtime.job.reporting.progress import by_part, in_words, read_progress
+from flinkddl.runtime.job.reporting.kept import Kept
+from flinkddl.runtime.job.reporting.progress import RowTotals, by_part, in_words, read_progress
 from flinkddl.runtime.job.writers import DriverSink, start_query
 from flinkddl.runtime.session.connect import MemoryRows, is_connect
 from flinkddl.spark.job import WithWatermark
@@ -39,7 +40,10 @@ Batch = tuple["Write", list["Progress"], Any]  # (a query, its batch for each of
 
 
 class Queries:
-    """``running`` by the name of the query, and ``latest``: the last finished batch of each write."""
+    """``running`` by the name of the query, and ``latest``: the last finished batch of each write.
+
+    ``totals`` are the rows of each write since the run began, ``kept`` is what its operators by key keep.
+    """
 
     def __init__(self, spark: SparkSession, job: SparkJob, on_rows: Callable[[Rows], None] | None) -> None:
         self.running: dict[str, StreamingQuery] = {}
@@ -52,6 +56,9 @@ class Queries:
         self._remote_rows: dict[str, MemoryRows] = {}
         self._driver_sinks: dict[str, DriverSink] = {}
         self._tables = count()
+        self._folders: dict[str, str] = {}
+        self.totals: dict[str, RowTotals] = {}
+        self.kept = Kept()
 
     def foresee(self, run: SparkJob) -> None:
         """Take the job as it runs, a source for each partition: what Spark reports is read by it."""
@@ -59,6 +66,8 @@ class Queries:
 
     def start(self, write: Write, frame: DataFrame, checkpoint: Checkpoint) -> None:
         """Start the query of a write by ``trigger``. Raises JobFailed when Spark refuses it."""
+        self.kept.open(checkpoint)
+        self._folders[write.name] = checkpoint.location(write.name).removeprefix(f"{checkpoint.root}/")
         try:
             self.running[write.name] = self._start(frame, write, checkpoint.location(write.name))
         except FlinkDdlError:
@@ -126,7 +135,10 @@ class Queries:
             for event in _events(query, -1 if before is None else before.batch):
                 record = read_progress(run.name, run.table, event, foreseen=self._foreseen.get(run.name, NOTHING))
                 if before is None or (record.batch, record.time) > (before.batch, before.time):
+                    record = self.kept.add(self._folders.get(run.name, run.name), str(event["id"]), record)
                     records = by_part(record, writes, event) if run.parts else [record]
+                    for one in records:
+                        self.totals.setdefault(one.write, RowTotals()).add(one)
                     self.latest |= {r.write: r for r in records}
                     before = record
                     yield run, records, event

@@ -115,6 +115,7 @@ class Supervisor:
         """End the watch over topics; what waits for a cluster or a topic that is gone does not hold the job's end."""
         self._wait_briefly_for_the_hopeless()
         self.flow.stop()
+        self._queries.kept.save(last=True)
         with suppress(FlinkDdlError):  # the job has ended: what it reads is no matter any more
             self.topics.stop()
 
@@ -150,6 +151,7 @@ class Supervisor:
             if self._options.on_progress is not None:
                 for record in records:
                     self._options.on_progress(record)
+        self._queries.kept.save()
 
     # ---- failures --------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
-import org.apache.spark.sql.streaming.MapState;
 
 /**
  * Entries of a {@link Tree} that are forgotten one by one: a second tree has them in order of their last change, and
@@ -32,10 +31,10 @@ final class Ages {
 
     boolean forgets() { return life > 0; }
 
-    void reset(MapState<byte[], byte[]> pages) { ages.reset(pages); }
+    void reset(Pages pages) { ages.reset(pages); }
 
     /** Turn to a group, whose tree is read; entries that were kept without a TTL until now begin to age now. */
-    void read(DataInputStream in, MapState<byte[], byte[]> pages, long now) throws IOException {
+    void read(DataInputStream in, Pages pages, long now) throws IOException {
         ages.reset(pages);
         boolean there = in.available() > 0 && in.readByte() == 1;
         if (there) {

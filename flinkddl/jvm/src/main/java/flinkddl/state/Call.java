@@ -16,7 +16,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.types.StructType;
 
 /** One aggregate call of the group at hand: what it keeps, and its result of that. */
@@ -34,9 +33,9 @@ abstract class Call {
         };
     }
 
-    abstract void reset(MapState<byte[], byte[]> pages);
+    abstract void reset(Pages pages);
 
-    abstract void read(DataInput in, MapState<byte[], byte[]> pages) throws IOException;
+    abstract void read(DataInput in, Pages pages) throws IOException;
 
     abstract void write(DataOutput out) throws IOException;
 
@@ -71,9 +70,9 @@ abstract class Call {
 
         Plain(RetractFinish finish) { super(finish); }
 
-        @Override void reset(MapState<byte[], byte[]> pages) { acc = finish.create(); }
+        @Override void reset(Pages pages) { acc = finish.create(); }
 
-        @Override void read(DataInput in, MapState<byte[], byte[]> pages) throws IOException {
+        @Override void read(DataInput in, Pages pages) throws IOException {
             acc = finish.create();
             acc.read(in);
         }
@@ -114,9 +113,9 @@ abstract class Call {
             changes = new TreeMap<>(order);
         }
 
-        @Override void reset(MapState<byte[], byte[]> pages) { tree.reset(pages); }
+        @Override void reset(Pages pages) { tree.reset(pages); }
 
-        @Override void read(DataInput in, MapState<byte[], byte[]> pages) throws IOException { tree.read(in, pages); }
+        @Override void read(DataInput in, Pages pages) throws IOException { tree.read(in, pages); }
 
         @Override void write(DataOutput out) throws IOException { tree.write(out); }
 
@@ -191,13 +190,13 @@ abstract class Call {
             return values.thenComparing(Tree.BYTES);
         }
 
-        @Override void reset(MapState<byte[], byte[]> pages) {
+        @Override void reset(Pages pages) {
             super.reset(pages);
             distinct = 0;
             total = sum == null ? null : sum.create();
         }
 
-        @Override void read(DataInput in, MapState<byte[], byte[]> pages) throws IOException {
+        @Override void read(DataInput in, Pages pages) throws IOException {
             reset(pages);
             super.read(in, pages);
             distinct = Retract.readLong(in);
@@ -255,12 +254,12 @@ abstract class Call {
             last = finish.kind.equals("last");
         }
 
-        @Override void reset(MapState<byte[], byte[]> pages) {
+        @Override void reset(Pages pages) {
             super.reset(pages);
             places.reset(pages);
         }
 
-        @Override void read(DataInput in, MapState<byte[], byte[]> pages) throws IOException {
+        @Override void read(DataInput in, Pages pages) throws IOException {
             super.read(in, pages);
             places.read(in, pages);
         }

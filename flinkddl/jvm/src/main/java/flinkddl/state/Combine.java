@@ -21,14 +21,18 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
     private static final int OVERHEAD = 64; // bytes a group, beside those of its key and row
     private static final double WORTH = 0.9; // rows out for each row in, from which it is not
 
+    private final Figures figures;
     private final KeyedStage.Node[] spec;
 
-    private Combine(KeyedStage.Node[] spec) { this.spec = spec; }
+    private Combine(Figures figures, KeyedStage.Node[] spec) {
+        this.figures = figures;
+        this.spec = spec;
+    }
 
-    /** Null where none of the nodes brings rows together. */
-    static Combine of(KeyedStage.Node... spec) {
+    /** Null where none of the nodes brings rows together; {@code figures} are those of the stage. */
+    static Combine of(Figures figures, KeyedStage.Node... spec) {
         boolean any = Arrays.stream(spec).anyMatch(n -> n.kind() != null && n.kind().combiner() != null);
-        return WANTED && any ? new Combine(spec) : null;
+        return WANTED && any ? new Combine(figures, spec) : null;
     }
 
     /** A row on its way to the exchange. */
@@ -53,18 +57,22 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
     @Override public Iterator<Object> apply(Iterator<Object> rows) {
         int most = Arrays.stream(spec).filter(n -> n.kind() != null).mapToInt(KeyedStage.Node::number).max().orElse(0);
         Combiner[] combiners = new Combiner[most + 1];
+        int[] came = new int[most + 1];
         for (KeyedStage.Node node : spec) {
             if (node.kind() != null) {
                 combiners[node.number()] = node.kind().combiner();
+                came[node.number()] = Figures.at(node.edge()) + Figures.IN;
             }
         }
-        return new Combined(rows, combiners);
+        return new Combined(rows, combiners, figures.ofTaskBefore(), came);
     }
 
     /** The rows of a task, brought together. */
     private static final class Combined extends AbstractIterator<Object> {
         private final Iterator<Object> in;
         private final Combiner[] combiners; // by the number of their node
+        private final long[] counts; // what the stage's figures are short of: it sees the rows that come out
+        private final int[] counted; // where those of a node are
         private final Queue<Pair> out = new ArrayDeque<>();
         private final long room;
         private byte[][] keys = new byte[1024][];
@@ -74,9 +82,11 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
         private long came;
         private boolean off;
 
-        Combined(Iterator<Object> in, Combiner[] combiners) {
+        Combined(Iterator<Object> in, Combiner[] combiners, long[] counts, int[] counted) {
             this.in = in;
             this.combiners = combiners;
+            this.counts = counts;
+            this.counted = counted;
             room = Math.min(MOST, Runtime.getRuntime().maxMemory() / SHARE / Runtime.getRuntime().availableProcessors());
         }
 
@@ -112,6 +122,7 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
 
         private void add(Combiner combiner, Pair pair) {
             came++;
+            counts[counted[Rows.node(pair.key)]]++;
             int at = place(pair.key);
             if (keys[at] == null) {
                 keys[at] = pair.key;
@@ -155,7 +166,10 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
             for (int i = 0; groups > 0 && i < keys.length; i++) {
                 if (keys[i] != null) {
                     byte[] key = keys[i];
-                    combiners[Rows.node(key)].give(held[i], row -> out.add(new Pair(row, key)));
+                    int node = Rows.node(key);
+                    int before = out.size();
+                    combiners[node].give(held[i], row -> out.add(new Pair(row, key)));
+                    counts[counted[node]] -= out.size() - before;
                     keys[i] = null;
                     held[i] = null;
                     groups--;

@@ -29,6 +29,10 @@ final class Join extends Kind {
         fields = Sides.fields(arguments);
     }
 
+    @Override int input(UnsafeRow row) { return Sides.of(row); }
+
+    @Override int inputs() { return 2; }
+
     @Override void open() { sides = new Sides(fields, lives); }
 
     @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {

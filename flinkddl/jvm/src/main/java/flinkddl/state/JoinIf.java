@@ -34,6 +34,10 @@ final class JoinIf extends Kind {
 
     @Override void when(Condition condition) { this.condition = condition; }
 
+    @Override int input(UnsafeRow row) { return Sides.of(row); }
+
+    @Override int inputs() { return 2; }
+
     @Override void open() { sides = new Sides(fields, lives); }
 
     @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {

@@ -18,11 +18,20 @@ import scala.collection.Iterator;
  */
 public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedStage.Out> {
     private final Node[] spec;
+    private final Figures figures;
     private transient Node[] nodes;
     private transient Node[] passes;
     private transient Store store;
+    private transient long[] counts; // of the task
 
-    KeyedStage(Node... spec) { this.spec = spec; }
+    KeyedStage(Node... spec) {
+        this.spec = spec;
+        figures = new Figures(spec.length);
+    }
+
+    Node[] nodes() { return spec.clone(); }
+
+    Figures figures() { return figures; }
 
     /**
      * A node of the plan: its number, what it does, the types of its key and of its arguments, the place of its edge.
@@ -58,7 +67,8 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
     public static InternalRow groupOf(Out out, int edge) { return out.node.edge == edge ? group(out) : null; }
 
     @Override public void init(OutputMode outputMode, TimeMode timeMode) {
-        store = new Store(getHandle(), spec.length == 1);
+        counts = figures.ofTask();
+        store = new Store(getHandle(), spec.length == 1, counts);
         int most = 0;
         for (Node node : spec) {
             most = Math.max(most, node.number);
@@ -84,14 +94,16 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
         return outs(node, key, node.kind.change(store, viewed(node, rows)));
     }
 
-    private static java.util.Iterator<UnsafeRow> viewed(Node node, Iterator<byte[]> rows) {
+    private java.util.Iterator<UnsafeRow> viewed(Node node, Iterator<byte[]> rows) {
         UnsafeRow view = new UnsafeRow(node.arguments.type.length());
+        int in = Figures.at(node.edge) + Figures.IN;
         return new java.util.Iterator<>() {
             @Override public boolean hasNext() { return rows.hasNext(); }
 
             @Override public UnsafeRow next() {
                 byte[] bytes = rows.next();
                 view.pointTo(bytes, bytes.length);
+                counts[node.kind == null ? in : in + node.kind.input(view)]++;
                 return view;
             }
         };
@@ -104,15 +116,29 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
 
     private Node turn(byte[] key, TimerValues times) {
         Node node = nodes[Rows.node(key)];
-        store.turn(node.kind, key, times.getCurrentProcessingTimeInMs());
+        store.turn(node.kind, Figures.at(node.edge), key, times.getCurrentProcessingTimeInMs());
         return node;
     }
 
-    private static Iterator<Out> outs(Node node, byte[] key, java.util.Iterator<?> results) {
+    /** How many rows a result is: an update is two, what was and what is. */
+    private static int rows(Object result) {
+        if (result instanceof ArrayData several) {
+            return several.numElements();
+        }
+        InternalRow change = (InternalRow) result;
+        return (change.isNullAt(0) ? 0 : 1) + (change.isNullAt(1) ? 0 : 1);
+    }
+
+    private Iterator<Out> outs(Node node, byte[] key, java.util.Iterator<?> results) {
+        int out = Figures.at(node.edge) + Figures.OUT;
         return new AbstractIterator<>() {
             @Override public boolean hasNext() { return results.hasNext(); }
 
-            @Override public Out next() { return new Out(node, key, results.next()); }
+            @Override public Out next() {
+                Object result = results.next();
+                counts[out] += node.kind == null ? 0 : rows(result);
+                return new Out(node, key, result);
+            }
         };
     }
 }

@@ -19,6 +19,12 @@ abstract class Kind implements Serializable {
     /** How many of the store's maps it uses. */
     int maps() { return 1; }
 
+    /** Which of a join's inputs a row is of: 0, or 1 for the right one. */
+    int input(UnsafeRow row) { return 0; }
+
+    /** How many inputs it has. */
+    int inputs() { return 1; }
+
     /** Once a task, before any group. */
     void open() { }
 

@@ -23,6 +23,9 @@ final class Sides {
         return new int[] {((StructType) arguments.apply(2).dataType()).length(), ((StructType) arguments.apply(3).dataType()).length()};
     }
 
+    /** The side of a row that is given. */
+    static int of(UnsafeRow row) { return row.isNullAt(2) ? 1 : 0; }
+
     /** Copies of a row before and after this turn. */
     static final class Change {
         long old;
@@ -38,7 +41,7 @@ final class Sides {
         while (rows.hasNext()) {
             UnsafeRow row = rows.next();
             apart |= !row.getBoolean(1);
-            int side = row.isNullAt(2) ? 1 : 0;
+            int side = of(row);
             byte[] bytes = row.getStruct(2 + side, fields[side]).getBytes();
             changes.get(side).computeIfAbsent(bytes, k -> new Change()).now += row.getLong(0);
         }

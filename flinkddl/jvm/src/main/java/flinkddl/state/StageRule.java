@@ -2,6 +2,7 @@ package flinkddl.state;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.SparkContext;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.catalyst.encoders.AgnosticEncoder;
 import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder;
@@ -26,6 +27,7 @@ import org.apache.spark.sql.catalyst.optimizer.CollapseProject$;
 import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers$;
 import org.apache.spark.sql.catalyst.optimizer.SimplifyExtractValueOps$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.CollectMetrics;
 import org.apache.spark.sql.catalyst.plans.logical.DeserializeToObject;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -140,13 +142,14 @@ final class StageRule extends Rule<LogicalPlan> {
             Alias value = alias(row, "row");
             Alias group = alias(key, "key");
             LogicalPlan below = new Project(seq(value, group), by.child()); // data attributes are bound by place
-            Combine combine = together ? Combine.of(nodes) : null;
+            KeyedStage stage = new KeyedStage(nodes);
+            Combine combine = together ? Combine.of(stage.figures(), nodes) : null;
             if (combine != null) {
                 below = combined(below, value.toAttribute(), group.toAttribute(), combine);
                 value = (Alias) ((SerializeFromObject) below).serializer().apply(0);
                 group = (Alias) ((SerializeFromObject) below).serializer().apply(1);
             }
-            return transform(below, group.toAttribute(), value.toAttribute(), new KeyedStage(nodes), out);
+            return transform(below, group.toAttribute(), value.toAttribute(), stage, out);
         }
     }
 
@@ -295,8 +298,30 @@ final class StageRule extends Rule<LogicalPlan> {
         StatefulProcessor<Object, Object, Object> processor = (StatefulProcessor<Object, Object, Object>) (Object) stage;
         ExpressionEncoder<Object> binary = ExpressionEncoder.apply((AgnosticEncoder<Object>) (Object) Encoders.BINARY());
         LocalRelation nothing = new LocalRelation(seq(key.newInstance()), seq(), false, Option.empty());
-        return new TransformWithState(key, row, seq(key), seq(row), processor, TimeMode.EventTime(), OutputMode.Update(),
-            binary, out, below, false, seq(key), seq(row), key, nothing);
+        return observed(stage, new TransformWithState(key, row, seq(key), seq(row), processor, TimeMode.EventTime(),
+            OutputMode.Update(), binary, out, below, false, seq(key), seq(row), key, nothing));
+    }
+
+    /**
+     * The stage with its figures as observed metrics, a column a number, called {@code <node>_<name>}. They are read once a
+     * batch, on the driver; where they stand no code is generated anyway, and nothing is done with a row.
+     */
+    private static LogicalPlan observed(KeyedStage stage, LogicalPlan state) {
+        Figures figures = stage.figures();
+        SparkContext.getOrCreate().register(figures);
+        List<NamedExpression> metrics = new ArrayList<>();
+        for (KeyedStage.Node node : stage.nodes()) {
+            for (int i = 0; node.kind() != null && i < Figures.NAMES.length; i++) {
+                if (i < Figures.OUT && i >= node.kind().inputs()) {
+                    continue;
+                }
+                Literal at = new Literal(Figures.at(node.edge()) + i, DataTypes.IntegerType);
+                // not deterministic: an optimizer would take what it is now for what it is
+                Expression count = new Invoke(Literal.fromObject(figures), "count", DataTypes.LongType, seq(at), seq(), true, false, false);
+                metrics.add(alias(count, node.number() + "_" + Figures.NAMES[i]));
+            }
+        }
+        return new CollectMetrics("flinkddl.stage" + figures.id(), CollectionConverters.asScala(metrics).toList(), state, figures.id());
     }
 
     private static Attribute object(ObjectType type) {

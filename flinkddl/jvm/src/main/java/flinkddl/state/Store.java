@@ -1,8 +1,10 @@
 package flinkddl.state;
 
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.streaming.MapState;
@@ -10,6 +12,8 @@ import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.unsafe.Platform;
+import scala.Tuple2;
+import scala.collection.Iterator;
 
 /**
  * The state of the group at hand, alike in every stage: a head and three maps, all of bytes, so that Spark never sees a
@@ -27,6 +31,8 @@ final class Store {
 
     private final ValueState<byte[]> head;
     private final MapState<byte[], byte[]>[] maps;
+    private final Pages[] pages = new Pages[MAPS];
+    private final long[] counts; // of Figures
     private final Map<Integer, Sweep> sweeps = new HashMap<>(); // one a node: each has a time of its own
     private final boolean alone;
     private Sweep sweep;
@@ -36,21 +42,26 @@ final class Store {
     private long counter;
     private int layout; // of the group's head
     private boolean noted; // the sweep will come by
+    private int figures; // where those of the node at hand begin
+    private int size; // of the head that lies there, 0 of none
 
-    /** {@code alone}: all groups are of one node. */
+    /** {@code alone}: all groups are of one node; {@code counts} as {@link Figures} has them. */
     @SuppressWarnings({"unchecked", "rawtypes"})
-    Store(StatefulProcessorHandle handle, boolean alone) {
+    Store(StatefulProcessorHandle handle, boolean alone, long[] counts) {
         this.alone = alone;
+        this.counts = counts;
         head = handle.getValueState("head", Encoders.BINARY(), TTLConfig.NONE());
         maps = new MapState[MAPS];
         for (int i = 0; i < MAPS; i++) {
             maps[i] = handle.getMapState("map" + i, Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
+            pages[i] = new Pages(maps[i], this);
         }
     }
 
-    /** Turn to another group, of this kind, in a batch of this time in ms. */
-    void turn(Kind kind, byte[] key, long now) {
+    /** Turn to another group, of the node whose figures begin there, in a batch of this time in ms. */
+    void turn(Kind kind, int figures, byte[] key, long now) {
         this.kind = kind;
+        this.figures = figures;
         this.key = key;
         this.now = now;
         sweep = sweeps.computeIfAbsent(Rows.node(key), n -> new Sweep(head, maps[0], alone ? new byte[0] : new byte[] {(byte) (n >> 8), n.byteValue()}));
@@ -58,6 +69,7 @@ final class Store {
         counter = 0;
         layout = kind.layout();
         noted = false;
+        size = 0;
     }
 
     /** The version in which the group's head is, after {@link #head}: it is kept in the same. */
@@ -72,6 +84,7 @@ final class Store {
      */
     byte[] head() {
         byte[] bytes = head.get();
+        size = bytes == null ? 0 : bytes.length;
         if (bytes == null) {
             return null;
         }
@@ -80,7 +93,8 @@ final class Store {
             throw new IllegalStateException("the state was written in layout " + written + ", this version of flinkddl reads layout " + kind.layout());
         }
         if (old(bytes)) {
-            clear();
+            clear(key, size);
+            size = 0;
             return null;
         }
         layout = written;
@@ -95,18 +109,37 @@ final class Store {
 
     private boolean old(byte[] bytes) { return kind.life() > 0 && timed(bytes) && now - touched(bytes) > kind.life(); }
 
-    private void clear() {
+    /** Take out a group, which the handle is turned to. */
+    private void clear(byte[] group, int size) {
         head.clear();
+        headed(group, size, 0);
         for (int i = 0; i < kind.maps(); i++) {
-            maps[i].clear();
+            List<byte[]> names = new ArrayList<>(); // as Spark clears a map, which does not say what was in it
+            for (Iterator<Tuple2<byte[], byte[]>> all = maps[i].iterator(); all.hasNext();) {
+                Tuple2<byte[], byte[]> page = all.next();
+                names.add(page._1());
+                counts[figures + Figures.BYTES] -= group.length + page._1().length + page._2().length;
+            }
+            names.forEach(maps[i]::removeKey);
         }
+    }
+
+    /** Count what a head takes instead of what it took; 0 is none. */
+    private void headed(byte[] group, int before, int after) {
+        counts[figures + Figures.GROUPS] += Integer.signum(after) - Integer.signum(before);
+        counts[figures + Figures.BYTES] += after - before + (Integer.signum(after) - Integer.signum(before)) * group.length;
+    }
+
+    /** Count what an entry of the group's maps takes instead of what it took. */
+    void grown(int before, int after, int name) {
+        counts[figures + Figures.BYTES] += after - before + (Integer.signum(after) - Integer.signum(before)) * (key.length + name);
     }
 
     /** The sweep has come to a group: it is old, or noted again. */
     private void looked(byte[] group) {
         byte[] bytes = head.get();
         if (bytes != null && old(bytes)) {
-            clear();
+            clear(group, bytes.length);
         } else if (bytes != null && timed(bytes)) {
             sweep.note(group, kind.life(), touched(bytes));
         }
@@ -119,18 +152,23 @@ final class Store {
     void keep(byte[] bytes) {
         if (bytes == null) {
             head.clear();
+            headed(key, size, 0);
+            size = 0;
             return;
         }
         boolean timed = kind.life() > 0;
         long first = layout | (timed ? TIMED : 0);
         Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET, Long.reverseBytes(first << COUNTER | counter));
-        head.update(timed ? ByteBuffer.allocate(bytes.length + Long.BYTES).put(bytes).putLong(now).array() : bytes);
+        byte[] kept = timed ? ByteBuffer.allocate(bytes.length + Long.BYTES).put(bytes).putLong(now).array() : bytes;
+        head.update(kept);
+        headed(key, size, kept.length);
+        size = kept.length;
         if (timed && !noted) {
             sweep.note(key, kind.life(), now);
             noted = true;
         }
     }
 
-    /** One of the three maps; exhaust its iterators: Spark frees them no earlier. */
-    MapState<byte[], byte[]> map(int n) { return maps[n]; }
+    /** One of the three maps. */
+    Pages map(int n) { return pages[n]; }
 }

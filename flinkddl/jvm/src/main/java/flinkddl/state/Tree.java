@@ -8,13 +8,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
-import java.util.Set;
-import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.unsafe.Platform;
 
 /**
@@ -30,8 +27,8 @@ final class Tree {
     private final int id;
     private final Comparator<byte[]> order;
     private final Map<Integer, Page> read = new HashMap<>();
-    private final Set<Integer> gone = new HashSet<>();
-    private MapState<byte[], byte[]> pages;
+    private final Map<Integer, Integer> gone = new HashMap<>(); // pages, and their sizes in the map
+    private Pages pages;
     private Page root;
     private int next;
 
@@ -47,6 +44,7 @@ final class Tree {
         final List<byte[]> values = new ArrayList<>();
         final List<Integer> children = new ArrayList<>();
         int bytes;
+        int stored; // its size in the map, 0 where it is not there
         boolean changed;
 
         Page(boolean leaf) { this.leaf = leaf; }
@@ -81,7 +79,7 @@ final class Tree {
     }
 
     /** Turn to a group that was never there. */
-    void reset(MapState<byte[], byte[]> pages) {
+    void reset(Pages pages) {
         this.pages = pages;
         read.clear();
         gone.clear();
@@ -90,7 +88,7 @@ final class Tree {
     }
 
     /** Turn to a group, from its head. */
-    void read(DataInput in, MapState<byte[], byte[]> pages) throws IOException {
+    void read(DataInput in, Pages pages) throws IOException {
         reset(pages);
         next = (int) Retract.readLong(in);
         root = page(in);
@@ -98,10 +96,10 @@ final class Tree {
 
     /** Write the root, and the changed pages into their map. */
     void write(DataOutput out) throws IOException {
-        gone.forEach(n -> pages.removeKey(name(n)));
+        gone.forEach((n, size) -> pages.remove(name(n), size));
         for (Map.Entry<Integer, Page> e : read.entrySet()) {
             if (e.getValue().changed) {
-                pages.updateValue(name(e.getKey()), Head.written(o -> write(e.getValue(), o)));
+                pages.put(name(e.getKey()), Head.written(o -> write(e.getValue(), o)), e.getValue().stored);
             }
         }
         Retract.writeLong(out, next);
@@ -143,7 +141,9 @@ final class Tree {
     private Page load(int number) {
         return read.computeIfAbsent(number, n -> {
             Page[] page = new Page[1];
-            Head.read(pages.getValue(name(n)), 0, in -> page[0] = page(in));
+            byte[] bytes = pages.get(name(n));
+            Head.read(bytes, 0, in -> page[0] = page(in));
+            page[0].stored = bytes.length;
             return page[0];
         });
     }
@@ -154,8 +154,7 @@ final class Tree {
     }
 
     private void drop(int number) {
-        read.remove(number);
-        gone.add(number);
+        gone.put(number, read.remove(number).stored);
     }
 
     boolean isEmpty() { return root.keys.isEmpty(); }
@@ -312,7 +311,7 @@ final class Tree {
     /** Forget all pages: the group is gone. */
     void clear() {
         drop(root);
-        gone.forEach(n -> pages.removeKey(name(n)));
+        gone.forEach((n, size) -> pages.remove(name(n), size));
         reset(pages);
     }
 
