@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.supervising.begun import as_begun
+from flinkddl.runtime.job.supervising.filling import fill
 from flinkddl.runtime.job.supervising.queries import Queries, end_now
 from flinkddl.runtime.job.supervising.recovering import recover
 from flinkddl.runtime.session.connect import close_session, is_connect
 from flinkddl.runtime.session.errors import has_java, java_gone
 from flinkddl.runtime.session.sessions import job_session
-from flinkddl.runtime.storage.checkpoint import Checkpoint, job_folder, open_checkpoint, set_aside, temporary_folder
+from flinkddl.runtime.storage.checkpoint import (
+    Checkpoint,
+    checked,
+    job_folder,
+    note_plan,
+    set_aside,
+    temporary_folder,
+)
 from flinkddl.runtime.storage.file_systems import LOCAL, local_path, storage_of
 from flinkddl.runtime.storage.hold import Hold, take
 from flinkddl.runtime.storage.neighbours import check_neighbours
@@ -43,7 +51,11 @@ class Held:
         if self.job.streaming:
             self.job = as_begun(self.spark, self.job, self.options)
             self.checkpoint, self._hold = open_held(self.spark, self.job, self.options)
-            self.job = self.queries.job = renumbered(self.job, self.checkpoint.edit.numbers)
+            job, self.job = self.job, renumbered(self.job, self.checkpoint.edit.numbers)
+            self.queries.job = self.job
+            if not self.checkpoint.temporary:
+                fill(self.spark, self.job, self.checkpoint, self.queries.run_once)
+                note_plan(self.checkpoint, job, self.options.script)
 
     def check(self) -> None:
         """Raise FD823 where another run has taken the checkpoint."""
@@ -95,6 +107,8 @@ class Held:
 def open_held(spark: SparkSession, job: SparkJob, options: RunOptions) -> tuple[Checkpoint, Hold | None]:
     """Return a streaming job's checkpoint, and this run's hold of it where it is not a temporary one.
 
+    What it says of the plan is that of the run before: the state of operators that come and go lies as it did.
+
     Raises FD820 and FD821 (it does not fit), FD822 (Spark cannot use the folder), FD823 (another run holds it), FD825
     (it would be new, beside state of this very query), FD857 to FD859 as ``recover``.
     """
@@ -121,9 +135,7 @@ def open_held(spark: SparkSession, job: SparkJob, options: RunOptions) -> tuple[
             hold.forget()
             hold = take(storage, folder, job.name, options.notice)
         recover(storage, folder, job, options)
-        checkpoint = open_checkpoint(
-            job, root, storage=storage, script=options.script, allow_dropped=options.allow_dropped
-        )
+        checkpoint = checked(job, root, storage=storage, allow_dropped=options.allow_dropped)
     except BaseException:
         hold.release()
         raise

@@ -7,6 +7,7 @@ import java.util.Iterator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -35,7 +36,7 @@ final class Aggregate extends Kind {
 
     @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {
         long[] rest = {0, Long.MIN_VALUE}; // number of rows, newest sequence
-        read(group, rest);
+        read(group.head(), group.map(0), rest);
         UnsafeRow before = rest[0] > 0 ? results() : null;
         long turn = 0; // what came together came at once
         while (rows.hasNext()) {
@@ -62,11 +63,16 @@ final class Aggregate extends Kind {
         return same ? nothing() : one(Retract.row(before, after, rest[1] == Long.MIN_VALUE ? null : rest[1]));
     }
 
-    private void read(Store group, long[] rest) {
-        byte[] head = group.head();
+    @Override Object held(byte[] head, MapState<byte[], byte[]> pages, InternalRow arguments) {
+        long[] rest = {0, Long.MIN_VALUE};
+        read(head, pages, rest);
+        return rest[0] > 0 ? Retract.row(null, results(), rest[1] == Long.MIN_VALUE ? null : rest[1]) : null;
+    }
+
+    private void read(byte[] head, MapState<byte[], byte[]> pages, long[] rest) {
         if (head == null) {
             for (Call call : state) {
-                call.reset(group.map(0));
+                call.reset(pages);
             }
             return;
         }
@@ -74,7 +80,7 @@ final class Aggregate extends Kind {
             rest[0] = Retract.readLong(in);
             rest[1] = Retract.readLong(in);
             for (Call call : state) {
-                call.read(in, group.map(0));
+                call.read(in, pages);
             }
         });
     }

@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.Iterator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.Platform;
 
@@ -52,6 +53,11 @@ final class Latest extends Kind {
         InternalRow after = payload(best);
         boolean same = before == null || after == null ? before == after : before.equals(after);
         return same ? nothing() : one(Retract.row(before, after, version(best)));
+    }
+
+    @Override Object held(byte[] head, MapState<byte[], byte[]> pages, InternalRow arguments) {
+        InternalRow row = payload(head);
+        return row == null ? null : Retract.row(null, row, version(head));
     }
 
     private static byte[] kept(UnsafeRow change, boolean deleted) {

@@ -5,6 +5,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.types.StructType;
 
 /** Both sides of a join in the group at hand: a tree of rows each, in pages of map 0; the head has their sizes before them. */
@@ -53,12 +54,13 @@ final class Sides {
     }
 
     /** Turn to a group, without what is too old; gives the sizes. */
-    long[] read(Store group) {
+    long[] read(Store group) { return read(group.head(), group.map(0), group.now()); }
+
+    long[] read(byte[] head, MapState<byte[], byte[]> pages, long now) {
         long[] sizes = {0, 0};
-        byte[] head = group.head();
         for (int i = 0; i < 2; i++) {
-            trees[i].reset(group.map(0));
-            ages[i].reset(group.map(0));
+            trees[i].reset(pages);
+            ages[i].reset(pages);
         }
         if (head == null) {
             return sizes;
@@ -66,12 +68,12 @@ final class Sides {
         Head.read(head, Store.BODY, in -> {
             for (int i = 0; i < 2; i++) {
                 sizes[i] = Retract.readLong(in);
-                trees[i].read(in, group.map(0));
+                trees[i].read(in, pages);
             }
             for (int i = 0; i < 2; i++) {
                 int side = i;
-                ages[i].read(in, group.map(0), group.now());
-                ages[i].forget(group.now(), (row, copies) -> sizes[side] -= Copies.weight(copies));
+                ages[i].read(in, pages, now);
+                ages[i].forget(now, (row, copies) -> sizes[side] -= Copies.weight(copies));
             }
         });
         return sizes;

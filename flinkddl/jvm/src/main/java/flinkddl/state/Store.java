@@ -75,10 +75,7 @@ final class Store {
         if (bytes == null) {
             return null;
         }
-        int written = bytes[0] & ~TIMED & 0xFF;
-        if (!kind.reads(written)) {
-            throw new IllegalStateException("the state was written in layout " + written + ", this version of flinkddl reads layout " + kind.layout());
-        }
+        int written = written(kind, bytes);
         if (old(bytes)) {
             clear();
             return null;
@@ -87,6 +84,21 @@ final class Store {
         noted = timed(bytes);
         counter = Long.reverseBytes(Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET)) & (1L << COUNTER) - 1;
         return noted ? Arrays.copyOf(bytes, bytes.length - Long.BYTES) : bytes;
+    }
+
+    private static int written(Kind kind, byte[] bytes) {
+        int written = bytes[0] & ~TIMED & 0xFF;
+        if (!kind.reads(written)) {
+            throw new IllegalStateException("the state was written in layout " + written + ", this version of flinkddl reads layout " + kind.layout());
+        }
+        return written;
+    }
+
+    /** A head without its time, of a group that is read outside of an operator: its first byte is the layout. */
+    static byte[] plain(Kind kind, byte[] bytes) {
+        byte[] plain = Arrays.copyOf(bytes, timed(bytes) ? bytes.length - Long.BYTES : bytes.length);
+        plain[0] = (byte) written(kind, bytes);
+        return plain;
     }
 
     private static boolean timed(byte[] bytes) { return (bytes[0] & TIMED) != 0; }
