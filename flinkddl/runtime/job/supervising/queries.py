@@ -71,9 +71,12 @@ class Queries:
         trigger, self.trigger = self.trigger, {"availableNow": True}
         try:
             query = self._start(frame, write, location)
-            query.awaitTermination()
         finally:
             self.trigger = trigger
+        try:
+            query.awaitTermination()
+        finally:
+            end_now({write.name: query})
 
     def _start(self, frame: DataFrame, write: Write, location: str) -> StreamingQuery:
         if not write.on_driver:
