@@ -133,6 +133,8 @@ def note_plan(checkpoint: Checkpoint, job: J.SparkJob, script: Sequence[str]) ->
     """
     text = _plan_text(checkpoint, (job, meanings(job)), script, drained=False)
     storage, root = checkpoint.storage, checkpoint.root
+    for folder in checkpoint.edit.gone:
+        storage.remove(f"{root}/{folder}")
     if not checkpoint.edit.carried:
         storage.write(f"{root}/{PLAN_FILE}", text)
         return
@@ -301,8 +303,6 @@ def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], of: Said, *, allow
     if edit.dropped and not allow_dropped:
         help = f"--allow-dropped-state takes it away, or {again}"
         raise FlinkDdlError.of("FD820", f"{message}. State would be lost: {edit.words}", help=help)
-    for folder in edit.gone:
-        checkpoint.storage.remove(f"{checkpoint.root}/{folder}")
     return replace(checkpoint, changed=f"{changed}. State: {edit.words}", edit=edit)
 
 
