@@ -73,7 +73,7 @@ def test_no_savepoint_of(tmp_path: Path, facts: dict[str, int], said: str) -> No
 def test_no_savepoint_of_state_that_is_on_its_way(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path)
     (folder / MOVES_FILE).write_text(json.dumps({"plan": (folder / "flinkddl-plan.json").read_text()}))
-    with pytest.raises(FlinkDdlError, match="FD859: .*start the job once"):
+    with pytest.raises(FlinkDdlError, match=r"FD859: .*start the job once"):
         create(folder, tmp_path / "sp", live=False)
 
 
