@@ -52,14 +52,15 @@ class _Node:
 
 
 def carried(old: Mapping[str, Any], new: Mapping[str, Any]) -> Carried | None:
-    """Return what becomes of a query's operators; None where as many nodes are there, or none is what it was.
+    """Return what becomes of a query's operators; None where none is what it was, or it reads or writes otherwise.
 
-    Also where it reads or writes otherwise, and of a checkpoint that does not say what each node means.
+    Also of an INSERT with as many nodes as before, which has been changed and not added to, and of a checkpoint that
+    does not say what each node means.
     """
     if any(old[part] != new[part] for part in _SAME) or not _says(old) or not old["operators"]:
         return None
     before, now = list(_nodes(old)), list(_nodes(new))
-    if len(before) == len(now):
+    if len(before) == len(now) and old["write"] == new["write"]:
         return None
     pairs, gone = _paired(before, now)
     kept = [node for node, was in pairs if was is not None]

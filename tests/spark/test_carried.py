@@ -116,6 +116,19 @@ def test_they_go_again(name: str, form: str) -> None:
     assert NEW not in carried.order
 
 
+def test_as_many_operators_into_another_table() -> None:
+    """One goes as another comes: below them state goes on. Of one that writes where it did before, nothing is guessed."""
+    joined = OUTER.replace("LEFT JOIN", "JOIN")
+    above = f"INSERT INTO tops SELECT region, MAX(price) FROM ({joined[17:-1]}) GROUP BY region;"
+    before, after = said(job(joined)), said(job(above))
+    assert len(before[0]["operators"]) == len(after[0]["operators"])
+    found = compare(before, after)
+    assert "Join(" in "".join(found.kept)
+    assert "MAX(price)" in "".join(found.new)
+    assert found.dropped == ("sums (Sink(default_catalog.default_database.sums))",)
+    assert compare([{**before[0], "write": after[0]["write"]}], after).refused
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_numbers_are_never_given_twice(form: str) -> None:
     """One that goes leaves its number, and the next that comes has another; those that stay have theirs."""
