@@ -117,9 +117,9 @@ def test_they_go_again(name: str, form: str) -> None:
 
 
 def test_as_many_operators_into_another_table() -> None:
-    """One goes as another comes: below them state goes on. Of one that writes where it did before, nothing is guessed."""
+    """One goes as another comes: below them state goes on. Of one into the same table nothing is guessed."""
     joined = OUTER.replace("LEFT JOIN", "JOIN")
-    above = f"INSERT INTO tops SELECT region, MAX(price) FROM ({joined[17:-1]}) GROUP BY region;"
+    above = f"INSERT INTO tops SELECT region, MAX(price) + COUNT(DISTINCT cust) FROM ({joined[17:-1]}) GROUP BY region;"
     before, after = said(job(joined)), said(job(above))
     assert len(before[0]["operators"]) == len(after[0]["operators"])
     found = compare(before, after)

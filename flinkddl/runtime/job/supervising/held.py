@@ -56,6 +56,9 @@ class Held:
             if not self.checkpoint.temporary:
                 fill(self.spark, self.job, self.checkpoint, self.queries.run_once)
                 note_plan(self.checkpoint, job, self.options.script)
+            if self.checkpoint.changed:
+                said = f"the script has changed, and its checkpoint goes on: {self.checkpoint.changed}"
+                self.options.notice(said)
 
     def check(self) -> None:
         """Raise FD823 where another run has taken the checkpoint."""
@@ -140,8 +143,6 @@ def open_held(spark: SparkSession, job: SparkJob, options: RunOptions) -> tuple[
         hold.release()
         raise
     _tell_where(spark, checkpoint, options)
-    if checkpoint.changed:
-        options.notice(f"the script has changed, and its checkpoint goes on: {checkpoint.changed}")
     return checkpoint, hold
 
 
