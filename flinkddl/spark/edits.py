@@ -2,7 +2,8 @@
 
 Compared is what each query means (``meaning.py``), as the run that wrote the checkpoint noted it. What is not known to
 be the same is refused. Spark numbers operators by their places and refuses one more or less in a query that has begun
-(STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA): that is said here, before Spark is asked.
+(STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA): ``carried.py`` says which state can move along with its
+operator, and what cannot is said here, before Spark is asked.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.spark.carried import Carried, Numbers, carried, highest_of
 from flinkddl.spark.folders import folder_inside
 from flinkddl.spark.job import GroupBy, StageCall, StateCall
 from flinkddl.spark.meaning import APART, COLUMNS, KEPT_BY_SINK
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from flinkddl.spark.job import SparkJob, Step
 
 _DEFAULT = "default_catalog.default_database."
-Numbers = int | list[int]
 Said = dict[str, Any]
 """A ``Meaning`` as plain data; of a checkpoint with ``folder``, where its query has its state."""
 
@@ -32,6 +33,8 @@ class Edit:
 
     ``folders``: where a query has its state, where that is not its name; ``numbers``: the number that the node of a
     step has in its keys, of a stage a list of them; ``gone``: the folders of queries that are no longer asked for.
+    ``carried``: queries whose operators are others now, by the name of the write; ``highest``: the highest number that
+    a node of a query was ever given.
     """
 
     kept: tuple[str, ...] = ()
@@ -41,6 +44,8 @@ class Edit:
     folders: Mapping[str, str] = field(default_factory=dict)
     numbers: Mapping[str, Numbers] = field(default_factory=dict)
     gone: tuple[str, ...] = ()
+    carried: Mapping[str, Carried] = field(default_factory=dict)
+    highest: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def words(self) -> str:
@@ -65,16 +70,30 @@ def compare(before: Sequence[Said], now: Sequence[Said]) -> Edit:
         clash.append(
             f"{_told(query)} is new, and has the folder that the state of '{other}' lies in: give it another name"
         )
-    refused = [why for old, new in pairs if old is not None and (why := _difference(old, new))]
+    known = [(old, new) for old, new in pairs if old is not None]
+    differ = {new["write"]: why for old, new in known if (why := _difference(old, new))}
+    moved = {new["write"]: carry for old, new in known if new["write"] in differ and (carry := carried(old, new))}
+    for write, carry in moved.items():
+        differ[write] = carry.refused and f"{write.replace(_DEFAULT, '')}: {carry.refused}"
+        numbers |= carry.numbers
+    whole = [new for _, new in known if new["write"] not in differ]
     return Edit(
-        kept=tuple(_told(new) for old, new in pairs if old is not None and not _difference(old, new)),
-        new=tuple(_told(new) for old, new in pairs if old is None),
-        dropped=tuple(map(_told, gone)),
-        refused=(*refused, *clash),
-        folders={new["write"]: _folder(old) for old, new in pairs if old is not None and _moved(old, new)},
+        kept=(*map(_told, whole), *_parts(moved, "kept")),
+        new=(*(_told(new) for old, new in pairs if old is None), *_parts(moved, "new")),
+        dropped=(*map(_told, gone), *_parts(moved, "dropped")),
+        refused=(*filter(None, differ.values()), *clash),
+        folders={new["write"]: _folder(old) for old, new in known if _moved(old, new)},
         numbers=numbers,
         gone=tuple(map(_folder, gone)),
+        carried=moved,
+        highest={new["write"]: highest_of(old) for old, new in known} | {w: c.highest for w, c in moved.items()},
     )
+
+
+def _parts(moved: Mapping[str, Carried], what: str) -> list[str]:
+    """Return the nodes of queries whose operators are others now that are kept, new or dropped, in words."""
+    found = [(carry.was if what == "dropped" else write, getattr(carry, what)) for write, carry in moved.items()]
+    return [f"{name.replace(_DEFAULT, '')} ({', '.join(nodes)})" for name, nodes in found if nodes]
 
 
 def _find(new: Said, before: Sequence[Said], now: Sequence[Said]) -> Said | None:
@@ -82,9 +101,18 @@ def _find(new: Said, before: Sequence[Said], now: Sequence[Said]) -> Said | None
     if same:
         return same[0]
     names = {n["write"] for n in now}
-    others = [old for old in before if old["write"] not in names and not _difference(old, new)]
-    rivals = [n for n in now if n is not new and others and not _difference(others[0], n)]
-    return others[0] if len(others) == 1 and not rivals else None
+    free = [old for old in before if old["write"] not in names]
+    for fits in (lambda old, n: not _difference(old, n), _goes_on):  # the same state, then some of it
+        others = [old for old in free if fits(old, new)]
+        rivals = [n for n in now if n is not new and others and fits(others[0], n)]
+        if others:
+            return others[0] if len(others) == 1 and not rivals else None
+    return None
+
+
+def _goes_on(old: Said, new: Said) -> bool:
+    found = carried(old, new)
+    return found is not None and not found.refused
 
 
 def _folder(old: Said) -> str:

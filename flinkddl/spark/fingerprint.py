@@ -150,13 +150,13 @@ def state_of(step: Step) -> str:
 def _kept(agg: str | StateCall | StageCall) -> str:
     match agg:
         case StageCall():  # what passes leaves nothing
-            return f"{[(n.keys, _bare(n.call).sql) for n in agg.nodes]}"
+            return f"{[(n.keys, call_of(n.call)) for n in agg.nodes]}"
         case StateCall():
-            return _bare(agg).sql
+            return call_of(agg)
     return agg
 
 
-def _bare(call: StateCall) -> StateCall:
+def call_of(call: StateCall) -> str:
     """Return a call by what it keeps alone: in both forms the same."""
     args = call.other_args if call.form == "keyed" and call.other_args else call.args
-    return replace(call, ttl=(), form="aggregate", args=args, other_args=())
+    return replace(call, ttl=(), form="aggregate", args=args, other_args=()).sql

@@ -11,7 +11,8 @@ operators, in its order, and their SQL.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields, is_dataclass
+import re
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.deep import deep
@@ -19,10 +20,10 @@ from flinkddl.plan.identity import Traced, digest
 from flinkddl.plan.nodes import Filter, Join, Project, Scan, Union
 from flinkddl.plan.nodes.terms import names_of, rex_text
 from flinkddl.plan.rex import InputRef, conjuncts
-from flinkddl.spark.fingerprint import state_of
+from flinkddl.spark.fingerprint import call_of, state_of
 from flinkddl.spark.job import DRIVER_SINKS, Read, WithWatermark, below
 from flinkddl.spark.partitions import NAMED_SOURCES
-from flinkddl.spark.stateful import stateful
+from flinkddl.spark.stateful import place_of, stateful
 from flinkddl.sqltypes import DataType
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from flinkddl.plan.nodes.base import Mode, Needed
     from flinkddl.plan.physical import Physical, PhysicalSink
     from flinkddl.plan.rex import Rex
-    from flinkddl.spark.job import SparkJob, Step, Write
+    from flinkddl.spark.job import SparkJob, StateCall, Step, Write
     from flinkddl.spark.stateful import Stateful
 
 _NOT_MEANT = frozenset({"span", "options", "input", "left", "right", "parts", "inputs", "ttl", "fields", "table"})
@@ -44,6 +45,9 @@ _FORGETFUL = frozenset({"noop"}) | DRIVER_SINKS
 _LONGEST = 60
 KEPT_BY_SINK = "Sink(the rows of each"
 """How the line of a sink begins that keeps what was written, whose filters earlier versions did not note."""
+_CALLS = re.compile(r"'(\w+):\d+'")
+_ORDERLESS = frozenset({"count", "sum", "dcount", "dsum", "min", "max"})
+"""Accumulators (RetractFinish.java) that keep the same in whatever order their rows came."""
 COLUMNS = ", with "
 APART = "; "
 """What stands before the columns of a table in its words, and between them."""
@@ -55,7 +59,8 @@ class Meaning:
 
     ``tree`` has a (depth, digest, words) line an operator that state hangs on, with more behind of some (``Traces``),
     ``reads`` what Spark reads in its order, ``operators`` a [Spark's name, digest of its SQL, words, identity, node's
-    number, step] an operator with state, in Spark's order; a stage has a list of numbers.
+    number, step, parts] an operator with state, in Spark's order; a stage has a list of numbers. ``parts`` are its
+    nodes (of one of Spark's own it is one itself), each [digest of all that its state hangs on, words].
     ``sink`` is what remembers what a query has written, "" where nothing does. ``held``: filters below a sink that
     keeps rows are in ``tree``, which earlier versions left out.
     """
@@ -89,7 +94,15 @@ def _meaning(job: SparkJob, write: Write, planned: Sequence[PhysicalSink]) -> Me
     traces = Traces()
     named = NAMED_SOURCES in job.settings
     operators = [
-        [o.spark, _digest(state_of(steps[o.step])), o.what, o.identity, _numbers(o), o.step]
+        [
+            o.spark,
+            _digest(state_of(steps[o.step])),
+            o.what,
+            o.identity,
+            _numbers(o),
+            o.step,
+            _parts(job, write, o, traces),
+        ]
         for o in stateful(job, write)
     ]
     noted = write.options.get("transactional-id")  # Kafka knows by it which batches of a query are written
@@ -123,6 +136,36 @@ def _tree(planned: PhysicalSink, traces: Traces) -> list[list[Any]]:
 def _numbers(operator: Stateful) -> int | list[int]:
     numbers = [kept.call.node for kept in operator.nodes]
     return numbers if any(kept.column for kept in operator.nodes) else next(iter(numbers), 0)
+
+
+def _parts(job: SparkJob, write: Write, operator: Stateful, traces: Traces) -> list[list[str]]:
+    """Return what each node of an operator means by itself, whatever stands above it and beside it, and words."""
+    step = next(s for s in job.steps if s.name == operator.step)
+    parts = [(k.step, f"{k.keys} {call_of(_orderless(k.call))}", k.what) for k in operator.nodes]
+    return [
+        [_digest(f"{operator.spark} {sql} {_under(job, place_of(job, write, name), traces)}"), what]
+        for name, sql, what in parts or [(step.name, state_of(step), operator.what)]
+    ]
+
+
+def _orderless(call: StateCall) -> StateCall:
+    """Return an aggregate without the order of its rows, where that does not count: who reads it asks for it or not."""
+    if call.kind != "aggregate" or not {*_CALLS.findall(call.args[2])} <= _ORDERLESS:
+        return call
+    return replace(call, args=(call.args[0], *call.args[2:]), other_args=())
+
+
+def _under(job: SparkJob, path: str, traces: Traces) -> list[list[Any]]:
+    """Return what state hangs on of a place of the plan and all below it."""
+    first, *places = map(int, path.split("."))
+    planned = job.plan[first]
+    here, mode = planned.root, planned.modes
+    for i in places:
+        here, mode = here.inputs[i], mode.inputs[i]
+    if not places:
+        return [line[:2] for line in _tree(planned, traces)]
+    every = frozenset(range(len(here.node.fields)))
+    return [list(line[:2]) for line in traces.tree(here, mode, (0, True), every)]
 
 
 def _read(step: Step, named: bool) -> str:

@@ -30,13 +30,15 @@ DEDUPLICATE, JOIN = "dedupe", "symmetricHashJoin"
 class Kept:
     """What one node of the plan keeps in an operator: its call, the columns of its key, the plan node as ``Stateful``.
 
-    ``column`` is the column of a stage's input from which it gets its rows, "" where it gets all.
+    ``column`` is the column of a stage's input from which it gets its rows, "" where it gets all; ``step`` the name
+    that it has, or would have as an operator by itself.
     """
 
     call: StateCall
     keys: tuple[Named, ...]
     what: str
     identity: str
+    step: str
     column: str = ""
 
 
@@ -76,9 +78,14 @@ def stateful(job: SparkJob, write: Write) -> list[Stateful]:
 def _kept(step: GroupBy, told: Callable[[str, str], tuple[str, str]]) -> Iterator[Kept]:
     if step.stage is not None:
         for node in step.stage.nodes:
-            yield Kept(node.call, node.keys, *told(node.step, node.step), column=node.column)
+            yield Kept(node.call, node.keys, *told(node.step, node.step), node.step, column=node.column)
     elif len(step.state_calls) == 1:
-        yield Kept(step.state_calls[0], step.keys, *told(step.name, step.note))
+        yield Kept(step.state_calls[0], step.keys, *told(step.name, step.note), step.name)
+
+
+def place_of(job: SparkJob, write: Write, step: str) -> str:
+    """Return the path of the plan node that a step with state serves; what no node owns was made for the sink."""
+    return job.owners.get(step) or f"{job.writes.index(job.parts_of(write)[0])}"
 
 
 def nodes_by_path(job: SparkJob) -> dict[str, Physical]:

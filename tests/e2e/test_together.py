@@ -211,14 +211,28 @@ def test_one_that_comes_is_a_query_of_its_own_and_one_that_goes_leaves_the_other
     assert world.table("named") == wanted("named", ROWS + LATER)
 
 
-def test_one_with_state_does_not_go(world: World) -> None:
+def test_one_with_state_goes_and_leaves_the_others(world: World) -> None:
+    """It asks first; what it shared stays with the others, and when it comes again it is a query of its own."""
     send(world.servers, world.source, ROWS)
-    world.run(world.script(("counts", "tops")))
-    with pytest.raises(FlinkDdlError, match=r"FD820.*orders-read-once keeps state in"):
-        world.run(world.script(("counts",)))
+    world.run(world.script(KEYED))
+    with pytest.raises(FlinkDdlError, match=r"FD820.*dropped: orders-read-once .*MAX\(n\).*--allow-dropped-state"):
+        world.run(world.script(("counts", "pairs")))
     send(world.servers, world.source, LATER)
-    world.run(world.script(("tops", "counts")))
-    assert all(world.table(name) == wanted(name, ROWS + LATER) for name in ("counts", "tops"))
+    job = world.run(world.script(("counts", "pairs")), allow_dropped=True)
+    assert [len(run.parts) for run in queries(job)] == [2]
+    assert all(world.table(name) == wanted(name, ROWS + LATER) for name in ("counts", "pairs"))
+    assert world.table("tops") == wanted("tops", ROWS)
+    more = [{**r, "id": r["id"] + 48} for r in ROWS]
+    send(world.servers, world.source, more)
+    world.told.clear()
+    job = world.run(world.script(KEYED))
+    assert sorted(len(run.parts) for run in queries(job)) == [0, 2]
+    assert "new: tops" in "".join(world.told)
+    assert all(world.table(name) == wanted(name, ROWS + LATER + more) for name in KEYED)
+    again = [{**r, "id": r["id"] + 96} for r in LATER]
+    send(world.servers, world.source, again)
+    world.run(world.script(("pairs",)), allow_dropped=True)
+    assert world.table("pairs") == wanted("pairs", ROWS + LATER + more + again)
 
 
 OFF = ("SET 'pipeline", "SET 'table.optimizer.reuse-source-enabled' = 'false'; SET 'pipeline")

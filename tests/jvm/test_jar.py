@@ -59,7 +59,8 @@ def test_java_stays_small() -> None:
     # 450 more: rows of a group are brought together before they are exchanged.
     # 10 more: rows of a real-time batch ask the clock.
     # 200 more: what each operator by key has done and keeps.
-    assert lines < 15800, f"{lines} lines of Java"
+    # 190 more: what a group of state by key has given out, for operators that are new above it.
+    assert lines < 15970, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

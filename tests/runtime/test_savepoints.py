@@ -9,6 +9,7 @@ import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.storage.moved import at_home, brought_along
+from flinkddl.runtime.storage.moves import MOVES_FILE
 from flinkddl.runtime.storage.savepoints import create, damage, drop, every, folder_of, keep, load, restore
 
 QUERY = "cat.db.sink"
@@ -68,6 +69,13 @@ def test_no_savepoint_of(tmp_path: Path, facts: dict[str, int], said: str) -> No
     with pytest.raises(FlinkDdlError, match=f"FD859: .*{said}"):
         create(checkpoint(tmp_path, **facts), tmp_path / "sp", live=False)  # type: ignore[arg-type]
     assert not every(tmp_path / "sp")
+
+
+def test_no_savepoint_of_state_that_is_on_its_way(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path)
+    (folder / MOVES_FILE).write_text(json.dumps({"plan": (folder / "flinkddl-plan.json").read_text()}))
+    with pytest.raises(FlinkDdlError, match=r"FD859: .*start the job once"):
+        create(folder, tmp_path / "sp", live=False)
 
 
 @pytest.mark.parametrize("facts", [{}, {"planned": 4, "transactional": True}], ids=["at-least-once", "in-order"])

@@ -270,6 +270,29 @@ CHAINS = (
          shows=lambda r: r | {"total": r["total"] + 1}),
     Edit("chain-view-renamed", s.BEST, (("VIEW sums", "VIEW spent"), ("FROM sums", "FROM spent")), SILENT),
 )  # fmt: skip
+OPERATORS = (
+    Edit("aggregate-above", s.SUMS, ((s.SUMS_INSERT, s.HIGHEST_INSERT),),
+         Answer(0, ("kept: highest", "SUM(price)", "new: highest", "MAX(total)")), new={"highest": s.highest},
+         gone=("sums",)),
+    Edit("top-n-above", s.SUMS, ((s.SUMS_INSERT, s.PLACES_INSERT),), Answer(0, ("kept: places", "new: places (Rank")),
+         new={"places": s.places}, gone=("sums",)),
+    Edit("aggregate-above-state-that-ages", s.SUMS, (
+        _first("SET 'table.exec.state.ttl' = '1 h';\n"), (s.SUMS_INSERT, s.HIGHEST_INSERT),
+    ), Answer(1, ("FD679", "MAX(total)"))),
+    Edit("aggregate-gone", s.HIGHEST, ((s.HIGHEST_INSERT, s.SUMS_INSERT),),
+         refused("--allow-dropped-state", "dropped: highest", "MAX(total)")),
+    Edit("aggregate-gone-allowed", s.HIGHEST, ((s.HIGHEST_INSERT, s.SUMS_INSERT),),
+         Answer(0, ("kept: sums", "dropped: highest (Aggregate(by=[region], MAX(total)))")),
+         new={"sums": s.changed_sums}, gone=("highest",), flags=("--allow-dropped-state",)),
+    Edit("united-insert-less", s.UNITED, ((s.BUSIEST_INSERT, ""),),
+         refused("--allow-dropped-state", "dropped: visits-read-once")),
+    Edit("united-insert-less-allowed", s.UNITED, ((s.BUSIEST_INSERT, ""),),
+         Answer(0, ("kept: visits-read-once (Aggregate(by=[page]", "dropped: visits-read-once")), gone=("busiest",),
+         flags=("--allow-dropped-state",)),
+    Edit("united-other-insert-less-allowed", s.UNITED, ((s.VISITORS_INSERT, ""),),
+         Answer(0, ("kept: visits-read-once", "dropped: visits-read-once (Aggregate(by=[page]")), gone=("visitors",),
+         flags=("--allow-dropped-state",)),
+)  # fmt: skip
 COMMITS = (
     Edit("begun-earlier", s.OLDER, (), Answer(0, ())),
     Edit("begun-earlier-and-edited", s.OLDER, (("s.total FROM", "s.total + 1 FROM"),), kept("best"),
@@ -278,4 +301,4 @@ COMMITS = (
     Edit("gone-on-with-earlier-and-edited", s.BEST, (("s.total FROM", "s.total + 1 FROM"),), kept("best"),
          shows=lambda r: r | {"total": r["total"] + 1}, earlier=True),
 )  # fmt: skip
-EDITS = TOTALS + MAXIMA + VISITORS + JOINS + RANKS + STANDING + SETS + WINDOWS + CHAINS + COMMITS
+EDITS = TOTALS + MAXIMA + VISITORS + JOINS + RANKS + STANDING + SETS + WINDOWS + CHAINS + OPERATORS + COMMITS

@@ -165,6 +165,42 @@ def best(records: Iterable[Record]) -> Table:
     return keyed([{"cust": k, "total": v} for k, v in sums.items() if v == top], "cust")
 
 
+def sums(records: Iterable[Record]) -> Table:
+    totals: dict[tuple[str, str], int] = {}
+    for row in newest(records, "orders"):
+        at = (row["region"], row["cust"])
+        totals[at] = totals.get(at, 0) + row["price"]
+    return keyed([{"region": r, "cust": c, "total": t} for (r, c), t in totals.items()], "region", "cust")
+
+
+def changed_sums(records: Iterable[Record]) -> Table:
+    """Return the sums that are not as they were after the first records: a sink that comes later gets those alone."""
+    before = sums(ORDERS)
+    return {key: row for key, row in sums(records).items() if before.get(key) != row}
+
+
+def highest(records: Iterable[Record]) -> Table:
+    groups = grouped(sums(records).values(), "region")
+    return keyed([{"region": k, "top": max(r["total"] for r in v)} for k, v in groups.items()], "region")
+
+
+def places(records: Iterable[Record]) -> Table:
+    out: list[Row] = []
+    for region, group in grouped(sums(records).values(), "region").items():
+        first = sorted(group, key=lambda r: -r["total"])[:2]
+        out += [{"region": region, "rn": i + 1, "total": r["total"]} for i, r in enumerate(first)]
+    return keyed(out, "region", "rn")
+
+
+def busiest(records: Iterable[Record]) -> Table:
+    """Return of each user how often the page was seen that they saw most."""
+    counts: dict[tuple[str, str], int] = {}
+    for row in rows(records, "visits"):
+        counts[row["usr"], row["page"]] = counts.get((row["usr"], row["page"]), 0) + 1
+    users = {usr for usr, _ in counts}
+    return keyed([{"usr": u, "n": max(n for (usr, _), n in counts.items() if usr == u)} for u in users], "usr")
+
+
 def _second(row: dict[str, Any]) -> int:
     minute, second = row["ts"][14:16], row["ts"][17:19]
     return int(minute) * 60 + int(second)
@@ -258,6 +294,30 @@ BEST = Shape(
     "INSERT INTO best SELECT s.cust, s.total FROM sums s JOIN (SELECT MAX(total) AS top FROM sums) m"
     " ON s.total = m.top;\n",
     ORDERS, LATER, {"best": best},
+)  # fmt: skip
+SUMS_DDL = (
+    named("sums") + ORDERS_DDL + sink("sums", "region STRING, cust STRING, total INT", "region, cust")
+    + sink("highest", "region STRING, top INT", "region")
+    + sink("places", "region STRING, rn BIGINT, total INT", "region, rn")
+    + "CREATE VIEW x AS SELECT region, cust, SUM(price) AS total FROM orders GROUP BY region, cust;\n"
+)  # fmt: skip
+SUMS_INSERT = "INSERT INTO sums SELECT * FROM x;\n"
+HIGHEST_INSERT = "INSERT INTO highest SELECT region, MAX(total) FROM x GROUP BY region;\n"
+PLACES_INSERT = (
+    "INSERT INTO places SELECT region, rn, total FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY region"
+    " ORDER BY total DESC) AS rn FROM x) WHERE rn <= 2;\n"
+)
+SUMS = Shape("sums", SUMS_DDL + SUMS_INSERT, ORDERS, LATER, {"sums": sums})
+HIGHEST = Shape("highest", SUMS_DDL + HIGHEST_INSERT, ORDERS, LATER, {"highest": highest})
+BUSIEST_INSERT = (
+    "INSERT INTO busiest SELECT usr, MAX(n) FROM (SELECT usr, page, COUNT(*) AS n FROM visits GROUP BY usr, page)"
+    " GROUP BY usr;\n"
+)
+UNITED = Shape(
+    "united",
+    named("united") + PLAIN_VISITS_DDL + VISITORS_SINK + sink("busiest", "usr STRING, n BIGINT", "usr")
+    + "EXECUTE STATEMENT SET BEGIN\n" + VISITORS_INSERT + BUSIEST_INSERT + "END;\n",
+    VISITS, RETURNS, {"visitors": visitors, "busiest": busiest},
 )  # fmt: skip
 BROKEN = replace(VISITORS, name="broken", after=(Record("visits", raw=b"{'no': json"), *RETURNS))
 RAISED = replace(

@@ -10,11 +10,13 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.stateforms import NEWER
+from flinkddl.plan.physical import numbers
+from flinkddl.plan.stateforms import MERGES, NEWER
 from flinkddl.runtime.storage.file_systems import LOCAL, local_path
+from flinkddl.runtime.storage.moves import Move, begin, finish, pending_plan
 from flinkddl.show.dataflow import flow_of
 from flinkddl.spark import job as J
-from flinkddl.spark.edits import NOTHING, Edit, Numbers, compare
+from flinkddl.spark.edits import NOTHING, Edit, compare
 from flinkddl.spark.fingerprint import BY_KEY
 from flinkddl.spark.folders import folder_inside, folder_name
 from flinkddl.spark.meaning import meanings
@@ -105,16 +107,40 @@ def open_checkpoint(
         return Checkpoint(temporary_folder(job), temporary=True)
     if storage is LOCAL:
         folder = str(local_path(folder) or folder)
+    if fresh and storage.names(job_folder(folder, job)):
+        set_aside(storage, job_folder(folder, job))
+    checkpoint = checked(job, folder, storage=storage, allow_dropped=allow_dropped)
+    note_plan(checkpoint, job, script)
+    return checkpoint
+
+
+def checked(job: J.SparkJob, folder: str, *, storage: Storage = LOCAL, allow_dropped: bool = False) -> Checkpoint:
+    """Return a job's checkpoint below ``folder``, whose plan is not this job's yet. Raises as ``open_checkpoint``."""
     checkpoint = Checkpoint(job_folder(folder, job), temporary=False, storage=storage)
-    if fresh and storage.names(checkpoint.root):
-        set_aside(storage, checkpoint.root)
-    stored, said = stored_plan(storage, checkpoint.root), meanings(job)
+    finish(storage, checkpoint.root, PLAN_FILE)
+    stored = stored_plan(storage, checkpoint.root)
     if stored is not None:
-        checkpoint = _check(checkpoint, stored, (job, said), allow_dropped=allow_dropped)
+        checkpoint = _check(checkpoint, stored, (job, meanings(job)), allow_dropped=allow_dropped)
         if job.trigger[0] != "availableNow":
             _check_no_end(checkpoint)
-    _store(checkpoint, (job, said), script, drained=False)
     return checkpoint
+
+
+def note_plan(checkpoint: Checkpoint, job: J.SparkJob, script: Sequence[str]) -> None:
+    """Write down that the checkpoint is this job's, whose operators lie where they are looked for from now on.
+
+    ``job`` is as it was checked. Those that are new must have been made (``moves.py``).
+    """
+    text = _plan_text(checkpoint, (job, meanings(job)), script, drained=False)
+    storage, root = checkpoint.storage, checkpoint.root
+    for folder in checkpoint.edit.gone:
+        storage.remove(f"{root}/{folder}")
+    if not checkpoint.edit.carried:
+        storage.write(f"{root}/{PLAN_FILE}", text)
+        return
+    folders = {write: checkpoint.location(write)[len(root) + 1 :] for write in checkpoint.edit.carried}
+    begin(storage, root, [Move(folders[w], c.order) for w, c in checkpoint.edit.carried.items()], text)
+    finish(storage, root, PLAN_FILE)
 
 
 def set_aside(storage: Storage, folder: str) -> None:
@@ -133,7 +159,7 @@ def temporary_folder(job: J.SparkJob) -> str:
 
 def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
     """Return what a job's folder says about the run that wrote it; None where none did. Raises FD822."""
-    text = storage.read(f"{folder}/{PLAN_FILE}")
+    text = pending_plan(storage, folder) or storage.read(f"{folder}/{PLAN_FILE}")
     if text is None:
         return None
     try:
@@ -214,34 +240,43 @@ def mark_drained(checkpoint: Checkpoint, job: J.SparkJob) -> None:
     """Note that the run ended with a last watermark, after which it cannot go on."""
     if not checkpoint.temporary:
         stored = stored_plan(checkpoint.storage, checkpoint.root)
-        _store(checkpoint, (job, meanings(job)), stored["script"] if stored else ("", ""), drained=True)
+        text = _plan_text(checkpoint, (job, meanings(job)), stored["script"] if stored else ("", ""), drained=True)
+        checkpoint.storage.write(f"{checkpoint.root}/{PLAN_FILE}", text)
 
 
 Said = tuple["J.SparkJob", list[dict[str, Any]]]
 """A job, and what its queries mean."""
 
 
-def _store(checkpoint: Checkpoint, of: Said, script: Sequence[str], *, drained: bool) -> None:
+def _plan_text(checkpoint: Checkpoint, of: Said, script: Sequence[str], *, drained: bool) -> str:
     job, said = of
     nodes = [(o.identity, f"{o.name}: {o.state}") for o in flow_of(job).operators if o.state]
     what = {"job": job.name, "drained": drained, "plan": fingerprint(job), "queries": job.queries()}
     what |= {"script": script, "nodes": nodes}
     what["transactional"] = any("transactional-id" in write.options for write in job.writes)
     what["essence"] = job.essence()
-    what |= {form: form in job.newer for form in sorted(NEWER)} | {"forms": job.forms}
+    newer = job.newer | ({MERGES} if _nothing_twice(job) else set())
+    what |= {form: form in newer for form in sorted(NEWER)} | {"forms": job.forms}
     what["trigger"] = job.trigger[0]
     what["together"] = {query.name: query.parts for query in job.united}
     what["meaning"] = [
         {**query, "folder": checkpoint.location(query["write"])[len(checkpoint.root) + 1 :]}
-        for query in _as_numbered(said, checkpoint.edit.numbers)
+        for query in _as_numbered(said, checkpoint.edit)
     ]
-    checkpoint.storage.write(f"{checkpoint.root}/{PLAN_FILE}", json.dumps(what, indent=1, ensure_ascii=False))
+    return json.dumps(what, indent=1, ensure_ascii=False)
 
 
-def _as_numbered(found: list[dict[str, Any]], numbers: Mapping[str, Numbers]) -> list[dict[str, Any]]:
+def _nothing_twice(job: J.SparkJob) -> bool:
+    """Whether no part of a plan is there twice: what an edit puts there twice then runs once, as in a new job."""
+    places = numbers(job.plan)
+    return len({*places.values()}) == len(places)
+
+
+def _as_numbered(found: list[dict[str, Any]], edit: Edit) -> list[dict[str, Any]]:
     """Return what queries mean, with the numbers that their nodes have in the checkpoint."""
     for query in found:
-        query["operators"] = [[*o[:4], numbers.get(o[5], o[4]), o[5]] for o in query["operators"]]
+        query["highest"] = edit.highest.get(query["write"], 0)
+        query["operators"] = [[*o[:4], edit.numbers.get(o[5], o[4]), *o[5:]] for o in query["operators"]]
     return found
 
 
@@ -271,8 +306,6 @@ def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], of: Said, *, allow
     if edit.dropped and not allow_dropped:
         help = f"--allow-dropped-state takes it away, or {again}"
         raise FlinkDdlError.of("FD820", f"{message}. State would be lost: {edit.words}", help=help)
-    for folder in edit.gone:
-        checkpoint.storage.remove(f"{checkpoint.root}/{folder}")
     return replace(checkpoint, changed=f"{changed}. State: {edit.words}", edit=edit)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -16,7 +17,7 @@ from flinkddl.spark.stateful import stateful
 from flinkddl.sqltypes import QUOTED, unquote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from flinkddl.runtime.storage.checkpoint import Checkpoint
     from flinkddl.runtime.storage.file_systems import Storage
@@ -64,7 +65,12 @@ def _node(step: GroupBy, kept: Kept, frames: Mapping[str, Any]) -> dict[str, Any
     call = kept.call
     note = {"kind": call.kind, "function": call.function.removeprefix("flinkddl."), "node": call.node}
     note["names"] = _names(kept.keys)
-    return note | (_edge_types(step, kept, frames) if kept.column else _types(step, call, frames))
+    return note | node_types(step, kept, frames)
+
+
+def node_types(step: GroupBy, kept: Kept, frames: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the ``keys`` of a node with their types, and the types of its ``arguments``, as Spark has them in JSON."""
+    return _edge_types(step, kept, frames) if kept.column else _types(step, kept.call, frames)
 
 
 def _names(keys: Sequence[Named]) -> list[str]:
@@ -93,17 +99,24 @@ def _types(step: GroupBy, call: StateCall, frames: Mapping[str, Any]) -> dict[st
 
 def _check_types(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]], folder: str) -> None:
     """Raise FD820 where an operator of a query has other types than its state was written with."""
-    pairs = (
-        (a, b)
-        for old, new in zip(before, now, strict=False)
-        for a, b in zip(nodes_of(old), nodes_of(new), strict=False)
-    )
-    for old, new in pairs:
+    for old, new in _same_nodes(before, now):
         for part in ("keys", "arguments"):
             if part in old and part in new and _nullable(old[part]) != _nullable(new[part]):
                 was, is_ = (json.dumps(_nullable(x[part])) for x in (old, new))
                 message = f"'{new['what']}' of the query into '{folder}' had {part} of the types {was}, and has {is_}"
                 raise FlinkDdlError.of("FD820", message, help="go back to the old query, or start anew with --fresh")
+
+
+def _same_nodes(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, Any]]:
+    """Yield what was noted of a node and what is: those by key go by their numbers, for others may come and go."""
+    known = {node["node"]: node for old in before for node in nodes_of(old) if node.get("node")}
+    pairs: Iterator[tuple[Any, Any]] = zip_longest(before, now, fillvalue={})
+    for old, new in pairs:
+        for place, node in enumerate(nodes_of(new)):
+            if node.get("node"):
+                yield known.get(node["node"], {}), node
+            elif not known:
+                yield (nodes_of(old)[place : place + 1] or [{}])[0], node
 
 
 def nodes_of(note: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

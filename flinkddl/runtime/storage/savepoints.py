@@ -30,6 +30,7 @@ from flinkddl import __version__
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.storage.checkpoint import PLAN_FILE, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL
+from flinkddl.runtime.storage.moves import MOVES_FILE
 from flinkddl.spark.folders import folder_name
 
 if TYPE_CHECKING:
@@ -115,6 +116,9 @@ def create(folder: Path, target: Path, *, live: bool) -> Savepoint:
         raise FlinkDdlError.of("FD859", f"'{folder}' holds no checkpoint of a job", help="name the folder of one job")
     if plan["drained"]:
         raise FlinkDdlError.of("FD859", f"job '{plan['job']}' was drained to its end: nothing can go on from it")
+    if (folder / MOVES_FILE).exists():
+        message = f"a start of job '{plan['job']}' was ended while it gave state the place of its operators"
+        raise FlinkDdlError.of("FD859", message, help="start the job once, then make the savepoint")
     place = target / f"savepoint-{folder.name[:100]}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
     while place.exists():
         place = place.with_name(f"{place.name}-2")

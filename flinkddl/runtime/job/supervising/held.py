@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.supervising.begun import as_begun
+from flinkddl.runtime.job.supervising.filling import fill
 from flinkddl.runtime.job.supervising.queries import Queries, end_now
 from flinkddl.runtime.job.supervising.recovering import recover
 from flinkddl.runtime.job.supervising.slots import give_back
 from flinkddl.runtime.session.connect import close_session, is_connect
 from flinkddl.runtime.session.errors import has_java, java_gone
 from flinkddl.runtime.session.sessions import job_session
-from flinkddl.runtime.storage.checkpoint import Checkpoint, job_folder, open_checkpoint, set_aside, temporary_folder
+from flinkddl.runtime.storage.checkpoint import (
+    Checkpoint,
+    checked,
+    job_folder,
+    note_plan,
+    set_aside,
+    temporary_folder,
+)
 from flinkddl.runtime.storage.file_systems import LOCAL, local_path, storage_of
 from flinkddl.runtime.storage.hold import Hold, take
 from flinkddl.runtime.storage.moved import brought_along
@@ -45,7 +53,14 @@ class Held:
         if self.job.streaming:
             self.job = as_begun(self.spark, self.job, self.options)
             self.checkpoint, self._hold = open_held(self.spark, self.job, self.options)
-            self.job = self.queries.job = renumbered(self.job, self.checkpoint.edit.numbers)
+            job, self.job = self.job, renumbered(self.job, self.checkpoint.edit.numbers)
+            self.queries.job = self.job
+            if not self.checkpoint.temporary:
+                fill(self.spark, self.job, self.checkpoint, self.queries.run_once)
+                note_plan(self.checkpoint, job, self.options.script)
+            if self.checkpoint.changed:
+                said = f"the script has changed, and its checkpoint goes on: {self.checkpoint.changed}"
+                self.options.notice(said)
 
     def check(self) -> None:
         """Raise FD823 where another run has taken the checkpoint."""
@@ -98,6 +113,8 @@ class Held:
 def open_held(spark: SparkSession, job: SparkJob, options: RunOptions) -> tuple[Checkpoint, Hold | None]:
     """Return a streaming job's checkpoint, and this run's hold of it where it is not a temporary one.
 
+    What it says of the plan is that of the run before: the state of operators that come and go lies as it did.
+
     Raises FD820 and FD821 (it does not fit), FD822 (Spark cannot use the folder), FD823 (another run holds it), FD825
     (it would be new, beside state of this very query), FD857 to FD859 as ``recover``.
     """
@@ -127,15 +144,11 @@ def open_held(spark: SparkSession, job: SparkJob, options: RunOptions) -> tuple[
         recover(storage, folder, job, options)
         if storage is LOCAL:
             brought_along(folder)
-        checkpoint = open_checkpoint(
-            job, root, storage=storage, script=options.script, allow_dropped=options.allow_dropped
-        )
+        checkpoint = checked(job, root, storage=storage, allow_dropped=options.allow_dropped)
     except BaseException:
         hold.release()
         raise
     _tell_where(spark, checkpoint, options)
-    if checkpoint.changed:
-        options.notice(f"the script has changed, and its checkpoint goes on: {checkpoint.changed}")
     return checkpoint, hold
 
 

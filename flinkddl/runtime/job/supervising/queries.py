@@ -75,6 +75,18 @@ class Queries:
         except Exception as error:
             raise job_failed(self.job, write, error) from error
 
+    def run_once(self, frame: DataFrame, write: Write, location: str) -> None:
+        """Run the query of a write over what is there, with a checkpoint of its own. Raises what it fails with."""
+        trigger, self.trigger = self.trigger, {"availableNow": True}
+        try:
+            query = self._start(frame, write, location)
+        finally:
+            self.trigger = trigger
+        try:
+            query.awaitTermination()
+        finally:
+            end_now({write.name: query})
+
     def _start(self, frame: DataFrame, write: Write, location: str) -> StreamingQuery:
         if not write.on_driver:
             return start_query(frame, write, self.trigger, location)

@@ -7,6 +7,7 @@ import flinkddl.scalar.ScalarJson;
 import flinkddl.scalar.ScalarMath;
 import flinkddl.scalar.ScalarText;
 import flinkddl.scalar.ScalarTimes;
+import flinkddl.state.Held;
 import flinkddl.state.Install;
 import flinkddl.state.Packed;
 import flinkddl.state.Stage;
@@ -65,6 +66,7 @@ public final class Functions implements FunctionCatalog {
         UnboundFunction found = TABLE.containsKey(key) ? TABLE.get(key) : Retract.find(key);
         found = found == null ? Stage.find(key, Retract::find) : found;
         found = found == null ? Stages.find(key, Retract::find) : found;
+        found = found == null ? Held.find(key, Retract::find) : found;
         if (found == null) {
             throw new IllegalArgumentException("no function " + id.name() + " in catalog " + name);
         }

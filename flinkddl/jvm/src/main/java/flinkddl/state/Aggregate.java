@@ -37,7 +37,7 @@ final class Aggregate extends Kind {
 
     @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {
         long[] rest = {0, Long.MIN_VALUE}; // number of rows, newest sequence
-        read(group, rest);
+        read(group.head(), group.map(0), rest);
         UnsafeRow before = rest[0] > 0 ? results() : null;
         long turn = 0; // what came together came at once
         while (rows.hasNext()) {
@@ -67,11 +67,16 @@ final class Aggregate extends Kind {
         return same ? nothing() : one(Retract.row(before, after, rest[1] == Long.MIN_VALUE ? null : rest[1]));
     }
 
-    private void read(Store group, long[] rest) {
-        byte[] head = group.head();
+    @Override Object held(byte[] head, Pages pages, InternalRow arguments) {
+        long[] rest = {0, Long.MIN_VALUE};
+        read(head, pages, rest);
+        return rest[0] > 0 ? Retract.row(null, results(), rest[1] == Long.MIN_VALUE ? null : rest[1]) : null;
+    }
+
+    private void read(byte[] head, Pages pages, long[] rest) {
         if (head == null) {
             for (Call call : state) {
-                call.reset(group.map(0));
+                call.reset(pages);
             }
             return;
         }
@@ -79,7 +84,7 @@ final class Aggregate extends Kind {
             rest[0] = Retract.readLong(in);
             rest[1] = Retract.readLong(in);
             for (Call call : state) {
-                call.read(in, group.map(0));
+                call.read(in, pages);
             }
         });
     }

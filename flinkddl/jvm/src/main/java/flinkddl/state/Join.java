@@ -6,7 +6,9 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -44,6 +46,30 @@ final class Join extends Kind {
             after = folded(group, turn.changes(), before.clone());
         }
         return new Results(turn.changes(), before, after, pairs && !turn.apart());
+    }
+
+    /** Of an inner or semi join: of the others rows that can match nothing are not kept. */
+    @Override Object held(byte[] head, Pages pages, InternalRow arguments) {
+        if (alone[0] && !matched) {
+            return super.held(head, pages, arguments);
+        }
+        long[] sizes = sides.read(head, pages, 0);
+        List<Object> out = new ArrayList<>();
+        if (sizes[0] != 0 && sizes[1] != 0) {
+            for (Iterator<Map.Entry<byte[], byte[]>> left = sides.trees[0].scan(false); left.hasNext();) {
+                Map.Entry<byte[], byte[]> l = left.next();
+                long weight = Copies.weight(l.getValue());
+                if (matched) {
+                    out.add(sides.result(l.getKey(), null, weight));
+                    continue;
+                }
+                for (Iterator<Map.Entry<byte[], byte[]>> right = sides.trees[1].scan(false); right.hasNext();) {
+                    Map.Entry<byte[], byte[]> r = right.next();
+                    out.add(sides.result(l.getKey(), r.getKey(), weight * Copies.weight(r.getValue())));
+                }
+            }
+        }
+        return out.isEmpty() ? null : new GenericArrayData(out.toArray());
     }
 
     private long[] folded(Store group, List<TreeMap<byte[], Change>> changes, long[] sizes) {

@@ -3,6 +3,7 @@ package flinkddl.state;
 import java.io.Serializable;
 import java.util.Collections;
 import java.util.Iterator;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
@@ -45,6 +46,15 @@ abstract class Kind implements Serializable {
      * next. Gives results of the type of the SQL function, which are read before the next group's turn.
      */
     abstract Iterator<Object> change(Store group, Iterator<UnsafeRow> rows);
+
+    /**
+     * What a group without TTL has given out and not taken back, as one result; null of one without a row. Its head is as
+     * {@link Store#plain} gives it, map 0 is only read, of the arguments there is what is the same for all rows. For the
+     * kinds that a new operator above may begin with ({@link Held}).
+     */
+    Object held(byte[] head, Pages pages, InternalRow arguments) {
+        throw new UnsupportedOperationException(getClass().getSimpleName() + " does not tell its rows");
+    }
 
     /** What a timer of the group gives. */
     Iterator<Object> fire(Store group, long time) { return Collections.emptyIterator(); }

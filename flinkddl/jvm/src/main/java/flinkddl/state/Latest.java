@@ -75,6 +75,11 @@ final class Latest extends Kind {
 
     private static byte[] kept(UnsafeRow row) { return kept(row.getStruct(1, 2), !row.isNullAt(0) && row.getBoolean(0)); }
 
+    @Override Object held(byte[] head, Pages pages, InternalRow arguments) {
+        InternalRow row = payload(head);
+        return row == null ? null : Retract.row(null, row, version(head));
+    }
+
     private static byte[] kept(UnsafeRow change, boolean deleted) {
         int size = change.getSizeInBytes();
         byte[] bytes = new byte[Store.BODY + size + 1];

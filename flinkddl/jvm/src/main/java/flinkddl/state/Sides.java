@@ -56,12 +56,13 @@ final class Sides {
     }
 
     /** Turn to a group, without what is too old; gives the sizes. */
-    long[] read(Store group) {
+    long[] read(Store group) { return read(group.head(), group.map(0), group.now()); }
+
+    long[] read(byte[] head, Pages pages, long now) {
         long[] sizes = {0, 0};
-        byte[] head = group.head();
         for (int i = 0; i < 2; i++) {
-            trees[i].reset(group.map(0));
-            ages[i].reset(group.map(0));
+            trees[i].reset(pages);
+            ages[i].reset(pages);
         }
         if (head == null) {
             return sizes;
@@ -69,12 +70,12 @@ final class Sides {
         Head.read(head, Store.BODY, in -> {
             for (int i = 0; i < 2; i++) {
                 sizes[i] = Retract.readLong(in);
-                trees[i].read(in, group.map(0));
+                trees[i].read(in, pages);
             }
             for (int i = 0; i < 2; i++) {
                 int side = i;
-                ages[i].read(in, group.map(0), group.now());
-                ages[i].forget(group.now(), (row, copies) -> sizes[side] -= Copies.weight(copies));
+                ages[i].read(in, pages, now);
+                ages[i].forget(now, (row, copies) -> sizes[side] -= Copies.weight(copies));
             }
         });
         return sizes;
@@ -100,13 +101,16 @@ final class Sides {
     abstract class Results extends Portions {
         final void pair(byte[] left, byte[] right, long weight) {
             if (weight != 0) {
-                add(Retract.row(view(left, 0), view(right, 1), weight));
+                add(result(left, right, weight));
             }
         }
 
         /** A row of a side that comes out by itself. */
         final void single(int side, byte[] row, long weight) { pair(side == 0 ? row : null, side == 0 ? null : row, weight); }
     }
+
+    /** A change of the result. */
+    Object result(byte[] left, byte[] right, long weight) { return Retract.row(view(left, 0), view(right, 1), weight); }
 
     private UnsafeRow view(byte[] row, int side) { return row == null ? null : Retract.view(row, fields[side]); }
 }

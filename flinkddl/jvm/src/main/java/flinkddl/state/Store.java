@@ -54,7 +54,7 @@ final class Store {
         maps = new MapState[MAPS];
         for (int i = 0; i < MAPS; i++) {
             maps[i] = handle.getMapState("map" + i, Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
-            pages[i] = new Pages(maps[i], this);
+            pages[i] = new Pages.Counted(maps[i], this);
         }
     }
 
@@ -88,10 +88,7 @@ final class Store {
         if (bytes == null) {
             return null;
         }
-        int written = bytes[0] & ~TIMED & 0xFF;
-        if (!kind.reads(written)) {
-            throw new IllegalStateException("the state was written in layout " + written + ", this version of flinkddl reads layout " + kind.layout());
-        }
+        int written = written(kind, bytes);
         if (old(bytes)) {
             clear(key, size);
             size = 0;
@@ -101,6 +98,21 @@ final class Store {
         noted = timed(bytes);
         counter = Long.reverseBytes(Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET)) & (1L << COUNTER) - 1;
         return noted ? Arrays.copyOf(bytes, bytes.length - Long.BYTES) : bytes;
+    }
+
+    private static int written(Kind kind, byte[] bytes) {
+        int written = bytes[0] & ~TIMED & 0xFF;
+        if (!kind.reads(written)) {
+            throw new IllegalStateException("the state was written in layout " + written + ", this version of flinkddl reads layout " + kind.layout());
+        }
+        return written;
+    }
+
+    /** A head without its time, of a group that is read outside of an operator: its first byte is the layout. */
+    static byte[] plain(Kind kind, byte[] bytes) {
+        byte[] plain = Arrays.copyOf(bytes, timed(bytes) ? bytes.length - Long.BYTES : bytes.length);
+        plain[0] = (byte) written(kind, bytes);
+        return plain;
     }
 
     private static boolean timed(byte[] bytes) { return (bytes[0] & TIMED) != 0; }

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.StructType;
@@ -127,14 +128,11 @@ final class Top extends Kind {
         TreeMap<byte[], Copies> changes = new TreeMap<>(Tree.BYTES);
         while (in.hasNext()) {
             UnsafeRow row = in.next();
-            first = row.getLong(2);
-            last = row.getLong(3);
-            ranked = row.getBoolean(4);
-            grows = row.getBoolean(5);
+            bounds(row);
             byte[] entry = row.getStruct(6, 2).getBytes();
             changes.computeIfAbsent(entry, k -> new Copies()).add(row.getLong(0), sequence(row));
         }
-        read(group);
+        read(group.head(), group.layout(), group.map(0), group.now());
         List<byte[]> before = best();
         changes.forEach(grows ? (entry, change) -> came(entry, new Copies().and(change)) : this::changed);
         if (grows) {
@@ -151,26 +149,44 @@ final class Top extends Kind {
             }
         });
         group.keep(places.isEmpty() && rows.isEmpty() ? null : head);
-        List<Object> changed = ranked ? byPlace(before, after) : byRow(before, after);
-        return changed.isEmpty() ? nothing() : one(new GenericArrayData(changed.toArray()));
+        Object changed = changed(before, after);
+        return changed == null ? nothing() : one(changed);
     }
 
-    private void read(Store group) {
-        byte[] head = group.head();
-        now = group.now();
+    /** What is the same for all rows. */
+    private void bounds(InternalRow row) {
+        first = row.getLong(2);
+        last = row.getLong(3);
+        ranked = row.getBoolean(4);
+        grows = row.getBoolean(5);
+    }
+
+    private Object changed(List<byte[]> before, List<byte[]> after) {
+        List<Object> changed = ranked ? byPlace(before, after) : byRow(before, after);
+        return changed.isEmpty() ? null : new GenericArrayData(changed.toArray());
+    }
+
+    @Override Object held(byte[] head, Pages pages, InternalRow arguments) {
+        bounds(arguments);
+        read(head, head[0], pages, 0);
+        return changed(List.of(), best());
+    }
+
+    private void read(byte[] head, int layout, Pages pages, long time) {
+        now = time;
         count = 0;
-        rows = byLayout[group.layout() - 1];
-        rowAges = agesByLayout[group.layout() - 1];
-        places.reset(group.map(0));
-        rows.reset(group.map(0));
+        rows = byLayout[layout - 1];
+        rowAges = agesByLayout[layout - 1];
+        places.reset(pages);
+        rows.reset(pages);
         Ages ages = grows ? placeAges : rowAges; // nothing is taken back: there are no rows but those at their places
-        ages.reset(group.map(0));
+        ages.reset(pages);
         if (head != null) {
             Head.read(head, Store.BODY, in -> {
                 count = Retract.readLong(in);
-                places.read(in, group.map(0));
-                rows.read(in, group.map(0));
-                ages.read(in, group.map(0), now);
+                places.read(in, pages);
+                rows.read(in, pages);
+                ages.read(in, pages, now);
                 ages.forget(now, grows ? (place, copies) -> count -= Copies.weight(copies) : this::forgotten);
             });
         }

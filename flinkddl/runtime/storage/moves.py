@@ -1,0 +1,154 @@
+"""State folders that get the numbers that their operators have now: Spark looks for ``state/<number>`` of a query.
+
+A journal is written before the first folder moves. It holds the plan that the checkpoint belongs to afterwards, and
+whoever opens the folder next ends what it says: a run that is killed half way leaves nothing that does not fit. New
+operators lie in ``state-next`` by then (``made``), as Spark would have written them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flinkddl.spark.carried import NEW
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from flinkddl.runtime.storage.file_systems import Storage
+
+MOVES_FILE = "flinkddl-moves.json"
+_NEXT, _PARTED = "state-next", "state-moved"
+_IDS = "stateUniqueIds"
+_ZIP = re.compile(r"(\d+)(|_[\w-]+)\.zip")
+_Entry = tuple[str, tuple[int, ...], tuple[str, str] | None]
+"""Of the journal: a query's folder, the order of its operators, and its last commit, where that names them."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """A query's folder, and of each operator, by its number now, the number that it had."""
+
+    folder: str
+    order: tuple[int, ...]
+
+
+def pending_plan(storage: Storage, root: str) -> str | None:
+    """Return the plan that a job's folder has once what was begun in it is done; None where nothing was begun."""
+    text = storage.read(f"{root}/{MOVES_FILE}")
+    return None if text is None else str(json.loads(text)["plan"])
+
+
+def clear(storage: Storage, root: str, folder: str) -> None:
+    """Take away new operators of an attempt that did not come to its journal."""
+    storage.remove(f"{root}/{folder}/{_NEXT}")
+
+
+def begin(storage: Storage, root: str, moves: Sequence[Move], plan: str) -> None:
+    """Write the journal: from here on there is no way back but the next edit."""
+    entries = []
+    for move in moves:
+        place = f"{root}/{move.folder}"
+        storage.remove(f"{place}/{_PARTED}")
+        entries.append((move.folder, move.order, _commit(storage, place, move.order)))
+    _note(storage, root, {"moves": entries, "folders": [m.folder for m in moves], "plan": plan})
+
+
+def finish(storage: Storage, root: str, plan_file: str) -> None:
+    """Do what the journal says, as far as it is not done. Raises FD822."""
+    text = storage.read(f"{root}/{MOVES_FILE}")
+    if text is None:
+        return
+    said = json.loads(text)
+    left: list[_Entry] = [(str(folder), tuple(map(int, order)), commit) for folder, order, commit in said["moves"]]
+    while left:
+        folder, order, commit = left.pop(0)
+        _carry(storage, f"{root}/{folder}", order)
+        if commit is not None:
+            _put(storage, f"{root}/{folder}/commits", *commit)
+        _note(storage, root, said | {"moves": left})
+    for folder in said["folders"]:
+        storage.remove(f"{root}/{folder}/{_PARTED}")
+    storage.write(f"{root}/{plan_file}", said["plan"])
+    storage.remove(f"{root}/{MOVES_FILE}")
+
+
+def _note(storage: Storage, root: str, said: Mapping[str, Any]) -> None:
+    storage.write(f"{root}/{MOVES_FILE}", json.dumps(said))
+
+
+def _carry(storage: Storage, place: str, order: Sequence[int]) -> None:
+    """Part what goes on from what is dropped, then put it in its place; each step may have been done before."""
+    parted, next_ = f"{place}/{_PARTED}", f"{place}/{_NEXT}"
+    if storage.read(parted) is None:
+        storage.make(next_)
+        for now, was in enumerate(order):
+            if was != NEW and storage.names(f"{place}/state/{was}"):
+                storage.move(f"{place}/state/{was}", f"{next_}/{now}")
+            _rename(storage, f"{next_}/{now}", place, place, now)
+        storage.write(parted, "what goes on lies in the folder beside this file")
+    if storage.names(next_) or not order:
+        storage.remove(f"{place}/state")
+        storage.move(next_, f"{place}/state")
+
+
+def _rename(storage: Storage, operator: str, was: str, place: str, number: int) -> None:
+    """Tell Spark's notes of an operator its number and where its schema lies now: the query's folder was ``was``."""
+    for folder in (f"{operator}/_metadata", f"{operator}/_metadata/v2"):
+        for name in storage.names(folder):
+            text = storage.read(f"{folder}/{name}") if name == "metadata" or name.isdigit() else None
+            if text is None:
+                continue
+            told = re.sub(r'("operatorId":)\d+', rf"\g<1>{number}", text)
+            told = re.sub(rf"{re.escape(was)}/state/\d+/", lambda _: f"{place}/state/{number}/", told)
+            if told != text:
+                _put(storage, folder, name, told)
+
+
+def _put(storage: Storage, folder: str, name: str, text: str) -> None:
+    storage.remove(f"{folder}/.{name}.crc")  # Hadoop's check of the text that was there
+    storage.write(f"{folder}/{name}", text)
+
+
+def _commit(storage: Storage, place: str, order: Sequence[int]) -> tuple[str, str] | None:
+    """Return the last commit of a query as its operators are numbered now; None where it says nothing of them.
+
+    A chain's checkpoint (its format 2, which real-time mode has) names the files of each operator's partitions there.
+    """
+    last = max((int(n) for n in storage.names(f"{place}/commits") if n.isdigit()), default=NEW)
+    version, _, said = (storage.read(f"{place}/commits/{last}") or "").partition("\n")
+    known = json.loads(said or "{}")
+    if not known.get(_IDS):
+        return None
+    ids = {
+        n: _made_ids(storage, f"{place}/{_NEXT}/{n}") if o == NEW else known[_IDS][f"{o}"] for n, o in enumerate(order)
+    }
+    return f"{last}", f"{version}\n{json.dumps(known | {_IDS: ids}, separators=(',', ':'))}"
+
+
+def _made_ids(storage: Storage, operator: str) -> list[list[str]]:
+    """Return the name of the state of each partition of a new operator, which has one store a partition."""
+    places = sorted((p for p in storage.names(operator) if p.isdigit()), key=int)
+    names = [[m[2] for n in storage.names(f"{operator}/{p}") if (m := _ZIP.fullmatch(n))] for p in places]
+    return [[name.removeprefix("_") for name in found[:1] if name] for found in names]
+
+
+def made(storage: Storage, query: str, number: int, place: str, now: int, version: int) -> None:
+    """Take an operator of another query for one of the query at ``place``, whose next batch reads that version.
+
+    Raises FD822 where it has no whole state: it was written without changelogs.
+    """
+    operator = f"{query}/state/{number}"
+    for partition in (p for p in storage.names(operator) if p.isdigit()):
+        at = f"{operator}/{partition}"
+        whole = max((int(m[1]), name) for name in storage.names(at) if (m := _ZIP.fullmatch(name)))[1]
+        for name in [n for n in storage.names(at) if n != whole and n.endswith((".changelog", ".zip"))]:
+            storage.remove(f"{at}/{name}")
+        named = _ZIP.sub(rf"{version}\g<2>.zip", whole)
+        if named != whole:
+            storage.move(f"{at}/{whole}", f"{at}/{named}")
+    _rename(storage, operator, query, place, now)
+    storage.make(f"{place}/{_NEXT}")
+    storage.move(operator, f"{place}/{_NEXT}/{now}")

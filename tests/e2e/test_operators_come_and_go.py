@@ -1,0 +1,253 @@
+"""Operators with state come and go over one checkpoint: a recount of the table after each start."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from flinkddl.api import Catalog
+from flinkddl.diagnostics import FlinkDdlError
+from tests.support.topics import committed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from flinkddl.runtime.broker.server import Broker
+
+pytestmark = pytest.mark.kafka
+SECONDS = 240.0
+SUMS = "SELECT region, cust, SUM(price) AS total FROM orders GROUP BY region, cust"
+RANKS = (
+    "SELECT region, rn, total FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY region ORDER BY total DESC) AS rn FROM"
+    " sums) WHERE rn <= 2"
+)
+PAIRS = "SELECT a.region, a.id, b.cust FROM orders a JOIN orders b ON a.id = b.price"
+TOPS = "SELECT region, MAX(price) AS top FROM orders GROUP BY region"
+Row = dict[str, Any]
+Rows = list[Row]
+
+
+def sums(rows: Rows) -> Rows:
+    totals: dict[tuple[str, str], int] = {}
+    for r in rows:
+        totals[r["region"], r["cust"]] = totals.get((r["region"], r["cust"]), 0) + r["price"]
+    return [{"region": region, "cust": cust, "total": total} for (region, cust), total in totals.items()]
+
+
+def ranks(rows: Rows) -> Rows:
+    found = []
+    for region in regions(rows):
+        best = sorted((r["total"] for r in sums(rows) if r["region"] == region), reverse=True)[:2]
+        found += [{"region": region, "rn": n, "total": total} for n, total in enumerate(best, 1)]
+    return found
+
+
+def pairs(rows: Rows) -> Rows:
+    return [
+        {"region": a["region"], "id": a["id"], "cust": b["cust"]} for a in rows for b in rows if a["id"] == b["price"]
+    ]
+
+
+def tops(rows: Rows) -> Rows:
+    return [{"region": g, "top": max(r["price"] for r in rows if r["region"] == g)} for g in regions(rows)]
+
+
+def regions(rows: Rows) -> set[str]:
+    return {r["region"] for r in rows}
+
+
+def best(rows: Rows) -> Rows:
+    top = {g: max(r["total"] for r in sums(rows) if r["region"] == g) for g in regions(rows)}
+    return [r for r in sums(rows) if r["total"] == top[r["region"]]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query, what is put above it, and recounts of both; words of what is new. ``many``: a group has many rows.
+
+    ``asks``: its sink keeps state that goes then, which has to be allowed.
+    """
+
+    below: tuple[str, Callable[[Rows], Rows]]
+    above: tuple[str, Callable[[Rows], Rows]]
+    columns: tuple[str, str]
+    new: str
+    many: int = 0
+    asks: bool = False
+
+
+CASES = {
+    "maximum of sums": Case(
+        ("SELECT * FROM sums", sums),
+        ("SELECT region, MAX(total) AS top FROM sums WHERE total > 1 GROUP BY region",
+         lambda rows: [{"region": g, "top": max(r["total"] for r in sums(rows) if r["region"] == g)}
+                       for g in {r["region"] for r in sums(rows) if r["total"] > 1}]),
+        ("region, cust", "region"), "MAX(total)",
+    ),
+    "distinct sums": Case(
+        ("SELECT * FROM sums", sums),
+        ("SELECT region, COUNT(DISTINCT total) AS n FROM sums GROUP BY region",
+         lambda rows: [{"region": g, "n": len({r["total"] for r in sums(rows) if r["region"] == g})}
+                       for g in regions(rows)]),
+        ("region, cust", "region"), "COUNT(DISTINCT total)",
+    ),
+    "Top-N of sums": Case(("SELECT * FROM sums", sums), (RANKS, ranks), ("region, cust", "region, rn"), "Rank("),
+    "sums with their maximum": Case(
+        ("SELECT * FROM sums", sums),
+        ("SELECT sums.* FROM sums JOIN (SELECT region AS r, MAX(total) AS t FROM sums GROUP BY region) AS m"
+         " ON region = r AND total = t", best),
+        ("region, cust", "region, cust"), "Join(inner",
+    ),
+    "sum of a Top-N": Case(
+        (RANKS, ranks),
+        (f"SELECT region, SUM(total + rn) AS n FROM ({RANKS}) GROUP BY region",
+         lambda rows: [{"region": g, "n": sum(r["total"] + r["rn"] for r in ranks(rows) if r["region"] == g)}
+                       for g in regions(rows)]),
+        ("region, rn", "region"), "SUM($f1)",
+    ),
+    "count of a join": Case(
+        (PAIRS, pairs),
+        (f"SELECT region, COUNT(DISTINCT cust) AS n, SUM(id) AS s FROM ({PAIRS}) GROUP BY region",
+         lambda rows: [{"region": g, "n": len({r["cust"] for r in pairs(rows) if r["region"] == g}),
+                        "s": sum(r["id"] for r in pairs(rows) if r["region"] == g)} for g in regions(pairs(rows))]),
+        ("id", "region"), "COUNT(DISTINCT cust)", asks=True,
+    ),
+    "sum of maxima": Case(
+        (TOPS, tops),
+        (f"SELECT top / 1000 AS k, COUNT(*) AS n FROM ({TOPS}) GROUP BY top / 1000",
+         lambda rows: [{"k": k, "n": sum(r["top"] // 1000 == k for r in tops(rows))}
+                       for k in {r["top"] // 1000 for r in tops(rows)}]),
+        ("region", "k"), "COUNT(*)", many=1500,
+    ),
+}  # fmt: skip
+TYPES = {"region": "STRING", "cust": "STRING"}
+FIRST: Rows = [
+    {"id": id_, "cust": cust, "region": region, "price": price}
+    for id_, cust, region, price in (
+        (1, "c1", "north", 10), (2, "c2", "north", 20), (3, "c1", "south", 5), (4, "c3", "east", 7),
+        (5, "c2", "west", 3), (6, "c1", "south", 9), (8, "c4", "north", 2), (10, "c4", "east", 4),
+    )
+]  # fmt: skip
+# a maximum is taken back, a group is left empty, one is new, east stays as it is
+NEXT: Rows = [
+    {"id": 2}, {"id": 3, "cust": "c1", "region": "south", "price": 50}, {"id": 5},
+    {"id": 7, "cust": "c3", "region": "north", "price": 15}, {"id": 9, "cust": "c9", "region": "new", "price": 6},
+]  # fmt: skip
+LAST: Rows = [
+    {"id": 1, "cust": "c1", "region": "north", "price": 1},
+    {"id": 4, "cust": "c3", "region": "east", "price": 71},
+]
+
+
+class World:
+    """Topics of their own, and runs of a query into its sink, each to the end of what is there."""
+
+    def __init__(self, case: Case, form: str, spark: SparkSession, servers: str, folder: Path) -> None:
+        self.case, self.form, self.spark, self.servers, self.folder = case, form, spark, servers, folder
+        self.topics: dict[str, str] = {}
+        self.told: list[str] = []
+        self.rows: dict[int, Row] = {}
+
+    def send(self, rows: Rows) -> None:
+        from kafka import KafkaProducer
+
+        producer = KafkaProducer(bootstrap_servers=self.servers)
+        for row in rows:
+            value = json.dumps(row).encode() if len(row) > 1 else None
+            producer.send(self.topics["orders"], value, json.dumps({"id": row["id"]}).encode())
+            self.rows.pop(row["id"], None)
+            if value is not None:
+                self.rows[row["id"]] = row
+        producer.close()
+
+    def script(self, sink: str) -> str:
+        query, recount = getattr(self.case, sink)
+        names = list(recount(FIRST)[0])
+        key = self.case.columns[sink == "above"]
+        types = ", ".join(f"{n} {TYPES.get(n, 'BIGINT')}" for n in names)
+        casts = ", ".join(n if n in TYPES else f"CAST({n} AS BIGINT)" for n in names)
+        upsert = (
+            f"'connector' = 'upsert-kafka', 'properties.bootstrap.servers' = '{self.servers}', 'key.format' = 'json'"
+        )
+        upsert += ", 'value.format' = 'json'"
+        return f"""
+            SET 'pipeline.name' = 'changing';
+            SET 'flinkddl.execution.state' = '{self.form}';
+            CREATE TABLE orders (id INT, cust STRING, region STRING, price INT, PRIMARY KEY (id) NOT ENFORCED)
+              WITH ({upsert}, 'topic' = '{self.topics["orders"]}');
+            CREATE TABLE {sink} ({types}, PRIMARY KEY ({key}) NOT ENFORCED)
+              WITH ({upsert}, 'topic' = '{self.topics[sink]}');
+            CREATE VIEW sums AS {SUMS};
+            INSERT INTO {sink} SELECT {casts} FROM ({query});"""
+
+    def run(self, sink: str, **run: Any) -> str:
+        """Run a script; return what the start said."""
+        self.told.clear()
+        options = {"checkpoint": str(self.folder), "notice": self.told.append, **run}
+        job = Catalog(self.spark, views=False).execute_all(self.script(sink), run=options)[-1].job
+        assert job is not None
+        try:
+            assert job.await_input(SECONDS)
+        finally:
+            job.stop()
+        return "\n".join(self.told)
+
+    def table(self, sink: str) -> list[Row]:
+        found = {r.key: r.value for r in committed(self.servers, self.topics[sink])}
+        return ordered([json.loads(value) for value in found.values() if value is not None])
+
+    def recount(self, sink: str) -> list[Row]:
+        rows: Rows = getattr(self.case, sink)[1](list(self.rows.values()))
+        return ordered(rows)
+
+
+def ordered(rows: Rows) -> Rows:
+    return sorted(rows, key=repr)
+
+
+QUICK = ("maximum of sums", "keyed")
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        pytest.param(name, form, marks=() if (name, form) == QUICK else pytest.mark.slow)
+        for name in CASES
+        for form in ("keyed", "chain")
+    ],
+)
+def test_an_operator_comes_goes_and_comes_again(
+    name: str, form: str, spark: SparkSession, broker: Broker, new_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    """What comes knows at once what was there before it; what goes asks first, and what stays has its state."""
+    case = CASES[name]
+    world = World(case, form, spark, broker.bootstrap, tmp_path)
+    world.topics = {t: new_topic(t) for t in ("orders", "below", "above")}
+    world.send(FIRST)
+    world.send([{"id": n, "cust": f"c{n}", "region": "wide", "price": n} for n in range(100, 100 + case.many)])
+    world.run("below")
+    assert world.table("below") == world.recount("below")
+    said = world.run("above", allow_dropped=case.asks)
+    assert "kept: above" in said
+    assert case.new in said.partition("new: ")[2]
+    assert world.table("above") == world.recount("above")
+    world.send(NEXT)
+    assert world.run("above") == ""
+    assert world.table("above") == world.recount("above")
+    with pytest.raises(FlinkDdlError, match=r"FD820.*allow-dropped-state"):
+        world.run("below")
+    world.topics |= {t: new_topic(t) for t in ("below", "above")}
+    world.send(LAST)
+    said = world.run("below", allow_dropped=True)
+    assert case.new in said.partition("dropped: above")[2]
+    shown = world.table("below")
+    assert shown
+    assert all(row in world.recount("below") for row in shown)  # of those that have changed since
+    world.run("above", allow_dropped=case.asks)
+    assert world.table("above") == world.recount("above")
