@@ -182,8 +182,12 @@ def decide(node: Node, asked: Traits, how: How) -> tuple[Physical, How]:
 
 def _updates(node: Node, asked: Traits, how: How) -> bool:
     below = zip(node.inputs, node.requires(asked), strict=True)
-    ours = isinstance(node, Join) and (how.pairs or (how.shares and bool(meeting(node))))  # no join of Spark's own
+    ours = _paired(node, how) or (how.shares and isinstance(node, Join) and bool(meeting(node)))  # none of Spark's own
     return ours or node.updates(asked) or any(_updates(i, r, how) for i, r in below)
+
+
+def _paired(node: Node, how: How) -> bool:
+    return how.pairs and isinstance(node, Join) and bool(node.grows)
 
 
 def _waits(node: Node) -> bool:
@@ -193,8 +197,8 @@ def _waits(node: Node) -> bool:
 def _decide(node: Node, asked: Traits, how: How) -> Physical:
     inputs = tuple(_decide(i, r, how) for i, r in zip(node.inputs, node.requires(asked), strict=True))
     form = node.form(tuple(i.form for i in inputs), asked, how) if how.streaming else APPEND
-    met, paired = how.shares and bool(meeting(node)), how.pairs and isinstance(node, Join)
-    return Physical(node, form, asked if how.streaming else PLAIN, inputs, met, paired)
+    met = how.shares and bool(meeting(node))
+    return Physical(node, form, asked if how.streaming else PLAIN, inputs, met, _paired(node, how))
 
 
 def physical_sink(sink: Sink, plan: SinkPlan, how: How) -> PhysicalSink:

@@ -32,7 +32,7 @@ def test_readme_names_every_figure() -> None:
     named = {
         name for row in re.findall(r"^\| .*\|(.*)\|$", chapter, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
     }
-    assert named - {"topic", "code", "phase", "percentile", "node", "name"} == THERE
+    assert named - {"topic", "code", "phase", "percentile", "node", "name", "from"} == THERE
 
 
 def test_the_panels_of_the_dashboard_do_not_lie_over_one_another() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from flinkddl.plan.conditions import by_side, rejects_null
 from flinkddl.plan.nodes.base import ALL, Binary, I, Keyless, Stateless, Unary, Untimed, always, any_before, of_first
 from flinkddl.plan.nodes.forms import APPEND, DELTA, JOINS, ORDERED, PLAIN, Form, weighted
+from flinkddl.plan.nodes.leaves import scans
 from flinkddl.plan.nodes.terms import names_of, rex_text
 from flinkddl.plan.nodes.values import WindowFields, retyped
 from flinkddl.plan.rex import all_of, conjuncts
@@ -81,7 +82,11 @@ class Join(Untimed, _Join):
     state = always("all rows of both sides")
     carries_before = any_before
 
-    grows = "rows"
+    @property
+    def grows(self) -> str:
+        """Both sides' rows; an inner join with VALUES alone keeps nothing."""
+        known = self.kind == "inner" and not all(any(scans(side)) for side in self.inputs)
+        return "" if known else "rows"
 
     @property
     def flags(self) -> list[str]:

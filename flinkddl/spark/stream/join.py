@@ -24,7 +24,7 @@ from flinkddl.plan.stateforms import INSIDE, PAIRS
 from flinkddl.spark.base import carried, extend, group, names_of, select, where
 from flinkddl.spark.context import SEQUENCE, WEIGHT, WINDOW, Rel
 from flinkddl.spark.expressions import Place, condition_to_spark, user_functions
-from flinkddl.spark.job import JoinStep, StateCall, UnionAll
+from flinkddl.spark.job import JoinStep, StateCall, UnionAll, flows
 from flinkddl.spark.rowtime import is_rowtime, untimed
 from flinkddl.spark.stream.base import explode, lowers, members, struct
 from flinkddl.spark.stream.fanout import united
@@ -96,7 +96,7 @@ def join(sides: Sides, node: Join | IntervalJoin | WindowJoin, ctx: Lowering, he
     inside = rest is not None and node.kind != "inner" and _tests(rest, sides, ctx)
     own = node.kind == "inner" and bool(sides.keys) and (sides.append or bilinear)
     own = own and not (sides.windowed or here.shares or ctx.chain) and not must_forget(ctx, *sides.ttl, span=node.span)
-    if own and here.paired and not bilinear:
+    if own and here.paired and not bilinear and _both_flow(sides, ctx):
         ctx.used.add(PAIRS)
         own = False
     if own:
@@ -112,6 +112,12 @@ def join(sides: Sides, node: Join | IntervalJoin | WindowJoin, ctx: Lowering, he
         out = padding(sides, out, node.kind, ctx) if node.kind != "inner" else out
     out = plain(out, ctx, here)
     return single(out, ctx) if here.form.kind == "append" else out
+
+
+def _both_flow(sides: Sides, ctx: Lowering) -> bool:
+    """Whether both are streams: with a finished relation Spark's own join keeps nothing."""
+    streams = flows(ctx.steps)
+    return all(streams[rel.step] for rel in sides.both)
 
 
 def residual(condition: Rex, keys: Sequence[tuple[int, int]], left: int) -> Rex | None:
