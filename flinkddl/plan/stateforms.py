@@ -126,7 +126,7 @@ def out_of_chain(found: PhysicalSink) -> Iterator[tuple[Node, str]]:
     """
     for here in reversed(list(found.root.walk())):
         node = here.node
-        if node.requires_watermark or (node.holds_back(here.form) == JOINS and not isinstance(node, Join)):
+        if node.waits or (node.holds_back(here.form) == JOINS and not isinstance(node, Join)):
             yield node, node.holds_back(APPEND) or ONCE
 
 

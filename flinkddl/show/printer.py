@@ -27,11 +27,12 @@ from flinkddl.spark.calls import (
     known_positions,
     query_calls,
     read_calls,
+    time_calls,
     trigger_of,
     write_calls,
 )
 from flinkddl.spark.folders import folder_inside, folder_name
-from flinkddl.spark.partitions import NAMED_SOURCES, SUBSCRIPTION, apart, source_name
+from flinkddl.spark.partitions import NAMED_SOURCES, SUBSCRIPTION, apart, source_name, topic_of
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ def print_steps(job: J.SparkJob, names: Mapping[str, str]) -> str:
         if step.name in chains:
             parts.append(_print_branches(*chains[step.name], names, named))
         elif step.name not in inside:
-            parts.append(_assignment(step, names, _print_step(step, names, named)))
+            made = _print_time(step, steps, names) if isinstance(step, J.WithTime) else _print_step(step, names, named)
+            parts.append(_assignment(step, names, made))
     return "\n".join(parts)
 
 
@@ -177,6 +179,14 @@ def _print_step(step: J.Step, names: Mapping[str, str], named: bool) -> str:
         text = written(query if step.format == J.ROWS else read_calls(finished, step.options), names)
         return f"stream_of({text}, os.path.join(work, {_text('frame-' + folder_inside(step.name))}))"
     return written(_until(read_calls(step, _options(step), source, _positions(step)), _end(step)), names)
+
+
+def _print_time(step: J.WithTime, steps: Mapping[str, J.Step], names: Mapping[str, str]) -> str:
+    """Return the line of a table that tells its time: only the broker knows how many partitions do."""
+    if (read := topic_of(step, steps)) is None:
+        return written(calls_of(step), names)
+    first, last = map(_text, step.parts)
+    return written(time_calls(step, Code(f"{first} + {_OFFSETS}.count({mapping(read.options)}) + {last}")), names)
 
 
 def _options(step: J.Read) -> Mapping[str, str] | Code:

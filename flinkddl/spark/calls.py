@@ -180,6 +180,11 @@ def _watermark(step: J.WithWatermark) -> Chain:
     return _on(step.input, marked, Call("observe", (step.observed, *latest)))
 
 
+def time_calls(step: J.WithTime, told: Value) -> Chain:
+    """Return the calls that tell a table's time beside its rows; ``told`` is SQL that says of how many senders."""
+    return _on(step.input, Call("selectExpr", (*map(quote, step.columns), told)))
+
+
 def _metadata(step: J.WithMetadata) -> Chain:
     return _on(step.input, *(Call("withMetadata", (c, dict(known))) for c, known in step.columns.items()))
 
@@ -228,6 +233,7 @@ _CALLS: Mapping[type[J.Step], Callable[[Any], Chain]] = {
     J.Select: _select,
     J.Where: lambda step: _on(step.input, Call("where", (step.condition,))),
     J.WithWatermark: _watermark,
+    J.WithTime: lambda step: time_calls(step, str(step.senders).join(step.parts)),
     J.Coalesce: lambda step: _on(step.input, Call("coalesce", (step.tasks,))),
     J.WithMetadata: _metadata,
     J.GroupBy: _group,

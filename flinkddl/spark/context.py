@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from flinkddl.connectors.base import PayloadField
+    from flinkddl.plan.clocks import Timing
     from flinkddl.plan.decoded import Parts
     from flinkddl.plan.nodes import Field, Node
     from flinkddl.plan.nodes.forms import Traits
@@ -33,6 +34,7 @@ ARRIVAL = {
 }  # a streaming run or not: what has no offsets
 NO_COLUMN = "__none"  # of a constant relation without columns, which Spark does not have
 NOTHING = f"TRUE AS {NO_COLUMN}"
+SENDER = "__sender"  # who tells the time of a table: the partition of a record, only in a chain that waits for it
 WATERMARK = "__wm"  # bounded runs: the watermark (ms) a row met on arrival, only where an operator asked for it
 BEFORE, AFTER = "__old", "__new"  # images: whether the row was there before this batch, and is there now
 TICK = "__tick"  # true on a row that only moves the watermark of a silent partition
@@ -60,7 +62,7 @@ class Rel:
 
     A row of ``images`` is one change of one key: ``columns`` hold it as it is now, ``before_columns`` as it was before
     this batch; each key comes at most once a batch. ``windowed`` says that ``__window`` is there, ``kinds`` that
-    ``__kind`` is.
+    ``__kind`` is, ``sender`` that ``__sender`` is.
     """
 
     step: str
@@ -72,12 +74,13 @@ class Rel:
     watermark: bool = False
     windowed: bool = False
     kinds: bool = False
+    sender: bool = False
 
     @property
     def reserved(self) -> tuple[str, ...]:
         """Names of the reserved columns that this relation carries, without ``before_columns``."""
         extra = (SEQUENCE,) * self.sequence + (WATERMARK,) * self.watermark + (WINDOW,) * self.windowed
-        extra += (KIND,) * self.kinds
+        extra += (KIND,) * self.kinds + (SENDER,) * self.sender
         return KIND_COLUMNS[self.kind] + extra
 
     @property
@@ -113,6 +116,7 @@ class Lowering:
     ``owners`` notes the plan node (its identity) that each step was made for;
     ``keyed`` says whether the query at hand keeps its state by key, ``chain`` whether all of it in one chain,
     ``together`` whether it is one with others, so that what they share is not its own;
+    ``timing`` is the event time of a chain in which operators wait for it;
     ``output_mode`` is Spark's, of the query that is lowered; ``sink`` is the physical plan of the INSERT.
     """
 
@@ -143,6 +147,7 @@ class Lowering:
     keyed: bool = False
     chain: bool = False
     together: bool = False
+    timing: Timing | None = None
     owners: dict[str, int] = field(default_factory=dict)
     sink: PhysicalSink | None = None
     _names: set[str] = field(default_factory=set)
@@ -206,7 +211,7 @@ class Lowering:
 
 def unique_names(names: Iterable[str], taken: Iterable[str] = ()) -> tuple[str, ...]:
     """Return Spark column names for plan fields: the user's own, made distinct by ``_2``, ``_3`` where they clash."""
-    seen = {*taken, WEIGHT, VERSION, DELETED, SEQUENCE, WATERMARK, BEFORE, AFTER, WINDOW, TICK, KIND}
+    seen = {*taken, WEIGHT, VERSION, DELETED, SEQUENCE, WATERMARK, BEFORE, AFTER, WINDOW, TICK, KIND, SENDER}
     out = []
     for name in names:
         candidate, n = name, 1

@@ -45,6 +45,8 @@ JDBC_SINK = "flinkddl.JdbcSink"
 """Our JDBC sink in flinkddl/jvm: rows put and deleted by key."""
 UNTOLD: Mapping[str, bool] = {"untold": True}
 """Metadata of a job's field that ``told`` leaves out: what is made when it is asked for."""
+TIMES = "__times"
+"""Column of ticks, an array a row: what is told of event time with it, mostly NULL."""
 PART = "__insert"
 """Column of records that several INSERTs write in one query: whose each is, by its place in ``Write.parts``."""
 DRIVER_SINKS = frozenset({"flinkddl.print", "flinkddl.collect"})
@@ -182,6 +184,33 @@ class WithWatermark(_One):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WithTime(_One):
+    """A table's rows with what it tells of its event time beside them, in the column ``TIMES`` (Tick.java).
+
+    ``columns`` are those that stay. ``clock``: which clock of its query; ``watermark``: SQL of its ms after a row;
+    ``sender``: SQL of who tells it, one of ``senders``, at 0 the partitions of a topic, of which the runtime knows how
+    many there are. No window ends but at ``shift`` and multiples of ``every`` ms from there. ``idle_ms``: after this
+    silence, while others have rows, nobody waits for a sender; 0 is never.
+    """
+
+    columns: tuple[str, ...]
+    clock: int
+    watermark: str
+    sender: str
+    senders: int
+    every: int
+    shift: int
+    idle_ms: int = 0
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """The call's text before and behind the number of senders."""
+        now = "unix_millis(current_timestamp())" if self.idle_ms else "0L"
+        last = f", {self.watermark}, {self.every}L, {self.shift}L, {now}, {self.idle_ms}L) AS {TIMES}"
+        return f"flinkddl.ticks({self.clock}, {self.sender}, ", last
+
+
+@dataclass(frozen=True, kw_only=True)
 class Coalesce(_One):
     """``df.coalesce``: at most so many tasks; each takes its partitions one after the other, in their order."""
 
@@ -206,6 +235,8 @@ class StateCall:
     ``condition`` is what must hold of two rows, of the kinds that decide by more than the key (Condition.java): an
     argument behind the others, of each pair of rows and of none that is given.
 
+    ``clocks``: of a kind that fires by event time (Window.java) the clocks that its time is of, a bit each.
+
     ``form``: "keyed" keeps it by key in Spark's TransformWithState, as number ``node`` of the plan
     (``spark/stages.py``); "uncovered" is an aggregate, although keyed state is asked for. ``other_args``: its arguments
     in the other one of the two forms, where they differ.
@@ -219,14 +250,20 @@ class StateCall:
     node: int = 0
     condition: str = ""
     other_args: tuple[str, ...] = ()
+    clocks: int = 0
 
     @property
     def function(self) -> str:
         """The function's name, which holds its TTL and, of keyed state, its number (Functions.java)."""
         ttl = f"_ttl_{'_'.join(map(str, self.ttl))}" if self.ttl else ""
         if self.form == "keyed":
-            return f"flinkddl.stage_{self.kind}_{self.node}{ttl}"
+            return f"flinkddl.stage_{self.kind}_{self.node}{ttl}{self.by}"
         return f"flinkddl.{self.family}_{self.kind}{ttl}"
+
+    @property
+    def by(self) -> str:
+        """What its name says of its clocks."""
+        return f"_by_{self.clocks}" if self.clocks else ""
 
     @property
     def sql(self) -> str:
@@ -251,18 +288,23 @@ class StageNode:
 class StageCall:
     """Several nodes as one operator that keeps its state by key, and rows that pass it (Stages.java).
 
-    ``nodes`` and, behind them, ``passes`` are its edges, columns of its input of which one is not NULL in each row.
+    ``nodes`` and, behind them, ``passes`` are its edges, columns of its input of which one is not NULL in each row;
+    ``time`` is the last one, by which event time comes in where a node waits for it, and ``tells`` whether what comes
+    out is for the next stage.
     Its result is a STRUCT, by the places of the edges: ``k0`` and ``r0``, key and result of a node, ``p1``, a row that
     passes.
     """
 
     nodes: tuple[StageNode, ...]
     passes: tuple[str, ...] = ()
+    time: str = ""
+    tells: bool = False
 
     @property
     def sql(self) -> str:
         """The call as Spark SQL."""
         edges = [(_edge(n.call), n.column) for n in self.nodes] + [("pass", column) for column in self.passes]
+        edges += [("time" if self.tells else "last", self.time)] * bool(self.time)
         items = ", ".join(f"'{name}', {quote(column)}" for name, column in edges)
         conditions = (n.call.condition for n in self.nodes if n.call.condition)
         return f"flinkddl.stages({', '.join((f'named_struct({items})', *conditions))})"
@@ -270,7 +312,7 @@ class StageCall:
 
 def _edge(call: StateCall) -> str:
     ttl = f"_ttl_{'_'.join(map(str, call.ttl))}" if call.ttl else ""
-    return f"{call.node}_{call.kind}{ttl}"
+    return f"{call.node}_{call.kind}{ttl}{call.by}"
 
 
 Agg = tuple[str, str | StateCall | StageCall]  # (column name, Spark SQL of Spark's own aggregates or a call of ours)

@@ -21,7 +21,7 @@ from flinkddl.plan.nodes import Filter, Join, Project, Scan, Union
 from flinkddl.plan.nodes.terms import names_of, rex_text
 from flinkddl.plan.rex import InputRef, conjuncts
 from flinkddl.spark.fingerprint import call_of, state_of
-from flinkddl.spark.job import DRIVER_SINKS, Read, WithWatermark, below
+from flinkddl.spark.job import DRIVER_SINKS, Read, WithTime, WithWatermark, below
 from flinkddl.spark.partitions import NAMED_SOURCES
 from flinkddl.spark.stateful import place_of, stateful
 from flinkddl.sqltypes import DataType
@@ -175,6 +175,8 @@ def _read(step: Step, named: bool) -> str:
             return f"{step.format} {step.streaming} {step.name if named else ''}"
         case WithWatermark():
             return f"watermark {step.partitions > 0} {step.idle_ms > 0}"
+        case WithTime():
+            return f"time {step.clock}"
     return ""
 
 

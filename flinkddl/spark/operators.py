@@ -23,6 +23,7 @@ from flinkddl.spark.job import (
     Step,
     UnionAll,
     Where,
+    WithTime,
     WithWatermark,
 )
 from flinkddl.spark.stateful import nodes_by_path
@@ -136,6 +137,7 @@ _WORDS: Mapping[type[Step], str] = {
     DropDuplicates: "dropDuplicates",
     UnionAll: "union",
     WithWatermark: "withWatermark",
+    WithTime: "event time as rows",
     Rows: "constant rows",
     Where: "",
     Select: "",

@@ -16,15 +16,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.options.values import parse_duration
+from flinkddl.plan.clocks import timed_scans
 from flinkddl.plan.identity import digest
-from flinkddl.plan.nodes import Scan
-from flinkddl.spark.job import Read, SparkJob, UnionAll, WithWatermark, below
+from flinkddl.spark.job import Read, SparkJob, UnionAll, WithTime, WithWatermark, below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from flinkddl.catalog.settings import Settings
-    from flinkddl.plan.nodes import Node
+    from flinkddl.plan.nodes import Node, Scan
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Step, Write
 
@@ -40,15 +40,7 @@ Places = dict[str, list[int]]
 
 def timed_tables(sinks: Iterable[Node]) -> frozenset[str]:
     """Return the tables (their paths) below an operator that waits for the watermark or drops rows behind it."""
-    return frozenset(str(scan.table.path) for sink in sinks for scan in _timed(sink, below=False))
-
-
-def _timed(node: Node, below: bool) -> Iterator[Scan]:
-    below = below or node.requires_watermark
-    if isinstance(node, Scan) and below:
-        yield node
-    for child in node.inputs:
-        yield from _timed(child, below)
+    return frozenset(str(scan.table.path) for sink in sinks for scan in timed_scans(sink, below=False))
 
 
 def is_timed(node: Scan, ctx: Lowering) -> bool:
@@ -58,7 +50,7 @@ def is_timed(node: Scan, ctx: Lowering) -> bool:
 
 def above_timed(node: Node, ctx: Lowering) -> bool:
     """Whether the watermark of a table below a node counts for the job."""
-    return any(str(scan.table.path) in ctx.timed for scan in _timed(node, below=True))
+    return any(str(scan.table.path) in ctx.timed for scan in timed_scans(node, below=True))
 
 
 def most_partitions(node: Scan, ctx: Lowering) -> int:
@@ -167,6 +159,23 @@ def branch_options(options: Mapping[str, str], topic: str, number: int, count: i
     out = {k: v for k, v in options.items() if k not in SUBSCRIPTION}
     out["assign"] = json.dumps({topic: [number]})
     return out | ({MOST: share(int(options[MOST]), count)} if MOST in options else {})
+
+
+def counted(job: SparkJob, counts: Mapping[str, int]) -> SparkJob:
+    """Return the job in which each table that tells its time by partition knows how many it has, by reads' names."""
+    steps = {s.name: s for s in job.steps}
+    return replace(job, steps=tuple(_counted(s, steps, counts) if isinstance(s, WithTime) else s for s in job.steps))
+
+
+def _counted(step: WithTime, steps: Mapping[str, Step], counts: Mapping[str, int]) -> WithTime:
+    read = topic_of(step, steps)
+    return step if read is None else replace(step, senders=counts[read.name])
+
+
+def topic_of(step: WithTime, steps: Mapping[str, Step]) -> Read | None:
+    """Return the read of a topic whose partitions tell the time of a table; None where it is one sender."""
+    reads = (s for s in below(step, steps) if isinstance(s, Read) and s.of_topics)
+    return None if step.senders else next(reads)
 
 
 def share(most: int, count: int) -> str:

@@ -15,17 +15,17 @@ from flinkddl.options.installed import usable
 from flinkddl.plan.rex import InputRef
 from flinkddl.spark import job as J
 from flinkddl.spark.base import same, select, where
-from flinkddl.spark.context import DELETED, SEQUENCE, TICK, VERSION, WEIGHT, Lowering, Rel, unique_names
+from flinkddl.spark.context import DELETED, SENDER, SEQUENCE, TICK, VERSION, WEIGHT, Lowering, Rel, unique_names
 from flinkddl.spark.expressions import to_spark
 from flinkddl.spark.partitions import NAMED_SOURCES, idle_ms, is_timed, most_partitions
-from flinkddl.spark.rowtime import is_rowtime
+from flinkddl.spark.rowtime import is_rowtime, millis
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
     from flinkddl.plan.nodes import Scan
 
 _END = "2199-01-01"  # later than any row, earlier than the row of the control stream
-_RESERVED_TYPES = {WEIGHT: "INT", VERSION: "BIGINT", DELETED: "BOOLEAN", SEQUENCE: "BIGINT"}
+_RESERVED_TYPES = {WEIGHT: "INT", VERSION: "BIGINT", DELETED: "BOOLEAN", SEQUENCE: "BIGINT", SENDER: "BIGINT"}
 
 
 def lower_scan(node: Scan, ctx: Lowering, sequence: bool = False) -> Rel:
@@ -98,6 +98,8 @@ def _select(rel: Rel, columns: dict[str, str], prefix: str, ctx: Lowering) -> Re
 def _watermarked(node: Scan, rel: Rel, ctx: Lowering) -> Rel:
     if node.watermark is None:
         return rel
+    if ctx.timing is not None and (clock := ctx.timing.of(node)) is not None:
+        return _timed(node, rel, clock, ctx)
     column = rel.columns[node.watermark.index]
     if node.watermark.delay_ms is None:
         raise FlinkDdlError.of(
@@ -128,6 +130,35 @@ def _watermarked(node: Scan, rel: Rel, ctx: Lowering) -> Rel:
         step = where(step, condition, ctx, f"{node.table.path.name}_rows")
     rel = rel.with_(step=step)
     return _select(rel, {c: quote(c) for c in rel.columns}, f"{node.table.path.name}_real", ctx) if idle else rel
+
+
+def _timed(node: Scan, rel: Rel, clock: int, ctx: Lowering) -> Rel:
+    """Tell the event time of a table beside its rows, in a chain: each sender's, whatever becomes of the rows.
+
+    Input that ends tells it at its end: Flink tells it every 200 ms, and reads a short topic before the first time.
+    """
+    assert node.watermark is not None
+    assert ctx.timing is not None
+    column, name = quote(rel.columns[node.watermark.index]), node.table.path.name
+    watermark = millis(to_spark(node.watermark.expression, rel.columns, ctx.zone))
+    end = f"{column} >= TIMESTAMP '{_END}'"
+    told = J.WithTime(
+        name=ctx.fresh(f"{name}_time"),
+        input=_with_control(node, rel, rel.columns[node.watermark.index], ctx, False) if ctx.bounded else rel.step,
+        columns=(*rel.columns, *(c for c in rel.reserved if c != SENDER)),
+        clock=clock,
+        watermark=f"IF({end}, {millis(column)}, NULL)" if ctx.bounded else watermark,
+        sender=f"coalesce({SENDER}, 0L)" if rel.sender else "0L",
+        senders=0 if rel.sender else 1,
+        every=ctx.timing.every,
+        shift=ctx.timing.shift,
+        idle_ms=0 if ctx.bounded else idle_ms(node, ctx.config),
+        note=f"WATERMARK FOR {column}: rows tell it, {'each partition its own' if rel.sender else 'one for the table'}",
+    )
+    rel = rel.with_(step=ctx.add(told).name, sender=False)
+    if not ctx.bounded:
+        return rel
+    return rel.with_(step=where(rel.step, f"{column} IS NULL OR NOT {end}", ctx, f"{name}_rows"))
 
 
 def _merged(node: Scan, several: int, idle: int, ctx: Lowering) -> str:

@@ -45,6 +45,7 @@ KINDS: Mapping[str, Callable[[StateCall], bool]] = {
     "semi": _all,
     "semiif": _all,
     "top": _all,
+    "window": _all,
 }
 """The kinds that have a keyed form (Kinds.java), and which calls of them it takes."""
 

@@ -64,7 +64,7 @@ def timed(aggs: Sequence[Agg], keys: Sequence[Named], ctx: Lowering) -> tuple[Ag
 
 
 def _with_ttl(agg: str | StateCall | StageCall, ttl: int) -> str | StateCall | StageCall:
-    if isinstance(agg, StateCall) and agg.family == "retract" and not agg.ttl:
+    if isinstance(agg, StateCall) and agg.family == "retract" and not agg.ttl and not agg.clocks:
         return replace(agg, ttl=(ttl,))
     return agg
 

@@ -33,7 +33,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--data", type=Path, default=None, help="folder of .jsonl files (default: tests/data/goldens)")
     parser.add_argument("--only", default="", help="an id, or what ids begin with; several with commas")
     parser.add_argument("--jobs", type=int, default=1, help="cases that run at once, where the area can")
-    parser.add_argument("--state", choices=("aggregate", "keyed", "auto"), help="flinkddl.execution.state of queries")
+    forms = ("aggregate", "keyed", "chain", "auto")
+    parser.add_argument("--state", choices=forms, help="flinkddl.execution.state of queries")
     options = parser.parse_args(arguments)
     if options.state:
         os.environ["FLINKDDL_STATE"] = options.state

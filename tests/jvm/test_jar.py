@@ -60,7 +60,8 @@ def test_java_stays_small() -> None:
     # 10 more: rows of a real-time batch ask the clock.
     # 200 more: what each operator by key has done and keeps.
     # 190 more: what a group of state by key has given out, for operators that are new above it.
-    assert lines < 15970, f"{lines} lines of Java"
+    # 640 more: windows in a chain, their timers, and event time as rows.
+    assert lines < 16600, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

@@ -55,6 +55,19 @@ CHAINED = {
         1,
         "Rank(ROW_NUMBER 1..1, by=[k], order=[v]) compares",
     ),
+    "window": (
+        "INSERT INTO a SELECT k, COUNT(*) FROM TABLE(TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) "
+        "GROUP BY k, window_start, window_end;",
+        1,
+        "WindowAggregate(TUMBLE(ts, size=60000ms), by=[k], COUNT(*), properties=[start, end]) gives a window out once",
+    ),
+    "window of windows": (
+        "INSERT INTO a SELECT 'all', MAX(n) FROM (SELECT k, window_start, window_end, COUNT(*) AS n FROM "
+        "TABLE(HOP(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)) "
+        "GROUP BY k, window_start, window_end) GROUP BY window_start, window_end;",
+        2,
+        "gives a window out once",
+    ),
     "last by arrival": (
         "INSERT INTO s SELECT k, id FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY pt DESC) AS n FROM o) "
         "WHERE n = 1;",
@@ -91,10 +104,10 @@ CHAINED = {
 }
 """Queries that are chains of so many stages, and what keeps them out of real-time mode as aggregates."""
 BLOCKED = {
-    "window": (
-        "INSERT INTO a SELECT k, COUNT(*) FROM TABLE(TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) "
-        "GROUP BY k, window_start, window_end;",
-        "WindowAggregate(TUMBLE(ts, size=60000ms), by=[k], COUNT(*), properties=[start, end]) gives a window out once",
+    "window top": (
+        "INSERT INTO a SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end "
+        "ORDER BY v) AS n FROM TABLE(TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE))) WHERE n <= 3;",
+        "gives a window out once",
     ),
     "interval join": (
         "INSERT INTO a SELECT o.k, o.v FROM o JOIN o AS x ON o.k = x.k AND o.ts BETWEEN x.ts - INTERVAL '1' MINUTE "

@@ -13,7 +13,18 @@ from flinkddl.formats import Message, Wanted, decoder
 from flinkddl.functions.core import string
 from flinkddl.spark import job as J
 from flinkddl.spark import realtime
-from flinkddl.spark.context import DELETED, KIND, SEQUENCE, SEQUENCE_STEP, VERSION, WEIGHT, Lowering, Rel, unique_names
+from flinkddl.spark.context import (
+    DELETED,
+    KIND,
+    SENDER,
+    SEQUENCE,
+    SEQUENCE_STEP,
+    VERSION,
+    WEIGHT,
+    Lowering,
+    Rel,
+    unique_names,
+)
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
@@ -43,6 +54,7 @@ _OTHERS = "slice(`headers`, 1, size(`headers`) - 1)"  # without the last header,
 # the client's own 500 records a poll most bytes would come many times over.
 POLLS = {"kafka.max.poll.records": "100000", "kafka.max.partition.fetch.bytes": "4194304"}
 # A number that rises with the offset; partitions of one topic race in Flink as well.
+_SENDER = "xxhash64(`topic`, `partition`)"
 _SEQUENCE = f"`offset` * {SEQUENCE_STEP} + `partition`"
 _RECORD = ("topic", "partition", "offset", "timestamp", "timestampType")
 _KEY, _VALUE = "__key", "__value"
@@ -254,7 +266,8 @@ def _columns(node: Scan, shape: Projection, value: DecodeSpec, step: str, ctx: L
     delta = value.changelog == "delta" and not node.normalised
     kinds = delta and ctx.row_kinds
     columns += _reserved(node, upsert, delta)
-    columns += [(SEQUENCE, _SEQUENCE)] * sequence + [(KIND, _KINDS)] * kinds
+    tells = ctx.timing is not None and ctx.timing.of(node) is not None
+    columns += [(SEQUENCE, _SEQUENCE)] * sequence + [(KIND, _KINDS)] * kinds + [(SENDER, _SENDER)] * tells
     if node.normalised:
         step = ctx.add(J.Where(name=ctx.fresh(f"{name}_after"), input=step, condition=_AFTER)).name
     select: J.Step = J.Select(name=ctx.fresh(f"{name}_columns"), input=step, columns=tuple(columns))
@@ -266,7 +279,7 @@ def _columns(node: Scan, shape: Projection, value: DecodeSpec, step: str, ctx: L
     fields = tuple(f for _, f in kept)
     kind: Kind = "upsert" if keys else "delta" if delta else "append"
     key = tuple(index[c] for c in keys)
-    return Rel(ctx.add(select).name, names, fields, kind, key=key, sequence=sequence, kinds=kinds)
+    return Rel(ctx.add(select).name, names, fields, kind, key=key, sequence=sequence, kinds=kinds, sender=tells)
 
 
 def _places(node: Scan, shape: Projection, ctx: Lowering) -> dict[str, str]:

@@ -287,6 +287,11 @@ class Node(Facts):
         raise NotImplementedError(f"{self.name}.requires_watermark")
 
     @property
+    def waits(self) -> bool:
+        """Whether it waits for the watermark in a way that no operator by key can, with timers of its own."""
+        return self.requires_watermark
+
+    @property
     def on_time(self) -> bool:
         """Whether none of its rows is behind the watermark, whatever its inputs' are: they come out as it passes."""
         raise NotImplementedError(f"{self.name}.on_time")

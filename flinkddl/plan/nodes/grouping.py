@@ -133,6 +133,11 @@ class _Best(Unary):
         return self.input.windowed if self.window is not None else None
 
     @property
+    def waits(self) -> bool:
+        """Whether it is a window's."""
+        return self.window is not None
+
+    @property
     def append_only(self) -> tuple[int, ...]:
         """The input of a window's."""
         return (0,) if self.window is not None else ()

@@ -52,6 +52,11 @@ class WindowTableFunction(Keyless, Stateless, Unary):
         """Whether it is over event time."""
         return not self.window.proctime
 
+    @property
+    def waits(self) -> bool:
+        """Whether its windows are others than those of single rows."""
+        return self.window.kind == "SESSION"
+
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return what is asked; sessions are made in order of arrival."""
         if self.window.kind == "SESSION":
@@ -135,6 +140,11 @@ class WindowAggregate(Unary):
         """Whether it is over event time."""
         return not self.window.proctime
 
+    @property
+    def waits(self) -> bool:
+        """Whether its windows are others than those of single rows."""
+        return self.window.kind == "SESSION"
+
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return order where an aggregate needs it, the watermark where rows can be late."""
         late = not self.window.proctime and self.input.late
@@ -155,8 +165,11 @@ class WindowAggregate(Unary):
         return ONCE if form.kind == "append" else COMPARES
 
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
-        """Return append where a window comes out once; in update mode it comes early and is corrected."""
-        if how.mode == "append":
+        """Return append where a window comes out once; in update mode it comes early and is corrected.
+
+        In a chain an operator's own timers give it out.
+        """
+        if how.mode == "append" or how.chain:
             return APPEND
         first, count = len(self.keys) + len(self.aggs), len(self.keys)
         return Form("images", (*range(count), *range(first, len(self.fields))))

@@ -230,6 +230,12 @@ def branches(
     ]
 
 
+def count(options: Mapping[str, str]) -> str:
+    """Return how many partitions a streaming read has now, as text, for printed programs."""
+    with KafkaAdmin(client_properties(options)) as admin:
+        return str(sum(map(len, partitions_of(options, admin).values())))
+
+
 def until(options: Mapping[str, str], stop: Mapping[str, str]) -> str:
     """Return the condition that ends a streaming read at its stop, fixed now, for printed programs; waits as Flink."""
     with KafkaAdmin(client_properties(options)) as admin:

@@ -137,6 +137,7 @@ _KINDS: Mapping[str, Callable[[_Bytes, Sequence[Any]], dict[str, Any]]] = {
     "latest": _latest,
     "over": _over,
     "top": _top,
+    "window": _aggregate,
     **dict.fromkeys(("inner", "left", "full", "semi", "anti"), _join),
     **dict.fromkeys(("leftif", "semiif", "antiif"), partial(_join, counted=("left",))),
     "fullif": partial(_join, counted=("left", "right")),

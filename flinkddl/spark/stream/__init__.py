@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.clocks import timing
 from flinkddl.plan.merged import asks, blended, merged
 from flinkddl.plan.nodes import Filter, Project, Scan, Union, Unnest, Values, scans
 from flinkddl.plan.rules import files
@@ -34,6 +35,7 @@ __all__ = ["HANDLERS", "lower", "lower_for"]
 def lower(tree: Physical, how: How, ctx: Lowering) -> Rel:
     """Lower a query as planned; sets ``ctx.output_mode`` and the session settings it needs."""
     ctx.output_mode, ctx.keyed, ctx.chain = how.mode, how.keyed, how.chain
+    ctx.timing = timing(tree.node, ctx.zone) if how.chain else None
     if how.mode == "update":
         # chains of our own aggregates are exact; Spark's check knows only its own patterns
         ctx.settings["spark.sql.streaming.statefulOperator.checkCorrectness.enabled"] = "false"

@@ -87,11 +87,16 @@ def grouped(rel: Rel, by: Grouping, fields: tuple[Field, ...], ctx: Lowering, he
 
 def accumulate(rel: Rel, by: Grouping, ctx: Lowering) -> tuple[str, list[Finish]]:
     """Add the GROUP BY whose column ``__pair`` holds the accumulators; returns its step and how to finish each call."""
-    registry = Registry()
-    finishes = [plan_call(c, rel, registry) for c in by.calls]
-    args = (weight(rel), arrival(rel), registry.struct())
+    args, finishes = accumulators(rel, by.calls)
     call = StateCall(family(ctx), "aggregate", args, hinted_ttl(ctx, by.ttl))
     return group(rel.step, by.keys or ONE_GROUP, [(IMAGES, call)], ctx, by.prefix, by.note), finishes
+
+
+def accumulators(rel: Rel, calls: Sequence[AggCall]) -> tuple[tuple[str, ...], list[Finish]]:
+    """Return the arguments that keep what calls need, and how each is finished."""
+    registry = Registry()
+    finishes = [plan_call(c, rel, registry) for c in calls]
+    return (weight(rel), arrival(rel), registry.struct()), finishes
 
 
 _DIRECT = frozenset({"COUNT", "SUM", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "ARRAY_AGG"})

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from flinkddl.plan.stateforms import MERGES
 from flinkddl.spark.base import same, select, where
 from flinkddl.spark.job import (
+    TIMES,
     WATERMARKED,
     DropDuplicates,
     GroupBy,
@@ -24,6 +25,7 @@ from flinkddl.spark.job import (
     UnionAll,
     Where,
     WithMetadata,
+    WithTime,
     below,
     flows,
 )
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 
 STAGE = "__stage"
 EDGE = "__edge"
+TIME = "__time"
+"""In the place of a target: event time, which goes from stage to stage (``plan/clocks.py``)."""
 KEY = "key"
 ARGUMENTS = "args"
 
@@ -101,11 +105,14 @@ class _Chain:
     timed: set[int] = field(default_factory=set)  # columns of the end that are event time
     names: tuple[str, ...] = ()  # of the end's columns
     own: str = ""  # what its own columns begin with: a way may have those of other passes
+    last: int = 0  # the last stage that event time goes to
 
     def build(self) -> None:
         """Add the steps; the last one has the end's name."""
         self.own = f"__{self.ctx.fresh('chain')}"
         self.names = self.graph.columns(self.found.end) or ()
+        kept = self.found.depths.keys() - {self.found.end}
+        self.last = max((self.found.depths[n] for n in kept if _call(self.group(n)).clocks), default=0)
         stage: tuple[str, list[str], list[str]] | None = None
         for depth in range(1, self.found.stages + 2):
             entries = {e: w for e, w in self.found.entries.items() if self._first(w) == depth}
@@ -114,14 +121,15 @@ class _Chain:
                 self.seen |= {way.target for way in ways}
             if stage is not None:
                 nodes = stage[1]
+                told = [TIME] * (depth <= self.last)
                 self.seen |= {way.target for node in nodes for way in self.found.ways[node]}
-                hops = [_Hop(self, depth, stage[0], (), stage[1], stage[2]), *hops]
+                hops = [_Hop(self, depth, stage[0], (), stage[1], [*stage[2], *told]), *hops]
             if depth > self.found.stages:
                 self._end([hop.rows(()) for hop in hops])
                 return
             nodes = sorted((t for t in self.seen if self.found.depths[t] == depth), key=self.graph.place.__getitem__)
             passes = sorted((t for t in self.seen if self.found.depths[t] > depth), key=self.graph.place.__getitem__)
-            edges = [*nodes, *passes]
+            edges = [*nodes, *passes, *[TIME] * (depth <= self.last)]
             parts = [hop.rows(edges) for hop in hops]
             stage = (self._stage(self._united(parts, "edges"), depth, nodes, passes), nodes, passes)
             self.seen -= set(nodes)
@@ -137,7 +145,9 @@ class _Chain:
     def _stage(self, step: str, depth: int, nodes: Sequence[str], passes: Sequence[str]) -> str:
         groups = [self.group(node) for node in nodes]
         calls = tuple(StageNode(g.name, f"{EDGE}{i}", g.keys, _call(g)) for i, g in enumerate(groups))
-        call = StageCall(calls, tuple(f"{EDGE}{len(nodes) + i}" for i in range(len(passes))))
+        count = len(nodes) + len(passes)
+        time = f"{EDGE}{count}" if depth <= self.last else ""
+        call = StageCall(calls, tuple(f"{EDGE}{i}" for i in range(len(nodes), count)), time, depth < self.last)
         keys = tuple((f"__key{i}", f"{EDGE}{i}.{KEY}") for i in range(len(nodes)))
         notes = [g.note or g.name for g in groups]
         name, note = self.ctx.fresh("stage"), f"{'; '.join(notes)}{f'; {len(passes)} pass' if passes else ''}"
@@ -182,6 +192,11 @@ class _Hop:
     passes: Sequence[str] = ()
     columns: list[tuple[str, str]] = field(default_factory=list)  # a row's target, and the column or text that is it
 
+    @property
+    def tells(self) -> bool:
+        """Whether a table's rows come in with what it tells of event time."""
+        return isinstance(self.chain.graph.steps.get(self.step), WithTime) and self.depth <= self.chain.last
+
     def rows(self, edges: Sequence[str]) -> str:
         """Add the steps that make a row of each way's; returns the last. Without edges it is the end's rows."""
         made = Pass(self.step, "way", self.chain.ctx, f"{self.chain.own}_on")
@@ -198,6 +213,8 @@ class _Hop:
             self.columns += [(t, f"{STAGE}.p{len(self.nodes) + i}") for i, t in enumerate(self.passes)]
         else:
             known = self.chain.graph.columns(self.step) or ()
+            made.whole = self.tells
+            made.kept += [TIMES] * self.tells
             self._origin(made, self.ways, list(same(known)), self.chain.graph.timed(self.step), "")
         return self._given(made.step, edges)
 
@@ -249,14 +266,18 @@ class _Hop:
                 return select(step, list(zip(names, members(EDGE, len(names)), strict=True)), ctx, "met")
             return explode(step, (), (f"array_compact(array({', '.join(rows)}))", names), ctx, "met")
         named = [f"{EDGE}{i}" for i in range(len(edges))]
-        of_edge = dict(self.columns)
+        of_edge = dict(self.columns) | ({TIME: f"get({TIMES}, 0)"} if self.tells else {})
         nulls = {t: f"IF(false, {of_edge[t]}, NULL)" if t in of_edge else "NULL" for t in edges}
         rows = [
             f"IF({column} IS NULL, NULL, named_struct({_items(edges, nulls | {target: column})}))"
             for target, column in self.columns
         ]
         note = f"into stage {self.depth}: {len(rows)} ways"
-        return explode(step, (), (f"array_compact(array({', '.join(rows)}))", named), ctx, "edges", note)
+        each = f"array_compact(array({', '.join(rows)}))"
+        if self.tells:
+            ticks = f"transform({TIMES}, __t -> named_struct({_items(edges, nulls | {TIME: '__t'})}))"
+            each = f"IF({TIMES} IS NULL, {each}, concat({each}, {ticks}))"
+        return explode(step, (), (each, named), ctx, "edges", note)
 
 
 def _items(edges: Sequence[str], texts: Mapping[str, str]) -> str:

@@ -22,6 +22,7 @@ from flinkddl.spark.job import (
     UnionAll,
     Where,
     WithMetadata,
+    WithTime,
     WithWatermark,
     below,
 )
@@ -87,6 +88,8 @@ class Graph:
                 return (*(c for c, _ in step.keys), *(c for c, _ in step.aggs))
             case UnionAll():
                 return self.columns(step.parts[0])
+            case WithTime():
+                return step.columns
             case Where() | WithMetadata() | WithWatermark() | Coalesce() | DropDuplicates():
                 return self.columns(step.input)
             case Read() if step.of_topics:
@@ -194,12 +197,13 @@ def whole_region(graph: Graph, end: str) -> Region | None:
 
 def _risen(graph: Graph, name: str, end: str) -> str:
     """Return the step up to which projections and filters alone go on with rows, all of them the same way."""
-    while True:
+    while not isinstance(graph.steps[name], WithTime):  # what it tells is beside its own rows
         several = graph.readers[name]
         step = graph.steps[several[0]]
         if len(several) > 1 or step.name == end or not isinstance(step, Select | Where) or unfolds(step):
             return name
         name = step.name
+    return name
 
 
 class _Unfit(Exception):

@@ -28,7 +28,7 @@ class Pass:
 
     ``have`` are the columns of the way, ``timed`` those of them that Spark knows as event time. ``passes``: a filter of
     this way has been met, and the column ``mark`` says whether the row is still on it. ``kept`` are names that ride
-    along.
+    along. ``whole``: each row stays at least one row, for what rides along with it.
     """
 
     step: str
@@ -39,6 +39,7 @@ class Pass:
     have: tuple[str, ...] = ()
     timed: set[str] = field(default_factory=set)
     passes: bool = False
+    whole: bool = False
     saved: dict[str, tuple[tuple[str, ...], set[str], str]] = field(default_factory=dict)
 
     def begin(self, columns: Sequence[Named], timed: Iterable[str], when: str = "", note: str = "") -> None:
@@ -77,6 +78,8 @@ class Pass:
         """Go on with the rows that a generator makes; a row that is not on this way stays one row."""
         assert step.generator is not None
         rows, names = step.generator
+        if self.whole:
+            self._narrow(f"size({rows.removeprefix('inline')}) > 0")
         if self.passes:
             assert rows.startswith("inline("), rows
             rows = f"inline(IF({self.mark}, {rows.removeprefix('inline').strip()}, array(NULL)))"

@@ -19,6 +19,7 @@ from flinkddl.spark.lateness import END, START, drop_late_windows
 from flinkddl.spark.rowtime import never_null
 from flinkddl.spark.stream.aggregate import Grouping, accumulate, grouped, key_columns, native_calls
 from flinkddl.spark.stream.base import ONE_KEY, explode, lower_node, lowers, members, with_one_key
+from flinkddl.spark.stream.fired import fired, windowed_rows
 from flinkddl.spark.stream.join import Sides, join
 from flinkddl.spark.stream.kinds import IMAGES, KEY, inputs, to_delta
 from flinkddl.spark.stream.ranking import first_of, lower_deduplicate, lower_rank, places, top
@@ -110,6 +111,8 @@ def _properties(start: str, end: str, time: str, zoned: bool, ctx: Lowering) -> 
 @lowers(WindowTableFunction)
 def lower_window_table_function(node: WindowTableFunction, ctx: Lowering, here: Physical) -> Rel:
     """Lower a TVF without an aggregate right above: rows with window_start, window_end, window_time."""
+    if ctx.timing is not None:
+        return windowed_rows(node, ctx, here)
     sessions = node.window.kind == "SESSION"
     if sessions and ctx.output_mode == "update":
         message = "SESSION without an aggregate over it is not available in a query with updating operators"
@@ -133,6 +136,8 @@ def _zoned(rel: Rel, window: Window) -> bool:
 @lowers(WindowAggregate)
 def lower_window_aggregate(node: WindowAggregate, ctx: Lowering, here: Physical) -> Rel:
     """Lower GROUP BY over a window: keys, aggregates, window properties."""
+    if ctx.timing is not None:
+        return fired(node, ctx, here)
     once = here.form.kind == "append"
     if once and node.sessions and here.inputs[0].asked.watermark:
         return _late_sessions(node, ctx, here)

@@ -26,7 +26,7 @@ from flinkddl.runtime.job.steps import perform
 from flinkddl.spark import job as J
 from flinkddl.spark.base import same, select
 from flinkddl.spark.calls import calls_of
-from flinkddl.spark.context import DELETED, SEQUENCE, VERSION, WEIGHT, Kind, Lowering, Rel
+from flinkddl.spark.context import DELETED, SENDER, SEQUENCE, VERSION, WEIGHT, Kind, Lowering, Rel
 from flinkddl.spark.scan import guarded
 from flinkddl.spark.stream import lower_for
 from flinkddl.spark.stream.base import HANDLERS
@@ -41,11 +41,16 @@ END = "2199-01-01 00:00:00"
 
 @dataclass(frozen=True, kw_only=True)
 class Feed(N.Scan):
-    """A source of JSON lines: the columns by name, ``__w`` or ``__version`` and ``__deleted``, and ``__seq``."""
+    """A source of JSON lines: the columns by name, ``__w`` or ``__version`` and ``__deleted``, and ``__seq``.
+
+    In a chain that waits for event time ``__sender`` is the partition of a row, one of ``senders``.
+    """
 
     folder: str
     kind: Kind = "append"
     key: tuple[int, ...] = ()
+    senders: int = 1
+    idle_ms: int = 0
 
     @property
     def carries(self) -> Any:
@@ -75,10 +80,13 @@ def write(folder: str | Path, number: int, rows: list[dict[str, Any]]) -> None:
 def _lower_feed(node: Feed, ctx: Lowering, here: Physical) -> Rel:
     extra = {"append": "", "delta": f", {WEIGHT} INT", "upsert": f", {VERSION} BIGINT, {DELETED} BOOLEAN"}[node.kind]
     schema = ", ".join(f"{quote(f.name)} {spark_type(f.type)}" for f in node.fields) + extra + f", {SEQUENCE} BIGINT"
+    schema += f", {SENDER} BIGINT"
     name = ctx.fresh("feed")
     read = J.Read(name=name, format="json", options={"path": node.folder}, streaming=True, schema=schema)
     step = ctx.add(read).name
-    if node.watermark is not None:
+    if ctx.timing is not None and (clock := ctx.timing.of(node)) is not None:
+        step = _told(node, step, clock, ctx)
+    elif node.watermark is not None:
         time = node.fields[node.watermark.index].name
         step = ctx.add(
             J.WithWatermark(
@@ -90,6 +98,26 @@ def _lower_feed(node: Feed, ctx: Lowering, here: Physical) -> Rel:
         step = ctx.add(J.Where(name=ctx.fresh("real"), input=step, condition=f"{quote(time)} < TIMESTAMP '{END}'")).name
     rel = Rel(step, tuple(f.name for f in node.fields), node.fields, node.kind, node.key, sequence=True)
     return rel.with_(step=select(step, same((*rel.columns, *rel.reserved)), ctx, "table"))
+
+
+def _told(node: Feed, step: str, clock: int, ctx: Lowering) -> str:
+    assert node.watermark is not None
+    assert ctx.timing is not None
+    time = node.fields[node.watermark.index].name
+    told = J.WithTime(
+        name=ctx.fresh("time"),
+        input=step,
+        columns=(*(f.name for f in node.fields), *Rel("", (), (), node.kind).reserved, SEQUENCE),
+        clock=clock,
+        watermark=f"unix_millis({quote(time)}) - {node.watermark.delay_ms}L",
+        sender=f"coalesce({SENDER}, 0L)",
+        senders=node.senders,
+        every=ctx.timing.every,
+        shift=ctx.timing.shift,
+        idle_ms=node.idle_ms,
+    )
+    real = f"{quote(time)} IS NULL OR {quote(time)} < TIMESTAMP '{END}'"
+    return ctx.add(J.Where(name=ctx.fresh("real"), input=ctx.add(told).name, condition=real)).name
 
 
 HANDLERS[Feed] = _lower_feed

@@ -30,7 +30,7 @@ from flinkddl.runtime.storage.files import missing
 from flinkddl.spark import job as J
 from flinkddl.spark.calls import read_calls
 from flinkddl.spark.context import TICK
-from flinkddl.spark.partitions import LIMIT, NAMED_SOURCES, Places, apart, share, source_name, split
+from flinkddl.spark.partitions import LIMIT, NAMED_SOURCES, Places, apart, counted, share, source_name, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -122,7 +122,8 @@ class Sources:
         for name, mark in _by_read(self.job):
             if (count := self.count(name)) > mark.partitions:
                 raise _too_many(name, count, mark.partitions)
-        self.run = split(raised(self.job, self.raised), {name: found for name, found in self.apart.items() if found})
+        made = split(raised(self.job, self.raised), {name: found for name, found in self.apart.items() if found})
+        self.run = counted(made, {name: self.count(name) for name in self.places})
 
     def count(self, read: str) -> int:
         """Return how many partitions a read has."""

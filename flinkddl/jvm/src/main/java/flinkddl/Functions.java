@@ -12,6 +12,7 @@ import flinkddl.state.Install;
 import flinkddl.state.Packed;
 import flinkddl.state.Stage;
 import flinkddl.state.Stages;
+import flinkddl.state.Tick;
 import flinkddl.udf.JavaFunctions;
 import java.util.List;
 import java.util.Locale;
@@ -35,6 +36,7 @@ public final class Functions implements FunctionCatalog {
         ScalarMath::register, ScalarText::register, ScalarCast::register, ScalarTimes::register, ScalarJson::register,
         ScalarWatermark::register,
         Packed::register,
+        Tick::register,
         Fake::register
     );
 

@@ -13,15 +13,17 @@ import org.apache.spark.sql.types.StructType;
  * The aggregates of a group ({@code retract_aggregate}): the head holds the number of rows, the newest sequence and what
  * each {@link Call} keeps; values of which one may have to come forward lie in a {@link Tree}, whose pages are in map 0.
  */
-final class Aggregate extends Kind {
+class Aggregate extends Kind {
     private final StructType calls;
     private final RetractFinish[] finish;
+    private final int fields;
     private transient UnsafeProjection projection;
     private transient Call[] state;
 
     /** {@code arguments}: weight BIGINT, sequence BIGINT, NULL for the number of the group's turn, a struct with an argument a call. */
     Aggregate(StructType arguments) {
         calls = (StructType) arguments.apply(2).dataType();
+        fields = arguments.length();
         finish = RetractAggregate.finishers(calls);
     }
 
@@ -33,12 +35,21 @@ final class Aggregate extends Kind {
         }
     }
 
-    @Override Combiner combiner() { return Partials.of(finish); }
+    @Override Combiner combiner() { return Partials.of(finish, fields); }
 
     @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {
-        long[] rest = {0, Long.MIN_VALUE}; // number of rows, newest sequence
-        read(group.head(), group.map(0), rest);
+        long[] rest = {0, Long.MIN_VALUE};
+        read(group, rest);
         UnsafeRow before = rest[0] > 0 ? results() : null;
+        boolean empty = add(group, rows, rest);
+        UnsafeRow after = rest[0] > 0 ? results() : null;
+        keep(group, rest, empty);
+        boolean same = before == null || after == null ? before == after : before.equals(after);
+        return same ? nothing() : one(Retract.row(before, after, newest(rest)));
+    }
+
+    /** Bring in rows; returns whether nothing is left. {@code rest}: the number of rows, the newest sequence. */
+    final boolean add(Store group, Iterator<UnsafeRow> rows, long[] rest) {
         long turn = 0; // what came together came at once
         while (rows.hasNext()) {
             UnsafeRow row = rows.next();
@@ -61,24 +72,26 @@ final class Aggregate extends Kind {
             call.fold();
             empty &= call.isEmpty();
         }
-        UnsafeRow after = rest[0] > 0 ? results() : null;
-        keep(group, rest, empty);
-        boolean same = before == null || after == null ? before == after : before.equals(after);
-        return same ? nothing() : one(Retract.row(before, after, rest[1] == Long.MIN_VALUE ? null : rest[1]));
+        return empty;
     }
 
     @Override Object held(byte[] head, Pages pages, InternalRow arguments) {
         long[] rest = {0, Long.MIN_VALUE};
         read(head, pages, rest);
-        return rest[0] > 0 ? Retract.row(null, results(), rest[1] == Long.MIN_VALUE ? null : rest[1]) : null;
+        return rest[0] > 0 ? Retract.row(null, results(), newest(rest)) : null;
     }
 
-    private void read(byte[] head, Pages pages, long[] rest) {
+    static Long newest(long[] rest) { return rest[1] == Long.MIN_VALUE ? null : (Long) rest[1]; }
+
+    /** Read what is kept of the group; returns whether it is there. */
+    final boolean read(Store group, long[] rest) { return read(group.head(), group.map(0), rest); }
+
+    private boolean read(byte[] head, Pages pages, long[] rest) {
         if (head == null) {
             for (Call call : state) {
                 call.reset(pages);
             }
-            return;
+            return false;
         }
         Head.read(head, Store.BODY, in -> {
             rest[0] = Retract.readLong(in);
@@ -87,9 +100,10 @@ final class Aggregate extends Kind {
                 call.read(in, pages);
             }
         });
+        return true;
     }
 
-    private void keep(Store group, long[] rest, boolean empty) {
+    final void keep(Store group, long[] rest, boolean empty) {
         byte[] head = Head.written(out -> {
             out.writeLong(0); // the store's own word
             Retract.writeLong(out, rest[0]);
@@ -101,7 +115,7 @@ final class Aggregate extends Kind {
         group.keep(empty ? null : head);
     }
 
-    private UnsafeRow results() {
+    final UnsafeRow results() {
         Object[] values = new Object[state.length];
         for (int i = 0; i < values.length; i++) {
             values[i] = state[i].result();

@@ -105,7 +105,7 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
             while (bytes < room && in.hasNext()) {
                 Pair pair = (Pair) in.next();
                 int node = Rows.node(pair.key);
-                Combiner combiner = node == Rows.PASS ? null : combiners[node];
+                Combiner combiner = node < combiners.length ? combiners[node] : null; // rows that pass, and those of time, have other numbers
                 if (combiner == null || !combiner.takes(pair.row)) {
                     out.add(pair);
                     bytes += pair.row.length + pair.key.length;

@@ -18,9 +18,17 @@ public final class Edges implements Serializable {
             if (kind != null && edge.stage().conditional()) {
                 kind.when(Condition.of(conditions.next()));
             }
-            int number = edge.stage() == null ? edge.place() : edge.stage().node;
+            int number = edge.stage() == null ? number(edge) : edge.stage().node;
             nodes[edge.place()] = new KeyedStage.Node(number, kind, kind == null ? null : new Rows(edge.key()), new Rows(edge.row()), edge.place());
         }
+    }
+
+    private static int number(Stages.Edge edge) {
+        return switch (edge.name()) {
+            case "time" -> Rows.TIME;
+            case "last" -> Rows.LAST;
+            default -> edge.place();
+        };
     }
 
     KeyedStage.Node[] nodes() { return nodes.clone(); }
@@ -35,6 +43,9 @@ public final class Edges implements Serializable {
     public byte[] key(InternalRow edges) {
         KeyedStage.Node node = of(edges);
         InternalRow row = edges.getStruct(node.edge(), node.kind() == null ? node.arguments().type.length() : 2);
+        if (node.timed()) {
+            return Tick.key(row.getInt(0), row.getInt(1));
+        }
         return node.kind() == null ? node.arguments().pass(node.edge(), row)
             : node.key().key(node.number(), row.getStruct(0, node.key().type.length()));
     }

@@ -36,7 +36,7 @@ public final class Held implements ScalarFunction<Object>, Serializable {
         this.arguments = arguments;
         StructType types = (StructType) arguments.apply(3).dataType();
         group = new Rows((StructType) types.apply("key").dataType());
-        stage = Stage.of(kind, 0, "", (StructType) types.apply("args").dataType(), aggregates);
+        stage = Stage.of(new Stage.Name(kind, 0, "", 0), (StructType) types.apply("args").dataType(), aggregates);
     }
 
     /** The function of that name, null for another. */

@@ -1,6 +1,10 @@
 package flinkddl.state;
 
 import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -11,6 +15,7 @@ import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
+import scala.collection.Iterator$;
 
 /**
  * The operator: a group's key says which node it is of; state is alike for all nodes and parted by their numbers. Rows
@@ -21,6 +26,7 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
     private final Figures figures;
     private transient Node[] nodes;
     private transient Node[] passes;
+    private transient Node time;
     private transient Store store;
     private transient long[] counts; // of the task
 
@@ -35,9 +41,12 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
 
     /**
      * A node of the plan: its number, what it does, the types of its key and of its arguments, the place of its edge.
-     * Without a kind it is the edge of rows that pass, whose number is its place.
+     * Without a kind it is the edge of rows that pass, whose number is its place, or of time.
      */
-    record Node(int number, Kind kind, Rows key, Rows arguments, int edge) implements Serializable { }
+    record Node(int number, Kind kind, Rows key, Rows arguments, int edge) implements Serializable {
+        /** Whether event time comes in by it. */
+        boolean timed() { return kind == null && (number == Rows.TIME || number == Rows.LAST); }
+    }
 
     /** A result on its way out, and the key of its group; of a row that passes, that row. */
     public static final class Out {
@@ -71,12 +80,14 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
         store = new Store(getHandle(), spec.length == 1, counts);
         int most = 0;
         for (Node node : spec) {
-            most = Math.max(most, node.number);
+            most = node.kind == null ? most : Math.max(most, node.number);
         }
         nodes = new Node[most + 1];
         passes = new Node[spec.length];
         for (Node node : spec) {
-            if (node.kind == null) {
+            if (node.timed()) {
+                time = node;
+            } else if (node.kind == null) {
                 passes[node.edge] = node;
             } else {
                 nodes[node.number] = node;
@@ -90,7 +101,11 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
             Node edge = passes[Rows.edge(key)];
             return outs(edge, key, viewed(edge, rows));
         }
-        Node node = turn(key, times);
+        long now = times.getCurrentProcessingTimeInMs();
+        if (Rows.node(key) == Rows.TIME) {
+            return new Fired(key, store.clocks().hear(viewed(time, rows), key), now);
+        }
+        Node node = turn(key, now);
         return outs(node, key, node.kind.change(store, viewed(node, rows)));
     }
 
@@ -110,14 +125,63 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
     }
 
     @Override public Iterator<Out> handleExpiredTimer(byte[] key, TimerValues times, ExpiredTimerInfo info) {
-        Node node = turn(key, times);
+        Node node = turn(key, times.getCurrentProcessingTimeInMs());
         return outs(node, key, node.kind.fire(store, info.getExpiryTimeInMs()));
     }
 
-    private Node turn(byte[] key, TimerValues times) {
+    private Node turn(byte[] key, long now) {
         Node node = nodes[Rows.node(key)];
-        store.turn(node.kind, Figures.at(node.edge), key, times.getCurrentProcessingTimeInMs());
+        store.turn(node.kind, Figures.at(node.edge), key, now);
         return node;
+    }
+
+    /**
+     * What words of time bring: what is due of each node, in order of time, then the words for each partition of the next
+     * stage. What a sender gives stands before the time that it tells: so what has just fired here is not late there.
+     */
+    private final class Fired extends AbstractIterator<Out> {
+        private final byte[] key;
+        private final long now;
+        private final List<Out> ticks = new ArrayList<>();
+        private final java.util.Iterator<Node> waiting;
+        private java.util.Iterator<Timers.Due> due = Collections.emptyIterator();
+        private Iterator<Out> outs = Iterator$.MODULE$.empty();
+        private int told;
+
+        Fired(byte[] key, List<Tick.Word> words, long now) {
+            this.key = key;
+            this.now = now;
+            List<Node> timed = new ArrayList<>();
+            for (Node node : words.isEmpty() ? new Node[0] : nodes) {
+                if (node != null && node.kind.clocks != 0) {
+                    timed.add(node);
+                }
+            }
+            waiting = timed.iterator();
+            int parts = time.number == Rows.TIME ? TaskContext.get().numPartitions() : 0;
+            for (Tick.Word word : words) {
+                for (int to = 0; to < parts; to++) {
+                    ticks.add(new Out(time, key, word.row(to, parts)));
+                }
+            }
+        }
+
+        @Override public boolean hasNext() {
+            while (!outs.hasNext() && (due.hasNext() || waiting.hasNext())) {
+                if (due.hasNext()) {
+                    Timers.Due one = due.next();
+                    Clocks.turn(one.group());
+                    Node node = turn(one.group(), now);
+                    outs = outs(node, one.group(), node.kind.fire(store, one.time()));
+                } else {
+                    Node node = waiting.next();
+                    due = store.timers(node.number).due(store.clocks().time(node.kind.clocks, key));
+                }
+            }
+            return outs.hasNext() || told < ticks.size();
+        }
+
+        @Override public Out next() { return hasNext() && outs.hasNext() ? outs.next() : ticks.get(told++); }
     }
 
     /** How many rows a result is: an update is two, what was and what is. */

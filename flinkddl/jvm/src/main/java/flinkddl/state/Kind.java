@@ -14,6 +14,9 @@ abstract class Kind implements Serializable {
     /** After how many ms without a change state is taken for empty, one a side of a join; 0 is never. */
     final long[] lives = {0, 0};
 
+    /** Which clocks its time is of, a bit each ({@link Clocks}); 0 of a kind that waits for none. */
+    long clocks;
+
     /** The TTL of a whole group, 0 for ever: once its last change is that old, none of its rows is younger. */
     final long life() { return Math.min(lives[0], lives[1]) == 0 ? 0 : Math.max(lives[0], lives[1]); }
 

@@ -19,14 +19,19 @@ final class Kinds {
         Map.entry("over", Over::new),
         Map.entry("semi", in -> new Join("semi", in)),
         Map.entry("semiif", in -> new JoinIf("semi", in)),
-        Map.entry("top", Top::new)
+        Map.entry("top", Top::new),
+        Map.entry("window", Window::new)
     );
     private static final Map<String, String> CONDITIONAL = Map.of("antiif", "anti", "fullif", "full", "leftif", "left", "semiif", "semi");
+    private static final Map<String, String> TIMED = Map.of("window", "aggregate");
 
     private Kinds() { }
 
     /** Of a kind that takes a {@link Condition} the one that has the same rows as results; null of another. */
     static String conditional(String name) { return CONDITIONAL.get(name); }
+
+    /** Of a kind that fires by event time, when its last argument says, the one that has results of the same type; null of another. */
+    static String timed(String name) { return TIMED.get(name); }
 
     /** Null for a kind that stays an aggregate; {@code lives} as in {@link Kind#lives}. */
     static Kind of(String name, StructType arguments, long[] lives) {

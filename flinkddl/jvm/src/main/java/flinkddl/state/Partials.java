@@ -9,47 +9,46 @@ import java.util.function.Consumer;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
  * Rows of an {@link Aggregate} brought together: weight and sequence as a row has them, no arguments, and behind them what
- * each call has made of those. For calls that do not ask when a row came.
+ * each call has made of those. For calls that do not ask when a row came. What a row says of its group (the end of a
+ * {@link Window}, a BIGINT) stands between them.
  */
 final class Partials implements Combiner {
-    private static final int FIELDS = 4;
     private static final int ARGUMENTS = 2;
-    private static final StructType TYPE = new StructType(new StructField[] {
-        DataTypes.createStructField("weight", DataTypes.LongType, false),
-        DataTypes.createStructField("sequence", DataTypes.LongType, true),
-        DataTypes.createStructField("arguments", DataTypes.BinaryType, true),
-        DataTypes.createStructField("calls", DataTypes.BinaryType, false),
-    });
 
     private final Call[] calls;
-    private final UnsafeProjection projection = UnsafeProjection.create(TYPE);
-    private final UnsafeRow view = new UnsafeRow(FIELDS - 1);
+    private final UnsafeProjection projection;
+    private final UnsafeRow view;
 
-    private Partials(Call[] calls) { this.calls = calls; }
+    private Partials(Call[] calls, int fields) {
+        this.calls = calls;
+        view = new UnsafeRow(fields);
+        StructType type = new StructType().add("weight", DataTypes.LongType).add("sequence", DataTypes.LongType).add("arguments", DataTypes.BinaryType);
+        for (int i = type.length(); i < fields; i++) {
+            type = type.add("of group " + i, DataTypes.LongType);
+        }
+        projection = UnsafeProjection.create(type.add("calls", DataTypes.BinaryType));
+    }
 
-    /** Null where one of the calls asks for rows in their order. */
-    static Partials of(RetractFinish[] finish) {
+    /** Null where one of the calls asks for rows in their order; {@code fields}: how many arguments a row is. */
+    static Partials of(RetractFinish[] finish, int fields) {
         return Arrays.stream(finish).allMatch(RetractFinish::merges)
-            ? new Partials(Arrays.stream(finish).map(f -> Call.of(f, 0)).toArray(Call[]::new)) : null;
+            ? new Partials(Arrays.stream(finish).map(f -> Call.of(f, 0)).toArray(Call[]::new), fields) : null;
     }
 
     private static final class Held {
         long weight;
         Long sequence;
         Object[] parts;
+        long[] group;
     }
 
     @Override public Object add(Object held, byte[] row) {
-        Held sum = held == null ? new Held() : (Held) held;
-        if (held == null) {
-            sum.parts = Arrays.stream(calls).map(Call::part).toArray();
-        }
         view.pointTo(row, row.length);
+        Held sum = held == null ? first() : (Held) held;
         long weight = view.getLong(0);
         sum.weight += weight;
         if (!view.isNullAt(1) && (sum.sequence == null || view.getLong(1) > sum.sequence)) {
@@ -62,6 +61,14 @@ final class Partials implements Combiner {
         return sum;
     }
 
+    private Held first() {
+        Held sum = new Held();
+        sum.parts = Arrays.stream(calls).map(Call::part).toArray();
+        sum.group = new long[view.numFields() - ARGUMENTS - 1];
+        Arrays.setAll(sum.group, i -> view.getLong(ARGUMENTS + 1 + i));
+        return sum;
+    }
+
     @Override public void give(Object held, Consumer<byte[]> rows) {
         Held sum = (Held) held;
         byte[] parts = Head.written(out -> {
@@ -69,7 +76,14 @@ final class Partials implements Combiner {
                 calls[i].give(sum.parts[i], out);
             }
         });
-        rows.accept(Rows.bytes(projection.apply(Retract.row(sum.weight, sum.sequence, null, parts))));
+        Object[] row = new Object[view.numFields() + 1];
+        row[0] = sum.weight;
+        row[1] = sum.sequence;
+        for (int i = 0; i < sum.group.length; i++) {
+            row[ARGUMENTS + 1 + i] = sum.group[i];
+        }
+        row[row.length - 1] = parts;
+        rows.accept(Rows.bytes(projection.apply(Retract.row(row))));
     }
 
     @Override public boolean piles() { return true; }
@@ -79,8 +93,9 @@ final class Partials implements Combiner {
         if (!row.isNullAt(ARGUMENTS)) {
             return false;
         }
-        UnsafeRow whole = Rows.view((byte[]) row.getBaseObject(), 0, row.getSizeInBytes(), FIELDS);
-        Head.read(whole.getBinary(FIELDS - 1), 0, in -> take(in, calls));
+        int fields = row.numFields();
+        UnsafeRow whole = Rows.view((byte[]) row.getBaseObject(), 0, row.getSizeInBytes(), fields + 1);
+        Head.read(whole.getBinary(fields), 0, in -> take(in, calls));
         return true;
     }
 

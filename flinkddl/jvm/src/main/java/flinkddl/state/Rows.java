@@ -23,6 +23,9 @@ public final class Rows implements Serializable {
     static final int KEY = 10;
     /** In the place of a number: rows of an edge that pass. */
     static final int PASS = 0xFFFF;
+    /** In the place of a number: event time ({@link Tick}), and in that of an edge's which goes no further. */
+    static final int TIME = 0xFFFC;
+    static final int LAST = 0xFFFB;
     private static final int GROUPS = 64; // of rows that pass, by their own hash: a task run again must give the same
 
     final StructType type;

@@ -14,28 +14,39 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code stage_<kind>_<node>(arguments)}, with a TTL {@code .._ttl_<ms>} or {@code .._ttl_<ms>_<ms>}: node number {@code node} of a plan, which keeps its state by key. In a streaming
+ * {@code stage_<kind>_<node>(arguments)}, with a TTL {@code .._ttl_<ms>} or {@code .._ttl_<ms>_<ms>}, of one that fires by event time {@code .._by_<clocks>}: node number {@code node} of a plan, which keeps its state by key. In a streaming
  * plan {@link StageRule} puts Spark's TransformWithState in the place of its GROUP BY; where that cannot be, it is the
  * aggregate {@code retract_<kind>}, with the same arguments and result. Nothing can stand in for a kind that takes a
- * {@link Condition}, its last argument.
+ * {@link Condition}, its last argument, and for one that fires by event time.
  */
 public final class Stage implements AggregateFunction<Serializable, Object> {
-    private static final Pattern NAME = Pattern.compile("stage_([a-z]+)_([0-9]+)((?:_ttl(?:_[0-9]+){1,2})?)");
+    /** Behind a kind and its number: a TTL, the clocks that its time is of. */
+    static final String MORE = "((?:_ttl(?:_[0-9]+){1,2})?)(?:_by_([0-9]+))?";
+    private static final Pattern NAME = Pattern.compile("stage_([a-z]+)_([0-9]+)" + MORE);
 
     static final int ROWS = 4;
 
     final String kind;
     final int node;
     private final String ttl;
+    private final long clocks;
     final StructType arguments;
     private final AggregateFunction<Serializable, Object> aggregate;
 
-    private Stage(String kind, int node, String ttl, StructType arguments, AggregateFunction<Serializable, Object> aggregate) {
-        this.kind = kind;
-        this.node = node;
-        this.ttl = ttl;
+    private Stage(Name name, StructType arguments, AggregateFunction<Serializable, Object> aggregate) {
+        kind = name.kind;
+        node = name.node;
+        ttl = name.ttl;
+        clocks = name.clocks;
         this.arguments = arguments;
         this.aggregate = aggregate;
+    }
+
+    /** What a name says. */
+    record Name(String kind, int node, String ttl, long clocks) {
+        Name(String kind, String node, String ttl, String clocks) {
+            this(kind, Integer.parseInt(node), ttl, clocks == null ? 0 : Long.parseLong(clocks));
+        }
     }
 
     /** The function of that name, null for another; {@code aggregates} finds those that stand in for it. */
@@ -44,27 +55,32 @@ public final class Stage implements AggregateFunction<Serializable, Object> {
         if (!found.matches() || aggregate(found.group(1), found.group(3), aggregates) == null) {
             return null;
         }
-        int node = Integer.parseInt(found.group(2));
-        return Scalar.unbound(name, in -> of(found.group(1), node, found.group(3), in, aggregates));
+        Name parts = new Name(found.group(1), found.group(2), found.group(3), found.group(4));
+        return Scalar.unbound(name, in -> of(parts, in, aggregates));
     }
 
     private static UnboundFunction aggregate(String kind, String ttl, Function<String, UnboundFunction> aggregates) {
-        String plain = Kinds.conditional(kind);
+        String plain = Kinds.timed(kind) == null ? Kinds.conditional(kind) : Kinds.timed(kind);
         return aggregates.apply("retract_" + (plain == null ? kind : plain) + ttl);
     }
 
-    /** A node of a kind with arguments of these types; {@code ttl} as it stands in the name. */
+    /** A node with arguments of these types. */
     @SuppressWarnings("unchecked")
-    static Stage of(String kind, int node, String ttl, StructType arguments, Function<String, UnboundFunction> aggregates) {
-        Object bound = aggregate(kind, ttl, aggregates).bind(arguments.length() > ROWS && Kinds.conditional(kind) != null ? rows(arguments) : arguments);
-        return new Stage(kind, node, ttl, arguments, (AggregateFunction<Serializable, Object>) bound);
+    static Stage of(Name name, StructType arguments, Function<String, UnboundFunction> aggregates) {
+        int plain = Kinds.timed(name.kind) != null ? arguments.length() - 1 : Kinds.conditional(name.kind) != null ? ROWS : arguments.length();
+        StructType known = new StructType(Arrays.copyOf(arguments.fields(), Math.min(plain, arguments.length())));
+        Object bound = aggregate(name.kind, name.ttl, aggregates).bind(known);
+        return new Stage(name, arguments, (AggregateFunction<Serializable, Object>) bound);
     }
 
-    /** The arguments of a call that takes a condition, without that: weight, matchable, left row, right row. */
-    private static StructType rows(StructType arguments) { return new StructType(Arrays.copyOf(arguments.fields(), ROWS)); }
-
     /** What it does; null for a kind that stays an aggregate. */
-    Kind made() { return Kinds.of(kind, arguments, lives()); }
+    Kind made() {
+        Kind made = Kinds.of(kind, arguments, lives());
+        if (made != null) {
+            made.clocks = clocks;
+        }
+        return Kinds.timed(kind) != null && clocks == 0 ? null : made;
+    }
 
     boolean conditional() { return Kinds.conditional(kind) != null; }
 
@@ -78,13 +94,13 @@ public final class Stage implements AggregateFunction<Serializable, Object> {
 
     @Override public DataType resultType() { return aggregate.resultType(); }
 
-    @Override public String name() { return "stage_" + kind + "_" + node + ttl; }
+    @Override public String name() { return "stage_" + kind + "_" + node + ttl + (clocks == 0 ? "" : "_by_" + clocks); }
 
     @Override public String canonicalName() { return "flinkddl." + name() + arguments.catalogString(); }
 
     @Override public Serializable newAggregationState() {
-        if (conditional()) {
-            throw new UnsupportedOperationException("FD893: this Spark has no operators by key, and a join that tests a condition cannot run without");
+        if (conditional() || Kinds.timed(kind) != null) {
+            throw new UnsupportedOperationException("FD893: this Spark has no operators by key, and a " + kind + " cannot run without");
         }
         return aggregate.newAggregationState();
     }

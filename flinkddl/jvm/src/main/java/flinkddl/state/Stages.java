@@ -20,21 +20,22 @@ import org.apache.spark.sql.types.StructType;
  * {@code stages(edges, conditions ..)}: several nodes of a plan as one operator, and rows that pass it. The argument is a STRUCT with a
  * field an edge, of which one is not NULL in each row; its name says what the edge is: {@code 7_inner}, with a TTL
  * {@code 7_inner_ttl_<ms>_<ms>}, takes STRUCT&lt;key: STRUCT, args: STRUCT&gt; to node 7; {@code pass} takes any STRUCT, which
- * comes out as it is. Each edge of a kind that takes a {@link Condition} has it behind, in their order. The result is a STRUCT, by the places of the edges {@code k0}, the group's key, and {@code r0}, a
+ * comes out as it is; {@code time} takes event time as {@link Tick} has it, and what comes out is for the next stage, of {@code last}
+ * nothing comes out. Each edge of a kind that takes a {@link Condition} has it behind, in their order. The result is a STRUCT, by the places of the edges {@code k0}, the group's key, and {@code r0}, a
  * result of the node; {@code p1}, a row that passes. What is not of the row's edge is NULL.
  *
  * <p>{@link StageRule} puts an operator in its place; there is no aggregate that could stand in for it.
  */
 public final class Stages implements AggregateFunction<Serializable, Object> {
     private static final String NAME = "stages";
-    private static final Pattern EDGE = Pattern.compile("pass|([0-9]+)_([a-z]+)(_ttl(?:_[0-9]+){1,2})?");
+    private static final Pattern EDGE = Pattern.compile("pass|time|last|([0-9]+)_([a-z]+)" + Stage.MORE);
 
     final List<Edge> edges = new ArrayList<>();
     private final StructType arguments;
     private final StructType result;
 
-    /** An edge by its place: {@code stage} is null of rows that pass; the types of a group's key and of what is taken. */
-    record Edge(int place, Stage stage, StructType key, StructType row) implements Serializable { }
+    /** An edge by its place: {@code stage} is null of rows that pass and of time; the types of a group's key and of what is taken. */
+    record Edge(int place, String name, Stage stage, StructType key, StructType row) implements Serializable { }
 
     private Stages(StructType arguments, Function<String, UnboundFunction> aggregates) {
         this.arguments = arguments;
@@ -59,12 +60,11 @@ public final class Stages implements AggregateFunction<Serializable, Object> {
         }
         StructType type = (StructType) field.dataType();
         if (name.group(1) == null) {
-            return new Edge(place, null, null, type);
+            return new Edge(place, field.name(), null, null, type);
         }
         StructType row = (StructType) type.apply("args").dataType();
-        String ttl = name.group(3) == null ? "" : name.group(3);
-        Stage stage = Stage.of(name.group(2), Integer.parseInt(name.group(1)), ttl, row, aggregates);
-        return new Edge(place, stage, (StructType) type.apply("key").dataType(), row);
+        Stage stage = Stage.of(new Stage.Name(name.group(2), name.group(1), name.group(3), name.group(4)), row, aggregates);
+        return new Edge(place, field.name(), stage, (StructType) type.apply("key").dataType(), row);
     }
 
     /** The function of that name, null for another; {@code aggregates} finds those that say what a node's results are. */

@@ -34,6 +34,8 @@ final class Store {
     private final Pages[] pages = new Pages[MAPS];
     private final long[] counts; // of Figures
     private final Map<Integer, Sweep> sweeps = new HashMap<>(); // one a node: each has a time of its own
+    private final Map<Integer, Timers> timers = new HashMap<>(); // one a node
+    private final Clocks clocks;
     private final boolean alone;
     private Sweep sweep;
     private Kind kind;
@@ -51,6 +53,7 @@ final class Store {
         this.alone = alone;
         this.counts = counts;
         head = handle.getValueState("head", Encoders.BINARY(), TTLConfig.NONE());
+        clocks = new Clocks(head);
         maps = new MapState[MAPS];
         for (int i = 0; i < MAPS; i++) {
             maps[i] = handle.getMapState("map" + i, Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
@@ -121,6 +124,12 @@ final class Store {
 
     private boolean old(byte[] bytes) { return kind.life() > 0 && timed(bytes) && now - touched(bytes) > kind.life(); }
 
+    /** Forget the group. */
+    void clear() {
+        clear(key, size);
+        size = 0;
+    }
+
     /** Take out a group, which the handle is turned to. */
     private void clear(byte[] group, int size) {
         head.clear();
@@ -156,6 +165,18 @@ final class Store {
             sweep.note(group, kind.life(), touched(bytes));
         }
     }
+
+    /** What is known of event time. */
+    Clocks clocks() { return clocks; }
+
+    /** Whether event time has come to this time (ms), for the node of the group. */
+    boolean late(long time) { return time <= clocks.time(kind.clocks, key); }
+
+    /** Let the group fire when event time comes to this time (ms). */
+    void timer(long time) { timers(Rows.node(key)).add(key, time); }
+
+    /** The timers of a node. */
+    Timers timers(int node) { return timers.computeIfAbsent(node, n -> new Timers(head, maps[0], n)); }
 
     /** The next number of this group's counter; of use after {@link #head}, and kept by {@link #keep}. */
     long next() { return ++counter; }

@@ -1,0 +1,79 @@
+"""Event time of a chain of stages: a clock for each table whose watermark counts, told from stage to stage by rows.
+
+A source tells how far each of its senders (the partitions of a topic) has come; a stage takes the least of them, fires
+what is due and tells the next stage (Clocks.java, Tick.java). No window ends but at some places of the time axis: only
+where a watermark comes to such a place it is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from math import gcd
+from typing import TYPE_CHECKING
+
+from flinkddl.plan.nodes import Scan
+from flinkddl.plan.nodes.values import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from flinkddl.plan.nodes import Node
+
+_OF_ZONES = 1000
+"""Windows over TIMESTAMP_LTZ end at the wall clock of the session's zone, whose distance from UTC is whole seconds."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The clocks of a query's tables by their paths, and the places at which its windows end, in ms."""
+
+    clocks: Mapping[str, int]
+    every: int
+    shift: int
+
+    def below(self, node: Node) -> int:
+        """Return the clocks of the tables that a node reads, a bit each."""
+        found = {self.clocks[p] for scan in timed_scans(node, below=True) if (p := str(scan.table.path)) in self.clocks}
+        return sum(1 << clock for clock in found)
+
+    def of(self, scan: Scan) -> int | None:
+        """Return the clock of a table; None where its watermark does not count."""
+        return self.clocks.get(str(scan.table.path))
+
+
+def timing(top: Node, zone: str) -> Timing | None:
+    """Return the event time of a query that is one chain; None where none of its operators waits for it."""
+    paths = dict.fromkeys(str(scan.table.path) for scan in timed_scans(top, below=False))
+    if not paths:
+        return None
+    ends = [end for window in _windows(top) for end in _ends(window)]
+    shift = ends[0][1] if ends else 0
+    steps = [n for step, first in ends for n in (step, first - shift)]
+    steps += [_OF_ZONES] * (zone != "UTC")
+    every = max(1, reduce(gcd, steps, 0))
+    return Timing({path: n for n, path in enumerate(paths)}, every, shift % every)
+
+
+def _windows(node: Node) -> Iterator[Window]:
+    window = getattr(node, "window", None)
+    if isinstance(window, Window):
+        yield window
+    for child in node.inputs:
+        yield from _windows(child)
+
+
+def _ends(window: Window) -> Iterator[tuple[int, int]]:
+    """Yield how far apart ends of windows are, and where one of them is: a session ends anywhere."""
+    step = 1 if window.kind == "SESSION" else window.slide_ms or window.size_ms
+    yield step, window.offset_ms
+    yield step, window.offset_ms + window.size_ms
+
+
+def timed_scans(node: Node, below: bool) -> Iterator[Scan]:
+    """Yield the scans below an operator that waits for the watermark; ``below``: that a node itself is below one."""
+    below = below or node.requires_watermark
+    if isinstance(node, Scan) and below:
+        yield node
+    for child in node.inputs:
+        yield from timed_scans(child, below)

@@ -1,0 +1,112 @@
+"""Event-time windows in a chain of stages: an operator by key that gives a window out once, by timers of its own.
+
+What tells it the time are rows (``plan/clocks.py``): nothing here hangs on Spark's watermark, nor on its window
+function. The bounds of a window are columns in ms as the wall clock shows them: of a TIMESTAMP_LTZ the session zone's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkddl.plan.nodes import WindowAggregate, WindowTableFunction
+from flinkddl.plan.nodes.values import plain
+from flinkddl.spark.base import carried, extend, group, names_of, same, select, where
+from flinkddl.spark.context import Rel
+from flinkddl.spark.job import StateCall
+from flinkddl.spark.lateness import END, START, drop_late_windows
+from flinkddl.spark.rowtime import millis, never_null, without_null
+from flinkddl.spark.stream.aggregate import accumulators, key_columns
+from flinkddl.spark.stream.base import explode
+from flinkddl.spark.stream.kinds import IMAGES, inputs
+from flinkddl.sqltypes import Root, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flinkddl.plan.nodes import Node, Window
+    from flinkddl.plan.physical import Physical
+    from flinkddl.spark.context import Lowering
+    from flinkddl.spark.job import Named
+
+
+def windowed_rows(node: WindowTableFunction, ctx: Lowering, here: Physical) -> Rel:
+    """Lower a table function without an aggregate right above: rows with window_start, window_end, window_time."""
+    (rel,) = inputs(here, ctx)
+    rel = without_null(rel, node.window.time, ctx)
+    zone = _zone(node, ctx)
+    step = _bounds(rel, node.window, zone, ctx)
+    texts = _properties(zone)
+    columns = names_of(node.fields)
+    values = [*map(quote, rel.columns), *(texts[p] for p in ("start", "end", "time"))]
+    step = select(step, [*zip(columns, values, strict=True), *same(rel.reserved)], ctx, "windowed")
+    return rel.with_(step=step, columns=columns, fields=carried(node.fields, rel))
+
+
+def fired(node: WindowAggregate, ctx: Lowering, here: Physical) -> Rel:
+    """Lower GROUP BY over a window: each window comes out once, in the batch in which its time comes."""
+    assert ctx.timing is not None
+    (rel,) = inputs(here, ctx)
+    zone = _zone(node, ctx)
+    if node.windowed_input is None:
+        rel = never_null(rel, node.window.time, ctx)
+        step = _bounds(rel, node.window, zone, ctx)
+    else:
+        bounds = zip((START, END), (millis(rel.sql(i)) for i in node.windowed_input), strict=True)
+        step = extend(rel, list(bounds), ctx, "bounds", "the window's")
+    rel = rel.with_(step=step)
+    if rel.watermark:
+        rel = drop_late_windows(rel, f"timestamp_millis({_instant(END, zone)})", ctx)
+    args, finishes = accumulators(rel, node.aggs)
+    call = StateCall("retract", "window", (*args, _instant(END, zone)), clocks=ctx.timing.below(node))
+    keys: list[Named] = [(START, START), (END, END), *key_columns(rel, node.keys)]
+    note = f"{node.window.kind} aggregate, once a window"
+    step = group(rel.step, keys, [(IMAGES, call)], ctx, "window_aggregate", note)
+    step = where(step, f"{IMAGES}.n IS NOT NULL", ctx, "fired")
+    columns, n = names_of(node.fields), len(node.keys)
+    texts = _properties(zone)
+    row = [*(quote(k) for k, _ in keys[2:]), *(f(f"{IMAGES}.n") for f in finishes)]
+    row += [texts[p] for p in node.properties]
+    fields = (*plain(node.fields[:n]), *node.fields[n:])
+    return Rel(select(step, list(zip(columns, row, strict=True)), ctx, "fired_windows"), columns, fields)
+
+
+def _zone(node: Node, ctx: Lowering) -> str:
+    """Return the zone of whose wall clock a node's windows are; "" where they are of the time itself."""
+    while getattr(node, "windowed_input", None) is not None or not hasattr(node, "window"):
+        (node,) = node.inputs  # rows that carry their window: it was made below
+    assert isinstance(node, WindowTableFunction | WindowAggregate)
+    zoned = node.inputs[0].fields[node.window.time].type.root is Root.TIMESTAMP_LTZ
+    return ctx.zone if zoned and ctx.zone != "UTC" else ""
+
+
+def _bounds(rel: Rel, window: Window, zone: str, ctx: Lowering) -> str:
+    """Add START and END to each row, which comes once a window; returns the step's name."""
+    sql = rel.sql(window.time)
+    time = millis(f"from_utc_timestamp(CAST({sql} AS TIMESTAMP), '{zone}')" if zone else sql)
+    size, slide, offset = window.size_ms, window.slide_ms or window.size_ms, window.offset_ms
+    apart = slide if window.kind == "HOP" else size
+    base = f"({time} - pmod({time} - {offset}L, {apart}L))"
+    if window.kind == "TUMBLE":
+        bounds: list[Named] = [(START, base), (END, f"{base} + {size}L")]
+        return extend(rel, bounds, ctx, "windows", "TUMBLE window")
+    if window.kind == "HOP":
+        each = f"named_struct('s', {base} - __i * {slide}L, 'e', {base} - __i * {slide}L + {size}L)"
+        rows = f"transform(sequence(0L, {-(-size // slide) - 1}L), __i -> {each})"
+        rows = f"filter({rows}, __w -> __w.e > {time})" if size % slide else rows
+    else:
+        each = f"named_struct('s', {base}, 'e', {base} + __i * {slide}L)"
+        rows = f"transform(sequence(({time} - {base}) div {slide}L + 1L, {size // slide}L), __i -> {each})"
+    kept = same((*rel.columns, *rel.before_columns, *rel.reserved))
+    return explode(rel.step, kept, (rows, (START, END)), ctx, "windows", f"{window.kind} windows")
+
+
+def _instant(wall: str, zone: str) -> str:
+    """Return the ms of a time on the wall clock as event time counts them."""
+    return f"unix_millis(to_utc_timestamp(timestamp_millis({wall}), '{zone}'))" if zone else wall
+
+
+def _properties(zone: str) -> Mapping[str, str]:
+    """Return texts over START and END: start and end (plain timestamps), time (an instant, end - 1 ms)."""
+    start, end = (f"CAST(timestamp_millis({ms}) AS TIMESTAMP_NTZ)" for ms in (START, END))
+    time = f"timestamp_millis({_instant(END, zone)} - 1L)"
+    return {"start": start, "end": end, "time": time, "rowtime": time, "proctime": "current_timestamp()"}

@@ -1,0 +1,336 @@
+"""Windows in a chain: each comes out once, in the batch in which its time comes, whatever the order of its rows.
+
+A model goes through the batches beside the query: rows of a window whose time had come before their batch are late, the
+time of a batch is the least of its senders'. Times are drawn so that a part of the rows is late.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from time import sleep
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from flinkddl import sqltypes as T
+from flinkddl.plan import nodes as N
+from flinkddl.plan.rex import AggCall, Call, InputRef, Literal
+from flinkddl.spark.job import GroupBy
+from tests.spark.stream.harness import Feed, feed, plain, write
+from tests.spark.stream.stages import Staged, forget_commit
+from tests.support.nightly import each
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+TS = T.TIMESTAMP(3)
+ROWTIME = TS.as_attribute("ROWTIME")
+FIELDS = (N.Field("k", T.STRING), N.Field("v", T.INT), N.Field("ts", ROWTIME))
+BOUNDS = (N.Field("window_start", TS), N.Field("window_end", TS))
+TIME = N.Field("window_time", ROWTIME)
+EPOCH = datetime(1970, 1, 1)
+BEGIN = 1_709_287_200_000  # 2024-03-01 10:00
+DELAY = 8_000
+BATCHES = 6
+NEVER = -(2**62)
+FOR_EVER = 2**62
+Row = tuple[str, int, int]  # key, value, time in ms
+Bounds = Callable[[int], list[tuple[int, int]]]
+
+
+def at(ms: int) -> datetime:
+    return EPOCH + timedelta(milliseconds=ms)
+
+
+def tumble(t: int) -> list[tuple[int, int]]:
+    start = (t - 5_000) // 20_000 * 20_000 + 5_000
+    return [(start, start + 20_000)]
+
+
+def hop(t: int) -> list[tuple[int, int]]:
+    last = t // 10_000 * 10_000
+    starts = (last - 10_000 * i for i in range(3))
+    return [(s, s + 25_000) for s in starts if s + 25_000 > t]
+
+
+def cumulate(t: int) -> list[tuple[int, int]]:
+    start = t // 30_000 * 30_000
+    return [(start, start + 10_000 * i) for i in (1, 2, 3) if start + 10_000 * i > t]
+
+
+WINDOWS: dict[str, tuple[N.Window, Bounds]] = {
+    "tumble": (N.Window(kind="TUMBLE", time=2, size_ms=20_000, offset_ms=5_000), tumble),
+    "hop": (N.Window(kind="HOP", time=2, size_ms=25_000, slide_ms=10_000), hop),
+    "cumulate": (N.Window(kind="CUMULATE", time=2, size_ms=30_000, slide_ms=10_000), cumulate),
+}
+
+
+@dataclass
+class Source:
+    """A table of two senders, and what each batch brings: of each sender the time that it has come to, and its rows."""
+
+    node: Feed
+    batches: list[list[tuple[int, Row]]]
+
+    def times(self) -> list[int]:
+        """The time after each batch, and at the end of input."""
+        out, time = [], NEVER
+        heard: dict[int, int] = {}
+        for rows in self.batches:
+            for sender, (_, _, t) in rows:
+                heard[sender] = max(heard.get(sender, NEVER), t - DELAY)
+            time = max(time, min(heard.values()) if len(heard) == self.node.senders else NEVER)
+            out.append(time)
+        return [*out, FOR_EVER]
+
+
+def source(folder: Path, seed: int) -> Source:
+    """Write a table: its times go on by 30 s a batch, each row is up to 40 s behind or before."""
+    r = random.Random(seed)
+    spec = N.WatermarkSpec(index=2, expression=Literal(ROWTIME, None), delay_ms=DELAY)
+    node = feed(folder, FIELDS, watermark=spec, senders=2)
+    batches: list[list[tuple[int, Row]]] = []
+    for n in range(BATCHES):
+        times = (BEGIN + n * 30_000 + r.randrange(-40_000, 40_000) for _ in range(25))
+        rows = [(r.choice((0, 1)) if n else 0, (r.choice("abc"), r.randrange(5), t)) for t in times]
+        batches.append(rows)
+        write(node.folder, n, [record(row, sender, i) for i, (sender, row) in enumerate(rows)])
+    write(node.folder, BATCHES, [{"ts": "2200-01-01T00:00:00Z"}])
+    return Source(node, batches)
+
+
+def record(row: Row, sender: int, number: int) -> dict[str, Any]:
+    return {"k": row[0], "v": row[1], "ts": at(row[2]).isoformat() + "Z", "__seq": number, "__sender": sender}
+
+
+def windows(source: Source, bounds: Bounds) -> list[dict[tuple[str, int, int], list[int]]]:
+    """Return what each batch gives: the values of the windows whose time it brings, by key and bounds."""
+    open: dict[tuple[str, int, int], list[int]] = {}
+    given, time = [], NEVER
+    for rows, then in zip([*source.batches, []], source.times(), strict=True):
+        for _, (k, v, t) in rows:
+            for start, end in bounds(t):
+                if end - 1 > time:
+                    open.setdefault((k, start, end), []).append(v)
+        time = then
+        given.append({w: open.pop(w) for w in list(open) if w[2] - 1 <= time})
+    return given
+
+
+def agg(function: str, *args: int, type: T.DataType = T.BIGINT, **more: Any) -> AggCall:
+    return AggCall(function, args, type, **more)
+
+
+CALLS = (agg("COUNT"), agg("SUM", 1, type=T.INT), agg("COUNT", 1, distinct=True), agg("MIN", 1, type=T.INT))
+NAMED = (N.Field("n", T.BIGINT), N.Field("s", T.INT), N.Field("d", T.BIGINT), N.Field("m", T.INT))
+
+
+def counted(input: N.Node, window: N.Window) -> N.WindowAggregate:
+    properties, fields = ("start", "end", "time"), (FIELDS[0], *NAMED, *BOUNDS, TIME)
+    return N.WindowAggregate(fields=fields, input=input, window=window, keys=(0,), aggs=CALLS, properties=properties)
+
+
+def row(w: tuple[str, int, int], v: list[int]) -> tuple[Any, ...]:
+    k, start, end = w
+    return (k, len(v), sum(v), len(set(v)), min(v), at(start), at(end), at(end - 1))
+
+
+def picked(node: N.Node, *kept: int) -> N.Node:
+    fields = tuple(N.Field(f"p{i}", node.fields[i].type.as_attribute(None)) for i in kept)
+    exprs = tuple(InputRef(node.fields[i].type, i) for i in kept)
+    casts = (Call(f.type, "CAST", (e,)) if e.type != f.type else e for f, e in zip(fields, exprs, strict=True))
+    return N.Project(fields=fields, input=node, exprs=tuple(casts))
+
+
+def run(spark: SparkSession, node: N.Node, **more: Any) -> Staged:
+    running = Staged(spark, node, config={"flinkddl.execution.state": "chain"}, **more)
+    running.go()
+    return running
+
+
+def stages(running: Staged) -> int:
+    found = [s for s in running.steps if isinstance(s, GroupBy)]
+    assert found
+    assert all(s.stage for s in found)
+    return len(found)
+
+
+def given(running: Staged) -> list[Counter[Any]]:
+    """Return the rows of each batch, without the columns that are ours."""
+    width = len(running.rel.fields)
+    found = []
+    for n in range(BATCHES + 1):
+        rows = running.given.get(n, [Counter()])[0]
+        found.append(Counter(r[:width] for r in rows.elements()))
+    return found
+
+
+@pytest.mark.parametrize(("name", "seed"), each(4, [(n, seed) for n in WINDOWS for seed in range(4)]))
+def test_each_window_once_when_its_time_comes(spark: SparkSession, tmp_path: Path, name: str, seed: int) -> None:
+    window, bounds = WINDOWS[name]
+    made = source(tmp_path / "t", seed)
+    running = run(spark, counted(made.node, window), accepts="append")
+    model = windows(made, bounds)
+    assert given(running) == [Counter(row(w, v) for w, v in batch.items()) for batch in model]
+    assert len([batch for batch in model if batch]) > 3
+    late = sum(len(bounds(t)) for rows in made.batches for _, (_, _, t) in rows)
+    assert late > sum(len(v) for batch in model for v in batch.values())
+    running.close()
+
+
+def test_a_batch_that_runs_again_gives_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    window, _ = WINDOWS["tumble"]
+    made = source(tmp_path / "t", 5)
+    later = {n: (tmp_path / "t" / f"{n:06d}.json").rename(tmp_path / f"{n}") for n in range(3, BATCHES + 1)}
+    running = run(spark, counted(made.node, window), accepts="append")
+    count = stages(running)
+    state = running.state(count)
+    assert running.given[2][0]
+    forget_commit(running.checkpoint, 2)
+    running.go()
+    assert running.given[2][0] == running.given[2][1]
+    assert running.state(count) == state
+    for n, file in later.items():
+        file.rename(tmp_path / "t" / f"{n:06d}.json")
+    running.go()
+    model = windows(made, tumble)
+    assert given(running) == [Counter(row(w, v) for w, v in batch.items()) for batch in model]
+    running.close()
+
+
+def test_nothing_stays_of_windows_that_are_over(spark: SparkSession, tmp_path: Path) -> None:
+    """But what each partition knows of the time."""
+    window, _ = WINDOWS["hop"]
+    running = run(spark, counted(source(tmp_path / "t", 6).node, window), accepts="append")
+    assert all("head" in key for key in running.state(stages(running)))
+    assert sum(running.state(stages(running)).values()) == 2
+    running.close()
+
+
+def test_windows_above_windows(spark: SparkSession, tmp_path: Path) -> None:
+    """The second aggregate of a window's rows, and larger windows over their times, close in the same batch."""
+    window, bounds = WINDOWS["tumble"]
+    made = source(tmp_path / "t", 7)
+    first = counted(made.node, window)
+    top = N.WindowAggregate(
+        fields=(N.Field("most", T.BIGINT), *BOUNDS, TIME),
+        input=first,
+        window=window,
+        keys=(),
+        aggs=(agg("MAX", 1),),
+        properties=("start", "end", "time"),
+        windowed_input=(5, 6),
+    )
+    large = N.WindowAggregate(
+        fields=(N.Field("most", T.BIGINT), N.Field("c", T.BIGINT), *BOUNDS),
+        input=top,
+        window=N.Window(kind="TUMBLE", time=3, size_ms=60_000),
+        keys=(),
+        aggs=(agg("MAX", 0), agg("COUNT")),
+        properties=("start", "end"),
+    )
+    running = run(spark, large, accepts="append")
+    assert stages(running) == 3
+    open: dict[int, list[int]] = {}
+    expected = []
+    for batch, time in zip(windows(made, bounds), made.times(), strict=True):
+        most: dict[int, int] = {}
+        for (_, _, end), v in batch.items():
+            most[end] = max(most.get(end, 0), len(v))
+        for end, n in most.items():
+            open.setdefault((end - 1) // 60_000 * 60_000, []).append(n)
+        over = {s: open.pop(s) for s in list(open) if s + 60_000 - 1 <= time}
+        expected.append(Counter((max(n), len(n), at(s), at(s + 60_000)) for s, n in over.items()))
+    assert given(running) == expected
+    running.close()
+
+
+def test_rows_that_change_above_windows(spark: SparkSession, tmp_path: Path) -> None:
+    """A sum over windows; below the windows rows part for a count of all of them, which waits for nothing."""
+    window, bounds = WINDOWS["tumble"]
+    made = source(tmp_path / "t", 8)
+    first = counted(made.node, window)
+    sums = N.Aggregate(
+        fields=(FIELDS[0], N.Field("s", T.BIGINT)), input=picked(first, 0, 1), keys=(0,), aggs=(agg("SUM", 1),)
+    )
+    every = N.Aggregate(
+        fields=(FIELDS[0], N.Field("s", T.BIGINT)), input=picked(made.node, 0), keys=(0,), aggs=(agg("COUNT"),)
+    )
+    node = N.Union(fields=sums.fields, parts=(sums, every))
+    running = run(spark, node)
+    assert not running.wrong
+    totals: Counter[str] = Counter()
+    for batch in windows(made, bounds):
+        for (k, _, _), v in batch.items():
+            totals[k] += len(v)
+    rows = Counter(k for batch in made.batches for _, (k, _, _) in batch)
+    assert running.table == Counter([*totals.items(), *rows.items()])
+    running.close()
+
+
+def test_each_table_has_a_time_of_its_own(spark: SparkSession, tmp_path: Path) -> None:
+    """Windows of one table do not wait for another one's; those above both wait for the later."""
+    window, bounds = WINDOWS["tumble"]
+    one, two = source(tmp_path / "one", 9), source(tmp_path / "two", 10)
+    old: Row = ("a", 0, BEGIN - 1_000_000)
+    for n in range(2, BATCHES):  # the second one is behind until its input ends
+        write(two.node.folder, n, [record(old, 0, 0)])
+    two.batches = [*two.batches[:2], *[[(0, old)]] * (BATCHES - 2)]
+    both = N.Union(fields=FIELDS, parts=(one.node, two.node))
+    parts = tuple(picked(counted(t, window), 0, 1, 5) for t in (one.node, both))
+    running = run(spark, N.Union(fields=parts[0].fields, parts=parts), accepts="append")
+    met = Source(one.node, [a + b for a, b in zip(one.batches, two.batches, strict=True)])
+    pairs = list(zip(one.times(), two.times(), strict=True))
+    met.times = lambda: [min(p) for p in pairs]  # type: ignore[method-assign]
+    expected = []
+    for alone, together in zip(windows(Source(one.node, one.batches), bounds), windows(met, bounds), strict=True):
+        both_of = [*alone.items(), *together.items()]
+        expected.append(Counter((k, len(v), at(start)) for (k, start, _), v in both_of))
+    assert given(running) == expected
+    running.close()
+
+
+def test_rows_with_their_windows(spark: SparkSession, tmp_path: Path) -> None:
+    """The function by itself: a row comes once a window, late or not."""
+    window, bounds = WINDOWS["hop"]
+    made = source(tmp_path / "t", 11)
+    bare = (*FIELDS[:2], N.Field("ts", TS))
+    node = N.WindowTableFunction(fields=(*bare, *BOUNDS, TIME), input=made.node, window=window)
+    running = run(spark, picked(node, 0, 1, 2, 3, 4), accepts="append")
+    every = [(k, v, at(t), at(s), at(e)) for rows in made.batches for _, (k, v, t) in rows for s, e in bounds(t)]
+    assert running.table == Counter(map(plain, every))
+    running.close()
+
+
+@pytest.mark.parametrize("idle", [0, 1_500])
+def test_a_silent_sender_is_waited_for_no_longer_than_it_may_be_idle(
+    spark: SparkSession, tmp_path: Path, idle: int
+) -> None:
+    """Only where the other one has rows meanwhile; when it speaks again, its rows can be late."""
+    spec = N.WatermarkSpec(index=2, expression=Literal(ROWTIME, None), delay_ms=DELAY)
+    node = feed(tmp_path / "t", FIELDS, watermark=spec, senders=2, idle_ms=idle)
+    window, bounds = WINDOWS["tumble"]
+    ((start, end),) = bounds(BEGIN)
+    first = row(("a", start, end), [1, 2])
+    write(node.folder, 0, [record(("a", n + 1, BEGIN), n, n) for n in (0, 1)])
+    running = run(spark, counted(node, window), accepts="append")
+    assert not running.table
+    sleep(2)
+    write(node.folder, 1, [record(("b", 1, BEGIN + 100_000), 0, 0)])
+    running.go()
+    assert running.table == (Counter([first]) if idle else Counter())
+    write(node.folder, 2, [record(("a", 3, BEGIN), 1, 0)])
+    write(node.folder, 3, [{"ts": "2200-01-01T00:00:00Z"}])
+    running.go()
+    ((later, over),) = bounds(BEGIN + 100_000)
+    once = first if idle else row(("a", start, end), [1, 2, 3])
+    assert running.table == Counter([once, row(("b", later, over), [1])])
+    running.close()
