@@ -94,6 +94,10 @@ class Run:
 def test_too_few_cores_take_none() -> None:
     with pytest.raises(FlinkDdlError, match=r"FD663.*all 7 tasks.*has 6 cores"):
         take_cores(Run(), session(spark_master="local[6]"), made("realtime"))
+    take_cores(first := Run(), session(spark_master="local[13]"), made("realtime"))
+    with pytest.raises(FlinkDdlError, match=r"FD663.*all 7 tasks.*has 13 cores, 7 of them taken"):
+        take_cores(Run(), session(spark_master="local[13]"), made("realtime"))
+    give_back(first)
     take_cores(run := Run(), session(spark_master="local[1]"), made("micro-batch"))
     assert taken() == 0
     give_back(run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _NOBODY_YET = 2
 """What Spark says of a cluster of which it knows no executor (``CoarseGrainedSchedulerBackend``)."""
 _taken: WeakKeyDictionary[object, int] = WeakKeyDictionary()
+_taking = threading.Lock()
 
 
 def local_cores(master: str) -> int | None:
@@ -74,13 +76,17 @@ def take_cores(run: object, spark: SparkSession, job: SparkJob) -> None:
     wanted = needed(spark, job)
     master = _set(spark, "spark.master")
     cores = local_cores(master)
-    if cores is not None and wanted > cores:
-        raise FlinkDdlError.of(
-            "FD663",
-            f"real-time mode runs all {wanted} tasks of the job at once, and master '{master}' has {cores} cores",
-            help=f"start with --master 'local[{wanted}]'; that may be more than the machine has",
-        )
-    _taken[run] = wanted
+    with _taking:  # scripts that start side by side ask at the same time
+        others = taken()
+        if cores is not None and wanted + others > cores:
+            held = f", {others} of them taken by other real-time jobs" if others else ""
+            message = f"real-time mode runs all {wanted} tasks of the job at once"
+            raise FlinkDdlError.of(
+                "FD663",
+                f"{message}, and master '{master}' has {cores} cores{held}",
+                help=f"start with --master 'local[{wanted + others}]'; that may be more than the machine has",
+            )
+        _taken[run] = wanted
 
 
 def give_back(run: object) -> None:
