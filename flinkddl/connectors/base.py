@@ -128,7 +128,8 @@ class Connector:
     ``written``: the column without which no row can be written. ``partitions`` and ``overwrite``: it takes PARTITIONED
     BY, INSERT OVERWRITE. ``formats``: the value formats that run, () where all do that its options take. ``local``: its
     tables are made by the process that runs, no text can make one. ``instead`` is the help where it takes inserts only
-    and a query changes its rows. ``generated``: options that are added where a table lacks them.
+    and a query changes its rows. ``generated``: options that are added where a table lacks them. ``append_mode``: Spark
+    writes it in output mode append alone, what comes out once and for all.
     """
 
     name: str
@@ -150,6 +151,7 @@ class Connector:
     local: bool = False
     instead: str = "write into a table with connector 'upsert-kafka' and a PRIMARY KEY"
     generated: tuple[Generated, ...] = ()
+    append_mode: bool = False
 
 
 def inserts(resolved: ResolvedOptions) -> ChangelogMode:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from flinkddl.connectors import connector
 from flinkddl.plan.merged import merged
 from flinkddl.plan.nodes import Join, Scan, Union, scans
 from flinkddl.plan.nodes.base import Stateless
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from flinkddl.plan.physical import Physical, PhysicalSink
 
 BEGUN = "its checkpoint was begun so"
+FILES = "files take what comes out once and for all"
 CHAIN = How(chain=True).form
 StateForm = bool | str
 """In which form a checkpoint has a query's state: whether by key, or ``CHAIN``."""
@@ -69,6 +71,7 @@ def planned(sinks: Sequence[Sink], config: Settings, begun: Begun) -> tuple[Phys
     asked = replace(config, flinkddl_execution_state="KEYED") if state == "AUTO" else config
     found = physical_plan(sinks, asked, pairs=PAIRS in begun.newer)
     found = tuple(replace(one, how=_as_known(one.how, begun.newer)) for one in found)
+    found = tuple(map(_as_files_take, found))
     if state == "AUTO":
         found = tuple(chosen(one, begun.forms.get(n)) for n, one in enumerate(found))
     return tuple(_at_once(one) if state in ("AUTO", "KEYED") else one for one in found)
@@ -77,6 +80,16 @@ def planned(sinks: Sequence[Sink], config: Settings, begun: Begun) -> tuple[Phys
 def _as_known(how: How, newer: frozenset[str]) -> How:
     once = MERGES in newer
     return replace(how, blends=BLENDS in newer, merges=how.merges and once, reuses=how.reuses and once)
+
+
+def _as_files_take(found: PhysicalSink) -> PhysicalSink:
+    """Return a query into files with Spark's own operators, where those give inserts once: by key all is an update."""
+    to, how = found.sink.options, found.how
+    if to is None or not connector(to.connector).append_mode or not how.keyed or how.chain or found.mode == "append":
+        return found
+    apart = replace(how, keyed=False, shares=False, merges=False, because=FILES)
+    own = physical_sink(found.sink, found.plan, apart)
+    return own if own.mode == "append" else found
 
 
 def _at_once(found: PhysicalSink) -> PhysicalSink:
@@ -132,7 +145,7 @@ def out_of_chain(found: PhysicalSink) -> Iterator[tuple[Node, str]]:
 
 def chosen(found: PhysicalSink, begun: StateForm | None = None) -> PhysicalSink:
     """Return a query that was planned by key in the form that fits it, or in which its state was begun."""
-    if not found.how.streaming:
+    if not found.how.streaming or not found.how.keyed:
         return found
     if begun == CHAIN:
         return _chain(found, BEGUN)

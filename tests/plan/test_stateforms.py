@@ -149,6 +149,20 @@ def test_a_join_of_inserts_stays_sparks_own_where_a_version_without_its_form_by_
     assert again.fingerprint == before.fingerprint != made.fingerprint
 
 
+@pytest.mark.parametrize("state", ["auto", "keyed"])
+@pytest.mark.parametrize("name", ["a join of inserts", "two ways of a table"])
+def test_files_take_inserts_that_come_out_once(state: str, name: str) -> None:
+    """Spark writes files in output mode append alone, in which no operator by key runs."""
+    sets = f"SET 'execution.runtime-mode' = 'streaming'; SET 'flinkddl.execution.state' = '{state}';"
+    file = "CREATE TABLE f (a BIGINT, b BIGINT) WITH ('connector' = 'filesystem', 'path' = '/f', 'format' = 'json');"
+    out = compile_script(SourceText("<t>", f"{sets}{TABLES}{file} INSERT INTO f {CASES[name][0]};"))
+    assert not out.has_errors, out.diagnostics
+    made = next(a.job for a in out.actions if isinstance(a, Start))
+    assert [w.mode for w in made.writes] == ["append"]
+    assert any(isinstance(s, JoinStep) for s in made.steps)
+    assert "state as aggregates: files take what comes out once and for all" in explain(made)
+
+
 @pytest.mark.parametrize(
     ("query", "own"),
     [

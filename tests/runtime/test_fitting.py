@@ -180,8 +180,9 @@ def test_of_an_older_run_the_chain_can_be_both() -> None:
 
 
 def test_what_cannot_be_is_said_of_inserts() -> None:
-    found, told = start(made("auto", BLOCKED["window"][0]), session())
+    found, told = start(made("auto", BLOCKED["session"][0]), session())
     assert found.trigger[0] == "processingTime"
-    assert told.startswith("mode auto: micro-batches: n3 WindowAggregate gives a window out once")
+    assert told.startswith("mode auto: micro-batches: n3 ")
+    assert "gives a window out once" in told
     assert start(made("auto", "SELECT k FROM o;"), session())[1] == ""
     assert start(made("micro-batch"), session()) == (made("micro-batch"), "")

@@ -69,4 +69,5 @@ CONNECTOR = Connector(
     formats=(*LINES, "parquet"),
     partitions=True,
     overwrite=True,
+    append_mode=True,
 )
