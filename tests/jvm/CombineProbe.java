@@ -12,7 +12,7 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Rows that are brought together before they are exchanged: how many of {@code ROWS} rows in {@code GROUPS} groups come
- * out of a task, of each kind that does so, {@code latest}, {@code totals}, {@code top}; {@code lists} ask for their order.
+ * out of a task, and the sum of their values, of each kind that does so, {@code latest}, {@code totals}, {@code top}; {@code lists} ask for their order.
  */
 public final class CombineProbe {
     private static final StructType LONG = new StructType().add("v", DataTypes.LongType);
@@ -64,14 +64,17 @@ public final class CombineProbe {
         Collections.shuffle(in, new Random(1));
         Iterator<Object> out = combine.apply(CollectionConverters.asScala(in.iterator()));
         long count = 0;
-        long newest = 0;
+        long sum = 0;
         while (out.hasNext()) {
             Combine.Pair pair = (Combine.Pair) out.next();
             count++;
-            newest += of.equals("latest") ? payload(pair.row) : 0;
+            sum += of.equals("totals") ? 0 : value(of, pair.row);
         }
-        System.out.println(count + (of.equals("latest") ? " " + newest : ""));
+        System.out.println(count + (of.equals("totals") ? "" : " " + sum));
     }
 
-    private static long payload(byte[] row) { return Rows.view(row, 0, row.length, 2).getStruct(1, 2).getStruct(1, 1).getLong(0); }
+    private static long value(String of, byte[] row) {
+        return of.equals("latest") ? Rows.view(row, 0, row.length, 2).getStruct(1, 2).getStruct(1, 1).getLong(0)
+            : Rows.view(row, 0, row.length, 7).getLong(1);
+    }
 }

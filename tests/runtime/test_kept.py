@@ -91,11 +91,14 @@ def test_the_next_run_goes_on(tmp_path: Path, id: str, number: int, after: tuple
     assert kept(again.add("another query", "x", batch(0, (2, 2)))) == (2, 2)
 
 
-def test_an_operator_that_is_new_begins_with_nothing() -> None:
+def test_an_operator_that_is_new_is_not_known() -> None:
+    """It was filled with the rows that were there (``supervising/filling.py``)."""
     sums = Kept()
     sums.add("q", "id", replace(batch(0, (10, 500)), keyed=batch(0, (10, 500)).keyed[:1]))
     one, join = sums.add("q", "id", batch(1, (1, 1))).keyed
-    assert (one.groups, join.groups, join.size) == (11, 1, 10)
+    assert (one.groups, join.groups, join.size) == (11, None, None)
+    one, join = sums.add("q", "id", batch(2, (1, 1))).keyed
+    assert (one.groups, join.groups, join.size) == (12, None, None)
 
 
 def test_it_is_written_now_and_then_and_at_the_end(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ class Kept:
             return record
         follows = known is not None and (known.id, known.batch + 1) == (id, record.batch)
         before = {} if record.batch == 0 else known.nodes if known is not None and follows else None
-        nodes = None if before is None or not record.keyed else _grown(before, record.keyed)
+        nodes = None if before is None or not record.keyed else _grown(before, record.keyed, first=record.batch == 0)
         self._sums[folder], self._changed = Sums(id, record.batch, nodes), True
         self._last[folder] = tuple(_told(k, nodes) for k in record.keyed)
         return replace(record, keyed=self._last[folder])
@@ -81,15 +81,19 @@ class Kept:
                 checkpoint.storage.write(f"{checkpoint.root}/{FILE}", json.dumps(told))
 
 
-def _grown(before: dict[str, list[int]], keyed: tuple[KeyedRows, ...]) -> dict[str, list[int]]:
-    """Return the sums after a batch; an operator that was not there before begins with nothing."""
+def _grown(before: dict[str, list[int]], keyed: tuple[KeyedRows, ...], *, first: bool) -> dict[str, list[int]]:
+    """Return the sums after a batch, the first of a query or one more.
+
+    An operator that has come to a query that goes on was filled before, nobody has counted with what: it is not known.
+    """
     out = {}
     for k in keyed:
-        groups, size = before.get(k.node.operator, (0, 0))
-        out[k.node.operator] = [groups + k.more_groups, size + k.more_size]
+        if first or k.node.operator in before:
+            groups, size = before.get(k.node.operator, (0, 0))
+            out[k.node.operator] = [groups + k.more_groups, size + k.more_size]
     return out
 
 
 def _told(k: KeyedRows, nodes: dict[str, list[int]] | None) -> KeyedRows:
-    groups, size = (None, None) if nodes is None else nodes[k.node.operator]
+    groups, size = (nodes or {}).get(k.node.operator, (None, None))
     return replace(k, groups=groups, size=size)

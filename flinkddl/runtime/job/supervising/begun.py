@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.stateforms import CHAIN, MERGES, OVERS, Begun
+from flinkddl.plan.stateforms import BLENDS, CHAIN, INSIDE, MERGES, OVERS, PAIRS, Begun
 from flinkddl.runtime.job.reporting.progress import short
 from flinkddl.runtime.session.stages import stages_missing
 from flinkddl.runtime.storage.checkpoint import job_folder, stored_plan
@@ -33,7 +33,12 @@ if TYPE_CHECKING:
     from flinkddl.runtime.job.run_options import RunOptions
     from flinkddl.spark.job import SparkJob
 
-_WRITERS = {True: "a chain of operators by key", False: "a join by key that tests its condition itself"}
+_WRITERS = {
+    MERGES: "a chain of operators by key",
+    INSIDE: "a join by key that tests its condition itself",
+    PAIRS: "a join of inserts by key",
+    BLENDS: "operators by key over a table of changes that is read once",
+}
 
 
 def as_begun(spark: SparkSession, job: SparkJob, options: RunOptions) -> SparkJob:
@@ -129,7 +134,8 @@ def formed(job: SparkJob, stored: Mapping[str, Any] | None, missing: Callable[[]
     if job.apart is None or job.newer <= {OVERS} or not (why := missing()):
         return job
     if stored is not None:
-        message = f"the state of job '{job.name}' was written by {_WRITERS[MERGES in job.newer]}: {why}"
+        wrote = next(words for what, words in _WRITERS.items() if what in job.newer)
+        message = f"the state of job '{job.name}' was written by {wrote}: {why}"
         help = "go on with the Spark that wrote it, or start anew with --fresh"
         raise FlinkDdlError.of("FD893", message, help=help)
     return job.apart(frozenset())

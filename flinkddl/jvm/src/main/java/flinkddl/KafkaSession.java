@@ -80,9 +80,14 @@ final class KafkaSession {
     }
 
     void leave() {
+        boolean left;
         synchronized (KafkaSession.class) {
             writers--;
             used = System.nanoTime();
+            left = writers == 0 && OPEN.get(target.sessionKey()) != this;
+        }
+        if (left) { // another one has taken its place, and nobody else would end it
+            abandon();
         }
     }
 

@@ -4,6 +4,8 @@ import java.io.Serializable;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Queue;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.spark.TaskContext;
 import org.apache.spark.unsafe.Platform;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
@@ -17,8 +19,11 @@ import scala.runtime.AbstractFunction1;
 public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<Object>> implements Serializable {
     private static final boolean WANTED = Boolean.parseBoolean(System.getProperty("flinkddl.state.combine", "true"));
     private static final long MOST = 32L << 20; // bytes a task
-    private static final int SHARE = 32; // of the heap, for all tasks that run at once
+    private static final long ALL = Runtime.getRuntime().maxMemory() / 32; // bytes of all tasks that run at once
+    private static final AtomicLong TAKEN = new AtomicLong();
+    private static final long CHUNK = 256 << 10;
     private static final int OVERHEAD = 64; // bytes a group, beside those of its key and row
+    private static final int PILED = 160; // bytes a row of a group that holds more with each
     private static final double WORTH = 0.9; // rows out for each row in, from which it is not
 
     private final Figures figures;
@@ -74,11 +79,11 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
         private final long[] counts; // what the stage's figures are short of: it sees the rows that come out
         private final int[] counted; // where those of a node are
         private final Queue<Pair> out = new ArrayDeque<>();
-        private final long room;
         private byte[][] keys = new byte[1024][];
         private Object[] held = new Object[1024];
         private int groups;
         private long bytes;
+        private long taken; // of them, what all tasks know of
         private long came;
         private boolean off;
 
@@ -87,11 +92,31 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
             this.combiners = combiners;
             this.counts = counts;
             this.counted = counted;
-            room = Math.min(MOST, Runtime.getRuntime().maxMemory() / SHARE / Runtime.getRuntime().availableProcessors());
+            TaskContext task = TaskContext.get();
+            if (task != null) {
+                task.addTaskCompletionListener((TaskContext done) -> release());
+            }
+        }
+
+        /** Whether the table may grow: it takes its part of what all tasks may, a chunk at a time. */
+        private boolean room() {
+            while (bytes >= taken) {
+                if (taken >= MOST || taken > 0 && TAKEN.get() >= ALL) { // a first chunk has each
+                    return false;
+                }
+                TAKEN.addAndGet(CHUNK);
+                taken += CHUNK;
+            }
+            return true;
+        }
+
+        private void release() {
+            TAKEN.addAndGet(-taken);
+            taken = 0;
         }
 
         @Override public boolean hasNext() {
-            if (out.isEmpty() && !off) {
+            while (out.isEmpty() && !off && in.hasNext()) {
                 fill();
             }
             return !out.isEmpty() || off && in.hasNext();
@@ -102,7 +127,8 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
         }
 
         private void fill() {
-            while (bytes < room && in.hasNext()) {
+            boolean full = false;
+            while (!(full = !room()) && in.hasNext()) {
                 Pair pair = (Pair) in.next();
                 int node = Rows.node(pair.key);
                 Combiner combiner = node < combiners.length ? combiners[node] : null; // rows that pass, and those of time, have other numbers
@@ -115,7 +141,8 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
             }
             long passed = out.size();
             give();
-            off = bytes >= room && out.size() - passed > WORTH * came;
+            off = full && out.size() - passed > WORTH * came;
+            release();
             bytes = 0;
             came = 0;
         }
@@ -129,7 +156,7 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
                 groups++;
                 bytes += pair.key.length + pair.row.length + OVERHEAD;
             } else if (combiner.piles()) {
-                bytes += pair.row.length;
+                bytes += pair.row.length + PILED;
             }
             held[at] = combiner.add(held[at], pair.row);
             if (2 * groups > keys.length) {

@@ -2,6 +2,7 @@ package flinkddl.state;
 
 import flinkddl.state.Sides.Change;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -94,6 +95,9 @@ final class Join extends Kind {
         private final List<TreeMap<byte[], Change>> changes;
         private final List<Scan> scans = new ArrayList<>();
         private Iterator<Map.Entry<byte[], byte[]>> scan;
+        private Iterator<Map.Entry<byte[], Change>> lefts = Collections.emptyIterator();
+        private Iterator<Map.Entry<byte[], Change>> rights = Collections.emptyIterator();
+        private Map.Entry<byte[], Change> left;
 
         Results(List<TreeMap<byte[], Change>> changes, long[] before, long[] after, boolean pairs) {
             sides.super();
@@ -114,7 +118,7 @@ final class Join extends Kind {
             if (sides.trees[0].isEmpty() && left.isEmpty() || sides.trees[1].isEmpty() && right.isEmpty()) {
                 return;
             }
-            left.forEach((l, a) -> right.forEach((r, b) -> pair(l, r, a.now * b.now - a.old * b.old)));
+            lefts = left.entrySet().iterator();
             if (!right.isEmpty()) {
                 scans.add(new Scan(0, (l, w) -> right.forEach((r, b) -> pair(l, r, w * (b.now - b.old)))));
             }
@@ -134,7 +138,26 @@ final class Join extends Kind {
             }
         }
 
+        /** One changed row with one of the other side: of a hot key they are too many to be made at once. */
+        private boolean cross() {
+            while (!rights.hasNext()) {
+                if (!lefts.hasNext()) {
+                    return false;
+                }
+                left = lefts.next();
+                rights = changes.get(1).entrySet().iterator();
+            }
+            Map.Entry<byte[], Change> right = rights.next();
+            Change a = left.getValue();
+            Change b = right.getValue();
+            pair(left.getKey(), right.getKey(), a.now * b.now - a.old * b.old);
+            return true;
+        }
+
         @Override boolean step() {
+            if (cross()) {
+                return true;
+            }
             if (scans.isEmpty()) {
                 return false;
             }

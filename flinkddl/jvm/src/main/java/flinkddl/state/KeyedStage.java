@@ -184,15 +184,6 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
         @Override public Out next() { return hasNext() && outs.hasNext() ? outs.next() : ticks.get(told++); }
     }
 
-    /** How many rows a result is: an update is two, what was and what is. */
-    private static int rows(Object result) {
-        if (result instanceof ArrayData several) {
-            return several.numElements();
-        }
-        InternalRow change = (InternalRow) result;
-        return (change.isNullAt(0) ? 0 : 1) + (change.isNullAt(1) ? 0 : 1);
-    }
-
     private Iterator<Out> outs(Node node, byte[] key, java.util.Iterator<?> results) {
         int out = Figures.at(node.edge) + Figures.OUT;
         return new AbstractIterator<>() {
@@ -200,7 +191,7 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
 
             @Override public Out next() {
                 Object result = results.next();
-                counts[out] += node.kind == null ? 0 : rows(result);
+                counts[out] += node.kind == null ? 0 : node.kind.rows(result);
                 return new Out(node, key, result);
             }
         };

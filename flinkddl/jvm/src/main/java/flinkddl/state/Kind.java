@@ -5,6 +5,7 @@ import java.util.Collections;
 import java.util.Iterator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
 
 /**
  * What a node does with the rows of one group. One object serves all groups of a task, one after the other: what it
@@ -61,6 +62,12 @@ abstract class Kind implements Serializable {
 
     /** What a timer of the group gives. */
     Iterator<Object> fire(Store group, long time) { return Collections.emptyIterator(); }
+
+    /** How many rows a result is: an update is two, what was and what is; of several each is one, with its weight. */
+    int rows(Object result) { return result instanceof ArrayData several ? several.numElements() : there((InternalRow) result, 0); }
+
+    /** How many are there of what was and what is, which lie side by side in a result. */
+    static int there(InternalRow result, int at) { return (result.isNullAt(at) ? 0 : 1) + (result.isNullAt(at + 1) ? 0 : 1); }
 
     static Iterator<Object> nothing() { return Collections.emptyIterator(); }
 

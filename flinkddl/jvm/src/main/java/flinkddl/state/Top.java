@@ -12,6 +12,7 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.StructType;
 
@@ -23,6 +24,7 @@ import org.apache.spark.sql.types.StructType;
  */
 final class Top extends Kind {
     private static final int FIELDS = 7;
+    private static final int MOST = 1000; // places, up to which a task looks for the first rows itself
 
     private final RetractOrder order;
     private final int orders;
@@ -83,7 +85,7 @@ final class Top extends Kind {
         return new Combiner() {
             @Override public boolean takes(byte[] row) {
                 UnsafeRow given = Retract.view(row, FIELDS);
-                return given.getBoolean(5) && given.getLong(0) == 1;
+                return given.getBoolean(5) && given.getLong(0) == 1 && given.getLong(3) <= MOST;
             }
 
             @Override public Object add(Object held, byte[] row) { return among(held == null ? new ArrayList<>() : first(held), row); }
@@ -243,6 +245,16 @@ final class Top extends Kind {
             }
         }
         return best;
+    }
+
+    /** Each is a place, the row that was there and the one that is. */
+    @Override int rows(Object result) {
+        ArrayData places = (ArrayData) result;
+        int rows = 0;
+        for (int i = 0; i < places.numElements(); i++) {
+            rows += there(places.getStruct(i, 3), 1);
+        }
+        return rows;
     }
 
     private List<Object> byPlace(List<byte[]> before, List<byte[]> after) {
