@@ -200,6 +200,20 @@ def test_a_stream_reads_folders_and_writes_partitions(files: Files, format: str)
     assert files.rows("SELECT * FROM dst") == [(2, "p2", "y"), (3, "p2", "z")]
 
 
+@pytest.mark.parametrize("state", ["auto", "keyed"])
+@pytest.mark.parametrize("other", ["w", "v"], ids=["join", "self-join"])
+def test_a_stream_joins_inserts_into_files(files: Files, state: str, other: str) -> None:
+    """Spark writes files in output mode append alone: its own join gives a pair once and for all."""
+    files.put("v/a", "1,a\n2,b\n")
+    files.put("w/a", "2,x\n2,y\n3,z\n")
+    files.table("v", "id INT, k STRING")
+    files.table("w", "id INT, k STRING")
+    files.table("o", "k STRING, l STRING")
+    files.run(f"SET 'execution.runtime-mode' = 'streaming'; SET 'flinkddl.execution.state' = '{state}'")
+    files.run(f"INSERT INTO o SELECT a.k, b.k FROM v AS a JOIN {other} AS b ON a.id = b.id")
+    assert files.found("o") == {".": "b,x\nb,y\n" if other == "w" else "a,a\nb,b\n"}
+
+
 def test_changes_in_files(files: Files) -> None:
     one, two = {"a": "x", "b": 1}, {"a": "y", "b": 1}
     files.put("t/1.json", changes((None, one, "c"), (one, two, "u")))
