@@ -178,7 +178,7 @@ public final class OverProbe {
                 throw new IllegalStateException(e);
             }
         };
-        return Stage.of("over", 1, "", arguments, aggregates);
+        return Stage.of(new Stage.Name("over", 1, "", 0L), arguments, aggregates);
     }
 
     /** State in this heap, which counts what is touched. */

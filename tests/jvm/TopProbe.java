@@ -49,7 +49,7 @@ public final class TopProbe {
     }
 
     /** State in this heap, of a group and of what the sweep has noted of it, by Spark's key in hexadecimal digits. */
-    private static final class State {
+    static final class State {
         final TreeMap<String, byte[]> heads = new TreeMap<>();
         final TreeMap<String, TreeMap<byte[], byte[]>> maps = new TreeMap<>();
 
@@ -115,9 +115,9 @@ public final class TopProbe {
             Stage stage = stage(ttl);
             Kind top = stage.made();
             top.open();
-            Store store = new Store(state.handle(), true);
+            Store store = new Store(state.handle(), true, new Figures(1).ofTask());
             ImplicitGroupingKeyTracker$.MODULE$.setImplicitKey(KEY);
-            store.turn(top, KEY, NOW);
+            store.turn(top, 0, KEY, NOW);
             for (Iterator<Object> out = top.change(store, rows.iterator()); out.hasNext();) {
                 ArrayData changes = (ArrayData) out.next();
                 for (int i = 0; i < changes.numElements(); i++) {
@@ -162,7 +162,7 @@ public final class TopProbe {
     private static Stage stage(String ttl) throws Exception {
         Method find = Class.forName("flinkddl.Retract").getDeclaredMethod("find", String.class);
         find.setAccessible(true);
-        return Stage.of("top", 1, ttl, ARGUMENTS, name -> {
+        return Stage.of(new Stage.Name("top", 1, ttl, 0L), ARGUMENTS, name -> {
             try {
                 return (UnboundFunction) find.invoke(null, name);
             } catch (ReflectiveOperationException e) {
