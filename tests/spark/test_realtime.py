@@ -61,6 +61,20 @@ CHAINED = {
         1,
         "WindowAggregate(TUMBLE(ts, size=60000ms), by=[k], COUNT(*), properties=[start, end]) gives a window out once",
     ),
+    "window top": (
+        "INSERT INTO a SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end "
+        "ORDER BY v) AS n FROM TABLE(TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE))) WHERE n <= 3;",
+        1,
+        "gives a window out once",
+    ),
+    "join within a window": (
+        "INSERT INTO a SELECT x.k, y.v "
+        "FROM (SELECT * FROM TABLE(TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE))) AS x "
+        "LEFT JOIN (SELECT * FROM TABLE(TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE))) AS y "
+        "ON x.window_start = y.window_start AND x.window_end = y.window_end AND x.k = y.k AND x.v < y.v;",
+        1,
+        "joins two streams",
+    ),
     "window of windows": (
         "INSERT INTO a SELECT 'all', MAX(n) FROM (SELECT k, window_start, window_end, COUNT(*) AS n FROM "
         "TABLE(HOP(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)) "
@@ -104,11 +118,6 @@ CHAINED = {
 }
 """Queries that are chains of so many stages, and what keeps them out of real-time mode as aggregates."""
 BLOCKED = {
-    "window top": (
-        "INSERT INTO a SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end "
-        "ORDER BY v) AS n FROM TABLE(TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE))) WHERE n <= 3;",
-        "gives a window out once",
-    ),
     "interval join": (
         "INSERT INTO a SELECT o.k, o.v FROM o JOIN o AS x ON o.k = x.k AND o.ts BETWEEN x.ts - INTERVAL '1' MINUTE "
         "AND x.ts;",

@@ -224,6 +224,7 @@ class WindowJoin(_TimedJoin):
     first = ("left_window",)
     second = ("right_window",)
     requires_watermark = True
+    waits = False
     state = always("the rows of both sides, until the window is over")
 
     @property
@@ -246,7 +247,7 @@ class WindowJoin(_TimedJoin):
 
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return append where a window comes out once."""
-        return APPEND if how.mode == "append" else super().form(inputs, asked, how)
+        return APPEND if how.mode == "append" or how.chain else super().form(inputs, asked, how)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.conditions import deterministic
 from flinkddl.plan.nodes import Join
 from flinkddl.plan.rex import Call, InputRef, all_of, conjuncts
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from flinkddl.plan.rex import Rex
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
+    from flinkddl.spark.stream.fires import Fires
     from flinkddl.sqltypes import DataType
 
 PAIR = "__pair"
@@ -50,7 +52,7 @@ class Sides:
     """Two relations of kind ``append`` or ``delta``, and the equalities (left, right) that pair their rows.
 
     ``safe`` says for each of them whether NULL equals NULL in it; ``ttl`` are hints in ms; ``windowed``: the rows of
-    each window for themselves, once.
+    each window for themselves, once; ``fires``: so in a chain, with timers of its own.
     """
 
     left: Rel
@@ -59,6 +61,7 @@ class Sides:
     safe: Sequence[bool] = ()
     ttl: tuple[int | None, int | None] = (None, None)
     windowed: bool = False
+    fires: Fires | None = None
 
     @property
     def both(self) -> tuple[Rel, Rel]:
@@ -99,16 +102,24 @@ def join(sides: Sides, node: Join | IntervalJoin | WindowJoin, ctx: Lowering, he
     if own and not must_forget(ctx, *sides.ttl, span=node.span):
         out = native(sides, ctx)
     elif rest is not None and inside:
-        ctx.fewer.add(INSIDE)
+        ctx.fewer |= set() if sides.fires else {INSIDE}
         out = multiset(sides, node.kind, ctx, _marked(sides, node, rest, ctx))
     else:
         out = multiset(sides, node.kind if rest is None else "inner", ctx)
     if rest is not None and not inside:
+        _refuse_counting(sides, node)
         text = _text(rest, out.columns, node, ctx)
         out = out.with_(step=where(out.step, text, ctx, "join_condition", "Join: condition beyond the equalities"))
         out = padding(sides, out, node.kind, ctx) if node.kind != "inner" else out
     out = plain(out, ctx, here)
     return single(out, ctx) if here.form.kind == "append" else out
+
+
+def _refuse_counting(sides: Sides, node: Join | IntervalJoin | WindowJoin) -> None:
+    """Raise FD677 where rows that match nothing would have to be counted apart from their window."""
+    if sides.fires is not None and node.kind != "inner":
+        message = f"in a chain a {node.kind} join within a window tests no Python functions, time of day or RAND()"
+        raise FlinkDdlError.of("FD677", message, node.span, "compute it below the window")
 
 
 def residual(condition: Rex, keys: Sequence[tuple[int, int]], left: int) -> Rex | None:
@@ -201,6 +212,7 @@ def multiset(sides: Sides, kind: JoinKind, ctx: Lowering, condition: str = "") -
     by = [(f"{KEY}{i}", f"{KEY}{i}") for i in range(max(1, len(sides.keys)))]
     args, what = ("__w", "__match", "__l", "__r"), f"{kind}if" if condition else kind
     call = StateCall(family(ctx), what, args, hinted_ttl(ctx, *sides.ttl), condition=condition)
+    call = sides.fires.held(call) if sides.fires else call
     note = f"Join {kind}: live rows of both sides per key"
     step = group(step, [*sides.window, *by, ("__salt", "__salt")], [("__rows", call)], ctx, f"{kind}_join", note)
     step = explode(step, sides.window, ("__rows", ("__a", "__b", WEIGHT)), ctx, "pairs")

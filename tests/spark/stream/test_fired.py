@@ -18,7 +18,7 @@ import pytest
 
 from flinkddl import sqltypes as T
 from flinkddl.plan import nodes as N
-from flinkddl.plan.rex import AggCall, Call, InputRef, Literal
+from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, SortKey
 from flinkddl.spark.job import GroupBy
 from tests.spark.stream.harness import Feed, feed, plain, write
 from tests.spark.stream.stages import Staged, forget_commit
@@ -334,3 +334,121 @@ def test_a_silent_sender_is_waited_for_no_longer_than_it_may_be_idle(
     once = first if idle else row(("a", start, end), [1, 2, 3])
     assert running.table == Counter([once, row(("b", later, over), [1])])
     running.close()
+
+
+def in_windows(source: Source) -> N.WindowTableFunction:
+    window, _ = WINDOWS["tumble"]
+    fields = (*FIELDS[:2], N.Field("ts", TS), *BOUNDS, TIME)
+    return N.WindowTableFunction(fields=fields, input=source.node, window=window)
+
+
+def held(source: Source) -> list[dict[tuple[str, int, int], list[tuple[int, int]]]]:
+    """Return what each batch gives, as ``windows``: values with their times."""
+    open: dict[tuple[str, int, int], list[tuple[int, int]]] = {}
+    given, time = [], NEVER
+    for rows, then in zip([*source.batches, []], source.times(), strict=True):
+        for _, (k, v, t) in rows:
+            ((start, end),) = tumble(t)
+            if end - 1 > time:
+                open.setdefault((k, start, end), []).append((v, t))
+        time = then
+        given.append({w: open.pop(w) for w in list(open) if w[2] - 1 <= time})
+    return given
+
+
+@pytest.mark.parametrize("last", [1, 3])
+def test_best_rows_of_a_window(spark: SparkSession, tmp_path: Path, last: int) -> None:
+    made = source(tmp_path / "t", 12)
+    rows = in_windows(made)
+    order = (SortKey(1, descending=True, nulls_first=False), SortKey(2))
+    ranked = N.Rank(
+        fields=(*rows.fields, N.Field("rn", T.BIGINT)),
+        input=rows,
+        partition=(0, 3, 4),
+        order=order,
+        start=1,
+        end=last,
+        with_rank=True,
+        window=(3, 4),
+    )
+    running = run(spark, picked(ranked, 0, 1, 3, 6), accepts="append")
+    assert given(running) == [
+        Counter(
+            (k, v, at(start), n)
+            for (k, start, _), mine in batch.items()
+            for n, (v, _) in enumerate(sorted(mine, key=lambda r: (-r[0], r[1]))[:last], 1)
+        )
+        for batch in held(made)
+    ]
+    assert sum(running.state(stages(running)).values()) == 2
+    running.close()
+
+
+@pytest.mark.parametrize("keep_last", [False, True])
+def test_first_and_last_row_of_a_window(spark: SparkSession, tmp_path: Path, keep_last: bool) -> None:
+    made = source(tmp_path / "t", 13)
+    rows = in_windows(made)
+    node = N.Deduplicate(
+        fields=rows.fields, input=rows, keys=(0, 3, 4), order=2, keep_last=keep_last, proctime=False, window=(3, 4)
+    )
+    running = run(spark, picked(node, 0, 2, 3), accepts="append")
+    best = max if keep_last else min
+    assert given(running) == [
+        Counter((k, at(best(t for _, t in mine)), at(start)) for (k, start, _), mine in batch.items())
+        for batch in held(made)
+    ]
+    running.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "beyond"),
+    each(3, [(k, b) for k in ("left", "inner", "full", "right", "semi", "anti") for b in (True, False)]),
+)
+def test_join_within_a_window(spark: SparkSession, tmp_path: Path, kind: Any, beyond: bool) -> None:
+    """With and without a condition beyond the window and the key; windows close when both tables' time has come."""
+    left, right = source(tmp_path / "l", 14), source(tmp_path / "r", 15)
+    a, b = in_windows(left), in_windows(right)
+    width = len(a.fields)
+    tests = [
+        Call(T.BOOLEAN, "=", (InputRef(a.fields[i].type, i), InputRef(a.fields[i].type, i + width))) for i in (0, 3, 4)
+    ]
+    tests += [Call(T.BOOLEAN, "<", (InputRef(T.INT, 1), InputRef(T.INT, 1 + width)))] * beyond
+    half = kind in ("semi", "anti")
+    joined = N.WindowJoin(
+        fields=a.fields if half else (*a.fields, *b.fields),
+        left=a,
+        right=b,
+        kind=kind,
+        condition=Call(T.BOOLEAN, "AND", tuple(tests)),
+        keys=((0, 0),),
+        left_window=(3, 4),
+        right_window=(3, 4),
+    )
+    running = run(spark, picked(joined, 0, 1) if half else picked(joined, 0, 1, 6, 7), accepts="append")
+    times = [min(p) for p in zip(left.times(), right.times(), strict=True)]
+    for one in (left, right):
+        one.times = lambda: times  # type: ignore[method-assign]
+    expected = []
+    for mine, others in zip(held(left), held(right), strict=True):
+        rows: Counter[Any] = Counter()
+        for w in {*mine, *others}:
+            rows.update(met(kind, w[0], mine.get(w, []), others.get(w, []), beyond=beyond))
+        expected.append(rows)
+    assert given(running) == expected
+    running.close()
+
+
+def met(
+    kind: str, k: str, mine: list[tuple[int, int]], others: list[tuple[int, int]], *, beyond: bool
+) -> list[tuple[Any, ...]]:
+    """Return the rows of a join of one window and key."""
+    pairs = [(x, y) for x in range(len(mine)) for y in range(len(others)) if not beyond or mine[x][0] < others[y][0]]
+    hit, taken = {x for x, _ in pairs}, {y for _, y in pairs}
+    if kind in ("semi", "anti"):
+        return [(k, v) for x, (v, _) in enumerate(mine) if (x in hit) == (kind == "semi")]
+    out: list[tuple[Any, ...]] = [(k, mine[x][0], k, others[y][0]) for x, y in pairs]
+    if kind in ("left", "full"):
+        out += [(k, v, None, None) for x, (v, _) in enumerate(mine) if x not in hit]
+    if kind in ("right", "full"):
+        out += [(None, None, k, v) for y, (v, _) in enumerate(others) if y not in taken]
+    return out

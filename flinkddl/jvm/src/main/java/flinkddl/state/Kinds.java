@@ -20,18 +20,34 @@ final class Kinds {
         Map.entry("semi", in -> new Join("semi", in)),
         Map.entry("semiif", in -> new JoinIf("semi", in)),
         Map.entry("top", Top::new),
-        Map.entry("window", Window::new)
+        Map.entry("window", Window::new),
+        Map.entry("windowanti", in -> new WindowJoin("anti", in)),
+        Map.entry("windowantiif", in -> new WindowJoin("anti", in)),
+        Map.entry("windowfull", in -> new WindowJoin("full", in)),
+        Map.entry("windowfullif", in -> new WindowJoin("full", in)),
+        Map.entry("windowinner", in -> new WindowJoin("inner", in)),
+        Map.entry("windowleft", in -> new WindowJoin("left", in)),
+        Map.entry("windowleftif", in -> new WindowJoin("left", in)),
+        Map.entry("windowsemi", in -> new WindowJoin("semi", in)),
+        Map.entry("windowsemiif", in -> new WindowJoin("semi", in)),
+        Map.entry("windowtop", in -> new Held("top", in))
     );
     private static final Map<String, String> CONDITIONAL = Map.of("antiif", "anti", "fullif", "full", "leftif", "left", "semiif", "semi");
-    private static final Map<String, String> TIMED = Map.of("window", "aggregate");
+    private static final String TIMED = "window";
 
     private Kinds() { }
 
     /** Of a kind that takes a {@link Condition} the one that has the same rows as results; null of another. */
-    static String conditional(String name) { return CONDITIONAL.get(name); }
+    static String conditional(String name) { return CONDITIONAL.get(name.startsWith(TIMED) ? name.substring(TIMED.length()) : name); }
 
-    /** Of a kind that fires by event time, when its last argument says, the one that has results of the same type; null of another. */
-    static String timed(String name) { return TIMED.get(name); }
+    /** Of a kind that fires by event time the one that takes all arguments but the last, which says when, and has its results; null of another. */
+    static String timed(String name) {
+        String plain = conditional(name);
+        if (!name.startsWith(TIMED)) {
+            return null;
+        }
+        return plain != null ? plain : name.equals(TIMED) ? "aggregate" : name.substring(TIMED.length());
+    }
 
     /** Null for a kind that stays an aggregate; {@code lives} as in {@link Kind#lives}. */
     static Kind of(String name, StructType arguments, long[] lives) {
