@@ -24,6 +24,10 @@ _OF_ZONES = 1000
 """Windows over TIMESTAMP_LTZ end at the wall clock of the session's zone, whose distance from UTC is whole seconds."""
 
 
+_OF_SESSIONS = 100
+"""How often event time is told for sessions, in ms of it: Flink tells it every 200 ms."""
+
+
 @dataclass(frozen=True)
 class Timing:
     """The clocks of a query's tables by their paths, and the places at which its windows end, in ms."""
@@ -64,8 +68,8 @@ def _windows(node: Node) -> Iterator[Window]:
 
 
 def _ends(window: Window) -> Iterator[tuple[int, int]]:
-    """Yield how far apart ends of windows are, and where one of them is: a session ends anywhere."""
-    step = 1 if window.kind == "SESSION" else window.slide_ms or window.size_ms
+    """Yield how far apart ends of windows are, and where one of them is: a session may end anywhere."""
+    step = _OF_SESSIONS if window.kind == "SESSION" else window.slide_ms or window.size_ms
     yield step, window.offset_ms
     yield step, window.offset_ms + window.size_ms
 

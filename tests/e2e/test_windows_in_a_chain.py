@@ -29,16 +29,21 @@ CHAIN = "SET 'flinkddl.execution.state' = 'chain';"
 EVERY = "SET 'execution.checkpointing.interval' = '10 s';"
 BEGIN = 1_709_287_200  # 2024-03-01 10:00
 SIZE = 10
-COUNTS = f"""SELECT k, window_start AS s, window_end AS e, COUNT(*) AS n
-FROM TABLE(TUMBLE(TABLE w, DESCRIPTOR(ts), INTERVAL '{SIZE}' SECOND)) GROUP BY k, window_start, window_end"""
+COUNTS = f"""(SELECT k, window_start, window_end, COUNT(*) AS n
+FROM TABLE(TUMBLE(TABLE w, DESCRIPTOR(ts), INTERVAL '{SIZE}' SECOND)) GROUP BY k, window_start, window_end)"""
+MOST = f"(SELECT window_start, window_end, MAX(n) AS m FROM {COUNTS} GROUP BY window_start, window_end)"
+BEST = f"""(SELECT k, window_start, n, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY n DESC, k) AS r
+FROM {COUNTS})"""
+BY_KEY = "k INT, s TIMESTAMP(3), n BIGINT, PRIMARY KEY (k, s) NOT ENFORCED"
 TABLES = {
-    "counts": ("k INT, s TIMESTAMP(3), n BIGINT, PRIMARY KEY (k, s) NOT ENFORCED", f"SELECT k, s, n FROM ({COUNTS})"),
-    "most": (
-        "s TIMESTAMP(3), n BIGINT, PRIMARY KEY (s) NOT ENFORCED",
-        "SELECT window_start, MAX(n) FROM (SELECT k, window_start, window_end, COUNT(*) AS n "
-        f"FROM TABLE(TUMBLE(TABLE w, DESCRIPTOR(ts), INTERVAL '{SIZE}' SECOND)) GROUP BY k, window_start, window_end) "
-        "GROUP BY window_start, window_end",
+    "counts": (BY_KEY, f"SELECT k, window_start, n FROM {COUNTS}"),
+    "most": ("s TIMESTAMP(3), n BIGINT, PRIMARY KEY (s) NOT ENFORCED", f"SELECT window_start, m FROM {MOST}"),
+    "hot": (
+        BY_KEY,
+        f"SELECT c.k, c.window_start, c.n FROM {COUNTS} AS c JOIN {MOST} AS x "
+        "ON c.window_start = x.window_start AND c.window_end = x.window_end AND c.n >= x.m",
     ),
+    "best": (BY_KEY, f"SELECT k, window_start, n FROM {BEST} WHERE r <= 2"),
 }
 """Sinks: their columns, and the query into each."""
 
@@ -94,7 +99,10 @@ class Windows(Work):
         most: dict[Any, int] = {}
         for (_, start), n in done.items():
             most[start] = max(most.get(start, 0), n)
-        return {"counts": done, "most": most}
+        hot = {key: n for key, n in done.items() if n == most[key[1]]}
+        first = {s: sorted((-n, k) for (k, start), n in done.items() if start == s)[:2] for s in most}
+        best = {(k, s): -n for s, rows in first.items() for n, k in rows}
+        return {"counts": done, "most": most, "hot": hot, "best": best}
 
     def found(self, name: str) -> dict[Any, int]:
         out: dict[Any, int] = {}

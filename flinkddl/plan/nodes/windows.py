@@ -142,8 +142,9 @@ class WindowAggregate(Unary):
 
     @property
     def waits(self) -> bool:
-        """Whether its windows are others than those of single rows."""
-        return self.window.kind == "SESSION"
+        """Whether it makes sessions of another partition than its groups, or asks for the order of those that merge."""
+        apart = not {*self.window.partition_keys} <= {*self.keys}
+        return self.sessions and (apart or any(map(needs_order, self.aggs)))
 
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return order where an aggregate needs it, the watermark where rows can be late."""

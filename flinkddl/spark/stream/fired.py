@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes.values import plain
 from flinkddl.spark.base import carried, extend, group, names_of, same, select, where
-from flinkddl.spark.context import Rel
+from flinkddl.spark.context import WATERMARK, Rel
 from flinkddl.spark.job import StateCall
 from flinkddl.spark.lateness import END, START, drop_late_windows
 from flinkddl.spark.rowtime import millis, never_null, without_null
 from flinkddl.spark.stream.aggregate import accumulators, key_columns
 from flinkddl.spark.stream.base import explode, members
-from flinkddl.spark.stream.fires import fires, instant, wall_zone
+from flinkddl.spark.stream.fires import fires, instant, wall, wall_zone
 from flinkddl.spark.stream.kinds import IMAGES, ONE_GROUP, inputs
 from flinkddl.spark.stream.ranking import place_args
 from flinkddl.sqltypes import quote
@@ -46,6 +46,8 @@ def windowed_rows(node: WindowTableFunction, ctx: Lowering, here: Physical) -> R
 def fired(node: WindowAggregate, ctx: Lowering, here: Physical) -> Rel:
     """Lower GROUP BY over a window: each window comes out once, in the batch in which its time comes."""
     (rel,) = inputs(here, ctx)
+    if node.sessions:
+        return _sessions(rel, node, ctx)
     zone = wall_zone(node, ctx)
     if node.windowed_input is None:
         rel = never_null(rel, node.window.time, ctx)
@@ -59,15 +61,39 @@ def fired(node: WindowAggregate, ctx: Lowering, here: Physical) -> Rel:
     args, finishes = accumulators(rel, node.aggs)
     call = fires(node, END, ctx).held(StateCall("retract", "", args))
     keys: list[Named] = [(START, START), (END, END), *key_columns(rel, node.keys)]
-    note = f"{node.window.kind} aggregate, once a window"
-    step = group(rel.step, keys, [(IMAGES, call)], ctx, "window_aggregate", note)
+    step = group(rel.step, keys, [(IMAGES, call)], ctx, "window_aggregate", _note(node))
     step = where(step, f"{IMAGES}.n IS NOT NULL", ctx, "fired")
+    values = [*(quote(k) for k, _ in keys[2:]), *(f(f"{IMAGES}.n") for f in finishes)]
+    return _rows(step, node, values, _properties(zone), ctx)
+
+
+def _note(node: WindowAggregate) -> str:
+    return f"{node.window.kind} aggregate, once a window"
+
+
+def _rows(step: str, node: WindowAggregate, values: list[str], texts: Mapping[str, str], ctx: Lowering) -> Rel:
+    """Return what has fired: ``values`` are its keys and aggregates, ``texts`` the properties of its window."""
     columns, n = names_of(node.fields), len(node.keys)
-    texts = _properties(zone)
-    row = [*(quote(k) for k, _ in keys[2:]), *(f(f"{IMAGES}.n") for f in finishes)]
-    row += [texts[p] for p in node.properties]
+    row = [*values, *(texts[p] for p in node.properties)]
     fields = (*plain(node.fields[:n]), *node.fields[n:])
     return Rel(select(step, list(zip(columns, row, strict=True)), ctx, "fired_windows"), columns, fields)
+
+
+def _sessions(rel: Rel, node: WindowAggregate, ctx: Lowering) -> Rel:
+    """Lower sessions, which rows make and merge in the state of their key: their bounds come out with them."""
+    assert ctx.timing is not None
+    rel = never_null(rel, node.window.time, ctx)
+    args, finishes = accumulators(rel, node.aggs)
+    met = WATERMARK if rel.watermark else "CAST(NULL AS BIGINT)"
+    args = (*args, millis(rel.sql(node.window.time)), f"{node.window.size_ms}L", met)
+    call = StateCall("retract", "session", args, clocks=ctx.timing.below(node))
+    keys = key_columns(rel, node.keys)
+    step = group(rel.step, keys or ONE_GROUP, [(IMAGES, call)], ctx, "session_aggregate", _note(node))
+    zone = wall_zone(node, ctx)
+    bounds: list[Named] = [(START, wall(f"{IMAGES}.s", zone)), (END, wall(f"{IMAGES}.e", zone))]
+    step = select(step, [*same(k for k, _ in keys), *bounds, (IMAGES, f"{IMAGES}.r")], ctx, "sessions")
+    values = [*(quote(k) for k, _ in keys), *(f(f"{IMAGES}.n") for f in finishes)]
+    return _rows(step, node, values, _properties(zone), ctx)
 
 
 def best(rel: Rel, node: Rank, ctx: Lowering) -> Rel:

@@ -45,3 +45,8 @@ def wall_zone(node: Node, ctx: Lowering) -> str:
 def instant(wall: str, zone: str) -> str:
     """Return the ms of a time on the wall clock as event time counts them."""
     return f"unix_millis(to_utc_timestamp(timestamp_millis({wall}), '{zone}'))" if zone else wall
+
+
+def wall(instant: str, zone: str) -> str:
+    """Return the ms of an event time on the wall clock of a zone."""
+    return f"unix_millis(from_utc_timestamp(timestamp_millis({instant}), '{zone}'))" if zone else instant

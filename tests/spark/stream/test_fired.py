@@ -20,7 +20,7 @@ from flinkddl import sqltypes as T
 from flinkddl.plan import nodes as N
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, SortKey
 from flinkddl.spark.job import GroupBy
-from tests.spark.stream.harness import Feed, feed, plain, write
+from tests.spark.stream.harness import JOB, Feed, feed, plain, write
 from tests.spark.stream.stages import Staged, forget_commit
 from tests.support.nightly import each
 
@@ -92,14 +92,14 @@ class Source:
         return [*out, FOR_EVER]
 
 
-def source(folder: Path, seed: int) -> Source:
-    """Write a table: its times go on by 30 s a batch, each row is up to 40 s behind or before."""
+def source(folder: Path, seed: int, every: int = 1) -> Source:
+    """Write a table: its times go on by 30 s a batch, a row is up to 40 s behind or before, in such steps."""
     r = random.Random(seed)
     spec = N.WatermarkSpec(index=2, expression=Literal(ROWTIME, None), delay_ms=DELAY)
     node = feed(folder, FIELDS, watermark=spec, senders=2)
     batches: list[list[tuple[int, Row]]] = []
     for n in range(BATCHES):
-        times = (BEGIN + n * 30_000 + r.randrange(-40_000, 40_000) for _ in range(25))
+        times = (BEGIN + n * 30_000 + r.randrange(-40_000, 40_000, every) for _ in range(25))
         rows = [(r.choice((0, 1)) if n else 0, (r.choice("abc"), r.randrange(5), t)) for t in times]
         batches.append(rows)
         write(node.folder, n, [record(row, sender, i) for i, (sender, row) in enumerate(rows)])
@@ -452,3 +452,55 @@ def met(
     if kind in ("right", "full"):
         out += [(None, None, k, v) for y, (v, _) in enumerate(others) if y not in taken]
     return out
+
+
+GAP = 6_000
+
+
+def sessions(source: Source) -> list[Counter[Any]]:
+    """Return the sessions that each batch gives: rows in the order in which they came."""
+    open: dict[str, list[list[Any]]] = {}
+    given, time = [], NEVER
+    for rows, then in zip([*source.batches, []], source.times(), strict=True):
+        for _, (k, v, t) in rows:
+            near = [s for s in open.get(k, []) if s[0] <= t + GAP and s[1] >= t]
+            if not near and t + GAP - 1 <= time:
+                continue
+            merged = [min([t, *(s[0] for s in near)]), max([t + GAP, *(s[1] for s in near)])]
+            others = [s for s in open.get(k, []) if s not in near]
+            open[k] = [*others, [*merged, [*(x for s in near for x in s[2]), v]]]
+        time = then
+        over = [(k, s) for k, mine in open.items() for s in mine if s[1] - 1 <= time]
+        open = {k: [s for s in mine if s[1] - 1 > time] for k, mine in open.items()}
+        given.append(Counter((k, len(v), sum(v), len({*v}), min(v), at(s), at(e), at(e - 1)) for k, (s, e, v) in over))
+    return given
+
+
+@pytest.mark.parametrize("seed", each(3, [16, 17, 18]))
+def test_sessions(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    """Times of whole 100 ms: so often event time is told. What has grown since its timer was set waits on."""
+    made = source(tmp_path / "t", seed, 100)
+    window = N.Window(kind="SESSION", time=2, size_ms=GAP, partition_keys=(0,))
+    running = run(spark, counted(made.node, window), accepts="append")
+    model = sessions(made)
+    assert given(running) == model
+    assert max(n for batch in model for (_, n, *_) in batch) > 3
+    assert sum(running.state(stages(running)).values()) == 2
+    running.close()
+
+
+def test_a_checkpoint_keeps_its_partitions(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is told goes to those of the checkpoint, whatever number is set for new ones."""
+    window, bounds = WINDOWS["tumble"]
+    made = source(tmp_path / "t", 19)
+    later = {n: (tmp_path / "t" / f"{n:06d}.json").rename(tmp_path / f"{n}") for n in range(3, BATCHES + 1)}
+    running = run(spark, counted(made.node, window), accepts="append")
+    for n, file in later.items():
+        file.rename(tmp_path / "t" / f"{n:06d}.json")
+    monkeypatch.setitem(JOB, "spark.sql.shuffle.partitions", "5")
+    running.go()
+    model = windows(made, bounds)
+    assert given(running) == [Counter(row(w, v) for w, v in batch.items()) for batch in model]
+    running.close()

@@ -22,6 +22,9 @@ abstract class Kind implements Serializable {
     /** How many of the store's maps it uses. */
     int maps() { return 1; }
 
+    /** How many ms of timers it has in one bucket: 1 where many groups fire at one time. */
+    long bucket() { return 1; }
+
     /** Once a task, before any group. */
     void open() { }
 

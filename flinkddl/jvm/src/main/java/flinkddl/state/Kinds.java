@@ -19,6 +19,7 @@ final class Kinds {
         Map.entry("over", Over::new),
         Map.entry("semi", in -> new Join("semi", in)),
         Map.entry("semiif", in -> new JoinIf("semi", in)),
+        Map.entry("session", Session::new),
         Map.entry("top", Top::new),
         Map.entry("window", Window::new),
         Map.entry("windowanti", in -> new WindowJoin("anti", in)),
@@ -34,20 +35,27 @@ final class Kinds {
     );
     private static final Map<String, String> CONDITIONAL = Map.of("antiif", "anti", "fullif", "full", "leftif", "left", "semiif", "semi");
     private static final String TIMED = "window";
+    static final String SESSION = "session";
 
     private Kinds() { }
 
     /** Of a kind that takes a {@link Condition} the one that has the same rows as results; null of another. */
     static String conditional(String name) { return CONDITIONAL.get(name.startsWith(TIMED) ? name.substring(TIMED.length()) : name); }
 
-    /** Of a kind that fires by event time the one that takes all arguments but the last, which says when, and has its results; null of another. */
+    /** Of a kind that fires by event time the one that takes its first arguments and has its results; null of another. */
     static String timed(String name) {
         String plain = conditional(name);
+        if (name.equals(SESSION)) {
+            return "aggregate";
+        }
         if (!name.startsWith(TIMED)) {
             return null;
         }
         return plain != null ? plain : name.equals(TIMED) ? "aggregate" : name.substring(TIMED.length());
     }
+
+    /** How many arguments of such a kind, its last ones, say when it fires. */
+    static int times(String name) { return name.equals(SESSION) ? Session.MORE : 1; }
 
     /** Null for a kind that stays an aggregate; {@code lives} as in {@link Kind#lives}. */
     static Kind of(String name, StructType arguments, long[] lives) {

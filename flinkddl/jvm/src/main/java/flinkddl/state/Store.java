@@ -120,13 +120,16 @@ final class Store {
     Clocks clocks() { return clocks; }
 
     /** Whether event time has come to this time (ms), for the node of the group. */
-    boolean late(long time) { return time <= clocks.time(kind.clocks, key); }
+    boolean late(long time) { return time <= time(); }
+
+    /** Event time (ms) as the node of the group knows it. */
+    long time() { return clocks.time(kind.clocks, key); }
 
     /** Let the group fire when event time comes to this time (ms). */
-    void timer(long time) { timers(Rows.node(key)).add(key, time); }
+    void timer(long time) { timers(Rows.node(key), kind).add(key, time); }
 
     /** The timers of a node. */
-    Timers timers(int node) { return timers.computeIfAbsent(node, n -> new Timers(head, maps[0], n)); }
+    Timers timers(int node, Kind of) { return timers.computeIfAbsent(node, n -> new Timers(head, maps[0], n, of.bucket())); }
 
     /** The next number of this group's counter; of use after {@link #head}, and kept by {@link #keep}. */
     long next() { return ++counter; }
