@@ -56,7 +56,7 @@ def test_java_stays_small() -> None:
     # 370 more: outer, semi and anti joins that test a condition themselves.
     # 1,220 more: OVER by key, which runs from a mark before a change to where it makes no difference.
     # 410 more: outer, semi and anti joins that test a condition themselves.
-    assert lines < 16100, f"{lines} lines of Java"
+    assert lines < 16400, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

@@ -25,6 +25,35 @@ class Fires:
         """Return a call that gives its results once, at the end of a window: the end is its last argument."""
         return replace(call, kind=f"window{call.kind}", args=(*call.args, self.end), clocks=self.clocks, ttl=())
 
+    @property
+    def turned(self) -> Fires:
+        """The same with right as left."""
+        return self
+
+
+TIME = "__t"
+"""Column of a row's time in ms, of the sides of an interval join."""
+
+
+@dataclass(frozen=True)
+class Within:
+    """Left time - right time lies between two bounds in ms; ``times`` are SQL of a row's of each side, in ms."""
+
+    times: tuple[str, str]
+    lower: int
+    upper: int
+    clocks: int
+
+    def held(self, call: StateCall) -> StateCall:
+        """Return a call of a join that lets rows go when nothing can match them any more."""
+        args = (*call.args, TIME, f"{self.lower}L", f"{self.upper}L")
+        return replace(call, kind=f"interval{call.kind}", args=args, clocks=self.clocks, ttl=())
+
+    @property
+    def turned(self) -> Within:
+        """The same with right as left."""
+        return replace(self, times=self.times[::-1], lower=-self.upper, upper=-self.lower)
+
 
 def fires(node: Node, end: str, ctx: Lowering) -> Fires:
     """Return when a node fires whose windows end there, in ms as their wall clock shows it."""

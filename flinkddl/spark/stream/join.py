@@ -29,6 +29,7 @@ from flinkddl.spark.job import JoinStep, StateCall, UnionAll
 from flinkddl.spark.rowtime import is_rowtime, untimed
 from flinkddl.spark.stream.base import explode, lowers, members, struct
 from flinkddl.spark.stream.fanout import united
+from flinkddl.spark.stream.fires import TIME, Within
 from flinkddl.spark.stream.kinds import BY_TURN, KEY, arrival, family, inputs, single, weight, weighted
 from flinkddl.spark.ttl import hinted_ttl, must_forget
 from flinkddl.sqltypes import quote, spark_type
@@ -61,7 +62,7 @@ class Sides:
     safe: Sequence[bool] = ()
     ttl: tuple[int | None, int | None] = (None, None)
     windowed: bool = False
-    fires: Fires | None = None
+    fires: Fires | Within | None = None
 
     @property
     def both(self) -> tuple[Rel, Rel]:
@@ -81,7 +82,8 @@ class Sides:
     @property
     def turned(self) -> Sides:
         """The same with right as left."""
-        return replace(self, left=self.right, right=self.left, keys=[(b, a) for a, b in self.keys], ttl=self.ttl[::-1])
+        keys, fires = [(b, a) for a, b in self.keys], self.fires and self.fires.turned
+        return replace(self, left=self.right, right=self.left, keys=keys, ttl=self.ttl[::-1], fires=fires)
 
 
 @lowers(Join)
@@ -116,9 +118,9 @@ def join(sides: Sides, node: Join | IntervalJoin | WindowJoin, ctx: Lowering, he
 
 
 def _refuse_counting(sides: Sides, node: Join | IntervalJoin | WindowJoin) -> None:
-    """Raise FD677 where rows that match nothing would have to be counted apart from their window."""
+    """Raise FD677 where rows that match nothing would have to be counted apart from when it fires."""
     if sides.fires is not None and node.kind != "inner":
-        message = f"in a chain a {node.kind} join within a window tests no Python functions, time of day or RAND()"
+        message = f"in a chain a {node.kind} join by time tests no Python functions, time of day or RAND()"
         raise FlinkDdlError.of("FD677", message, node.span, "compute it below the window")
 
 
@@ -232,16 +234,18 @@ def _tagged(sides: Sides, ctx: Lowering) -> str:
         other = [sides.both[1 - side].fields[k[1 - side]].type for k in sides.keys]
         mine = [rel.fields[k[side]].type for k in sides.keys]
         tested = [k for i, k in enumerate(own) if not any(sides.safe[i : i + 1])]
-        match = " AND ".join(f"{k} IS NOT NULL" for k in tested) or "true"
+        timed = sides.fires.times[side : side + 1] if isinstance(sides.fires, Within) else ()
+        match = " AND ".join(f"{k} IS NOT NULL" for k in (*tested, *timed)) or "true"
         row = struct(map(quote, rel.columns))
         rows = [f"CAST(NULL AS {t})" for t in types]
         rows[side] = f"CAST({row} AS {types[side]})"
         # rows that can match nothing are spread: they share no state
-        salt = f"IF({match}, 0L, xxhash64({row}))" if own else "0L"
+        salt = f"IF({match}, 0L, xxhash64({row}))" if own or timed else "0L"
         named: list[Named] = [
             (f"{KEY}{i}", common(sql, a, b)) for i, (sql, a, b) in enumerate(zip(own, mine, other, strict=True))
         ] or [(f"{KEY}0", "0")]
         named += [("__salt", salt), ("__match", match), ("__w", weight(rel)), ("__l", rows[0]), ("__r", rows[1])]
+        named += [(TIME, t) for t in timed]
         parts.append(select(rel.step, [*named, *sides.window], ctx, ("left", "right")[side]))
     return united("both_sides", parts, "Join: both sides by key", ctx)
 

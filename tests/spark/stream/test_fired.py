@@ -504,3 +504,69 @@ def test_a_checkpoint_keeps_its_partitions(
     model = windows(made, bounds)
     assert given(running) == [Counter(row(w, v) for w, v in batch.items()) for batch in model]
     running.close()
+
+
+LOWER, UPPER = -5_000, 2_000
+
+
+@dataclass
+class Waiting:
+    """A row of an interval join: in which batch it comes, until when it waits, whether it has matched one."""
+
+    batch: int
+    row: Row
+    until: int
+    met: bool = False
+
+
+def interval_model(kind: str, left: Source, right: Source, *, beyond: bool) -> list[Counter[Any]]:
+    times = [min(p) for p in zip(left.times(), right.times(), strict=True)]
+    before = [NEVER, *times]
+    ends = (lambda t: t - LOWER, lambda t: t + UPPER)
+    lefts, rights = (
+        [Waiting(n, row, end(row[2])) for n, rows in enumerate(one.batches) for _, row in rows]
+        for one, end in zip((left, right), ends, strict=True)
+    )
+    out: list[Counter[Any]] = [Counter() for _ in times]
+    for x in lefts:
+        for y in rights:
+            first, second = sorted((x, y), key=lambda w: w.batch)
+            there = first.until > before[second.batch] or (x.batch == y.batch and second.until > before[second.batch])
+            near = x.row[0] == y.row[0] and LOWER <= x.row[2] - y.row[2] <= UPPER
+            if there and near and (not beyond or x.row[1] < y.row[1]):
+                out[second.batch][(*x.row[:2], *y.row[:2])] += 1
+                x.met = y.met = True
+    for rows, outer, place in ((lefts, ("left", "full"), 0), (rights, ("right", "full"), 1)):
+        for w in (w for w in rows if kind in outer and not w.met):
+            gone = next(n for n, time in enumerate(times) if n >= w.batch and max(time, before[w.batch]) >= w.until)
+            gone = w.batch if w.until <= before[w.batch] else gone
+            out[gone][(None, None, *w.row[:2]) if place else (*w.row[:2], None, None)] += 1
+    return out
+
+
+@pytest.mark.parametrize(
+    ("kind", "beyond"), each(3, [(k, b) for k in ("full", "inner", "left", "right") for b in (True, False)])
+)
+def test_interval_join(spark: SparkSession, tmp_path: Path, kind: Any, beyond: bool) -> None:
+    """A row waits until nothing can match it; one that is late meets those that wait, and does not wait itself."""
+    left, right = source(tmp_path / "l", 20, 100), source(tmp_path / "r", 21, 100)
+    tests = [Call(T.BOOLEAN, "=", (InputRef(T.STRING, 0), InputRef(T.STRING, 3)))]
+    tests += [Call(T.BOOLEAN, "<", (InputRef(T.INT, 1), InputRef(T.INT, 4)))] * beyond
+    joined = N.IntervalJoin(
+        fields=(*FIELDS, *(N.Field(f.name + "2", f.type) for f in FIELDS)),
+        left=left.node,
+        right=right.node,
+        kind=kind,
+        condition=Call(T.BOOLEAN, "AND", tuple(tests)) if beyond else tests[0],
+        keys=((0, 0),),
+        left_time=2,
+        right_time=2,
+        lower_ms=LOWER,
+        upper_ms=UPPER,
+    )
+    running = run(spark, picked(joined, 0, 1, 3, 4), accepts="append")
+    model = interval_model(kind, left, right, beyond=beyond)
+    assert given(running) == model
+    assert sum(bool(batch) for batch in model) > 3
+    assert sum(running.state(stages(running)).values()) == 2
+    running.close()

@@ -2,6 +2,8 @@ package flinkddl.state;
 
 import java.util.Map;
 import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.types.StructType;
 
 /** The kinds of nodes that a stage knows, a line a kind: how one is made of the types of its arguments. */
@@ -13,6 +15,11 @@ final class Kinds {
         Map.entry("full", in -> new Join("full", in)),
         Map.entry("fullif", in -> new JoinIf("full", in)),
         Map.entry("inner", in -> new Join("inner", in)),
+        Map.entry("intervalfull", in -> new IntervalJoin("full", in)),
+        Map.entry("intervalfullif", in -> new IntervalJoin("full", in)),
+        Map.entry("intervalinner", in -> new IntervalJoin("inner", in)),
+        Map.entry("intervalleft", in -> new IntervalJoin("left", in)),
+        Map.entry("intervalleftif", in -> new IntervalJoin("left", in)),
         Map.entry("latest", Latest::new),
         Map.entry("left", in -> new Join("left", in)),
         Map.entry("leftif", in -> new JoinIf("left", in)),
@@ -34,28 +41,31 @@ final class Kinds {
         Map.entry("windowtop", in -> new Held("top", in))
     );
     private static final Map<String, String> CONDITIONAL = Map.of("antiif", "anti", "fullif", "full", "leftif", "left", "semiif", "semi");
-    private static final String TIMED = "window";
+    private static final Pattern TIMED = Pattern.compile("(session|window|interval)([a-z]*)");
     static final String SESSION = "session";
 
     private Kinds() { }
 
     /** Of a kind that takes a {@link Condition} the one that has the same rows as results; null of another. */
-    static String conditional(String name) { return CONDITIONAL.get(name.startsWith(TIMED) ? name.substring(TIMED.length()) : name); }
+    static String conditional(String name) {
+        Matcher timed = TIMED.matcher(name);
+        return CONDITIONAL.get(timed.matches() ? timed.group(2) : name);
+    }
 
     /** Of a kind that fires by event time the one that takes its first arguments and has its results; null of another. */
     static String timed(String name) {
-        String plain = conditional(name);
-        if (name.equals(SESSION)) {
-            return "aggregate";
-        }
-        if (!name.startsWith(TIMED)) {
+        Matcher timed = TIMED.matcher(name);
+        if (!timed.matches()) {
             return null;
         }
-        return plain != null ? plain : name.equals(TIMED) ? "aggregate" : name.substring(TIMED.length());
+        String plain = conditional(name);
+        return plain != null ? plain : timed.group(2).isEmpty() ? "aggregate" : timed.group(2);
     }
 
     /** How many arguments of such a kind, its last ones, say when it fires. */
-    static int times(String name) { return name.equals(SESSION) ? Session.MORE : 1; }
+    static int times(String name) {
+        return name.equals(SESSION) ? Session.MORE : name.startsWith("interval") ? IntervalJoin.MORE : 1;
+    }
 
     /** Null for a kind that stays an aggregate; {@code lives} as in {@link Kind#lives}. */
     static Kind of(String name, StructType arguments, long[] lives) {
