@@ -29,6 +29,7 @@ CHAIN = "SET 'flinkddl.execution.state' = 'chain';"
 EVERY = "SET 'execution.checkpointing.interval' = '10 s';"
 BEGIN = 1_709_287_200  # 2024-03-01 10:00
 SIZE = 10
+GAP = 4
 COUNTS = f"""(SELECT k, window_start, window_end, COUNT(*) AS n
 FROM TABLE(TUMBLE(TABLE w, DESCRIPTOR(ts), INTERVAL '{SIZE}' SECOND)) GROUP BY k, window_start, window_end)"""
 MOST = f"(SELECT window_start, window_end, MAX(n) AS m FROM {COUNTS} GROUP BY window_start, window_end)"
@@ -44,6 +45,11 @@ TABLES = {
         "ON c.window_start = x.window_start AND c.window_end = x.window_end AND c.n >= x.m",
     ),
     "best": (BY_KEY, f"SELECT k, window_start, n FROM {BEST} WHERE r <= 2"),
+    "visits": (
+        BY_KEY,
+        "SELECT k, window_start, COUNT(*) FROM TABLE(SESSION(TABLE w PARTITION BY k, DESCRIPTOR(ts), "
+        f"INTERVAL '{GAP}' SECOND)) GROUP BY k, window_start, window_end",
+    ),
 }
 """Sinks: their columns, and the query into each."""
 
@@ -79,7 +85,7 @@ class Windows(Work):
         rng = random.Random(len(self.rows))
         producer = KafkaProducer(bootstrap_servers=self.servers, linger_ms=5)
         for n in range(count):
-            self.now += rng.random() * 2
+            self.now = round(self.now + rng.randrange(20) / 10, 1)  # so often event time is told for sessions
             k = rng.randrange(5)
             partition = n if n < self.partitions else rng.randrange(self.partitions)
             at = datetime.fromtimestamp(self.now, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
@@ -102,7 +108,20 @@ class Windows(Work):
         hot = {key: n for key, n in done.items() if n == most[key[1]]}
         first = {s: sorted((-n, k) for (k, start), n in done.items() if start == s)[:2] for s in most}
         best = {(k, s): -n for s, rows in first.items() for n, k in rows}
-        return {"counts": done, "most": most, "hot": hot, "best": best}
+        return {"counts": done, "most": most, "hot": hot, "best": best, "visits": self.visits(mark)}
+
+    def visits(self, mark: float) -> dict[Any, int]:
+        """The sessions that are over, by their key and the second in which they begin."""
+        out: dict[Any, int] = {}
+        for k in range(5):
+            spans: list[list[float]] = []
+            for t in sorted(t for key, t in self.rows if key == k):
+                if spans and t <= spans[-1][-1] + GAP:
+                    spans[-1].append(t)
+                else:
+                    spans.append([t])
+            out |= {(k, int(s[0])): len(s) for s in spans if s[-1] + GAP - 0.001 <= mark + 1e-6}
+        return out
 
     def found(self, name: str) -> dict[Any, int]:
         out: dict[Any, int] = {}

@@ -142,9 +142,8 @@ class WindowAggregate(Unary):
 
     @property
     def waits(self) -> bool:
-        """Whether it makes sessions of another partition than its groups, or asks for the order of those that merge."""
-        apart = not {*self.window.partition_keys} <= {*self.keys}
-        return self.sessions and (apart or any(map(needs_order, self.aggs)))
+        """Whether it makes sessions of another partition than its groups."""
+        return self.sessions and not {*self.window.partition_keys} <= {*self.keys}
 
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return order where an aggregate needs it, the watermark where rows can be late."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flinkddl.plan.nodes.forms import needs_order
 from flinkddl.plan.nodes.values import plain
 from flinkddl.spark.base import carried, extend, group, names_of, same, select, where
 from flinkddl.spark.context import WATERMARK, Rel
@@ -86,7 +87,8 @@ def _sessions(rel: Rel, node: WindowAggregate, ctx: Lowering) -> Rel:
     args, finishes = accumulators(rel, node.aggs)
     met = WATERMARK if rel.watermark else "CAST(NULL AS BIGINT)"
     args = (*args, millis(rel.sql(node.window.time)), f"{node.window.size_ms}L", met)
-    call = StateCall("retract", "session", args, clocks=ctx.timing.below(node))
+    kind = "sessionlist" if any(map(needs_order, node.aggs)) else "session"
+    call = StateCall("retract", kind, args, clocks=ctx.timing.below(node))
     keys = key_columns(rel, node.keys)
     step = group(rel.step, keys or ONE_GROUP, [(IMAGES, call)], ctx, "session_aggregate", _note(node))
     zone = wall_zone(node, ctx)

@@ -26,7 +26,8 @@ final class Kinds {
         Map.entry("over", Over::new),
         Map.entry("semi", in -> new Join("semi", in)),
         Map.entry("semiif", in -> new JoinIf("semi", in)),
-        Map.entry("session", Session::new),
+        Map.entry("session", in -> new Session(in, false)),
+        Map.entry("sessionlist", in -> new Session(in, true)),
         Map.entry("top", Top::new),
         Map.entry("window", Window::new),
         Map.entry("windowanti", in -> new WindowJoin("anti", in)),
@@ -42,7 +43,6 @@ final class Kinds {
     );
     private static final Map<String, String> CONDITIONAL = Map.of("antiif", "anti", "fullif", "full", "leftif", "left", "semiif", "semi");
     private static final Pattern TIMED = Pattern.compile("(session|window|interval)([a-z]*)");
-    static final String SESSION = "session";
 
     private Kinds() { }
 
@@ -59,12 +59,14 @@ final class Kinds {
             return null;
         }
         String plain = conditional(name);
-        return plain != null ? plain : timed.group(2).isEmpty() ? "aggregate" : timed.group(2);
+        return plain != null ? plain : timed.group(2).isEmpty() || session(name) ? "aggregate" : timed.group(2);
     }
+
+    static boolean session(String name) { return name.startsWith("session"); }
 
     /** How many arguments of such a kind, its last ones, say when it fires. */
     static int times(String name) {
-        return name.equals(SESSION) ? Session.MORE : name.startsWith("interval") ? IntervalJoin.MORE : 1;
+        return session(name) ? Session.MORE : name.startsWith("interval") ? IntervalJoin.MORE : 1;
     }
 
     /** Null for a kind that stays an aggregate; {@code lives} as in {@link Kind#lives}. */

@@ -21,7 +21,9 @@ import org.apache.spark.sql.types.StructType;
  * A row whose window, and all that it meets, is over is late, and dropped.
  *
  * <p>The head has the sessions in order of time, each its bounds, for when it has a timer, and a state of
- * {@code final_aggregate}: they can be merged, which what {@link Aggregate} keeps cannot.
+ * {@code final_aggregate}: they can be merged, which what {@link Aggregate} keeps cannot. Where results hang on the order
+ * of rows ({@code sessionlist}) it is the rows: of sessions that become one the later's stand before the earlier's, as
+ * Flink has them, and not in the order in which they came.
  */
 final class Session extends Kind {
     static final int MORE = 3; // arguments
@@ -31,9 +33,11 @@ final class Session extends Kind {
 
     private final AggregateFunction<Serializable, Object> function;
     private final int fields;
+    private final boolean listed;
 
     @SuppressWarnings("unchecked")
-    Session(StructType arguments) {
+    Session(StructType arguments, boolean listed) {
+        this.listed = listed;
         fields = arguments.length();
         StructType known = new StructType(Arrays.copyOf(arguments.fields(), fields - MORE));
         function = (AggregateFunction<Serializable, Object>) (Object) Retract.find("final_aggregate").bind(known);
@@ -47,14 +51,13 @@ final class Session extends Kind {
     private static final class Span {
         long start;
         long end;
-        long timer; // the time for which it has asked, at most its end
-        Serializable state;
+        long timer = Long.MAX_VALUE; // the time for which it has asked, at most its end
+        Serializable state; // or
+        final List<byte[]> rows = new ArrayList<>();
 
-        Span(long start, long end, long timer, Serializable state) {
+        Span(long start, long end) {
             this.start = start;
             this.end = end;
-            this.timer = timer;
-            this.state = state;
         }
     }
 
@@ -87,15 +90,20 @@ final class Session extends Kind {
         if (met.isEmpty() && end - 1 <= now) {
             return false;
         }
-        Span one = met.isEmpty() ? new Span(start, end, Long.MAX_VALUE, function.newAggregationState()) : met.get(met.size() - 1);
+        Span one = met.isEmpty() ? new Span(start, end) : met.get(met.size() - 1);
         for (Span other : met.subList(0, Math.max(0, met.size() - 1))) { // the earlier ones into the last, as Flink does
-            one.state = function.merge(one.state, other.state);
+            one.state = listed ? null : function.merge(one.state, other.state);
+            one.rows.addAll(other.rows);
             one.start = Math.min(one.start, other.start);
             one.timer = Math.min(one.timer, other.timer);
         }
         one.start = Math.min(one.start, start);
         one.end = Math.max(one.end, end);
-        one.state = function.update(one.state, row);
+        if (listed) {
+            one.rows.add(row.getBytes());
+        } else {
+            one.state = function.update(met.isEmpty() ? function.newAggregationState() : one.state, row);
+        }
         spans.removeAll(met);
         spans.add(one);
         spans.sort(Comparator.comparingLong(s -> s.start));
@@ -107,7 +115,7 @@ final class Session extends Kind {
         List<Object> out = new ArrayList<>();
         for (Span span : List.copyOf(spans)) {
             if (group.late(span.end - 1)) {
-                InternalRow result = (InternalRow) function.produceResult(span.state);
+                InternalRow result = (InternalRow) function.produceResult(listed ? state(span.rows) : span.state);
                 out.add(Retract.row(span.start, span.end, result));
                 spans.remove(span);
             } else if (span.timer <= time) {
@@ -118,13 +126,29 @@ final class Session extends Kind {
         return out.iterator();
     }
 
+    private Serializable state(List<byte[]> rows) {
+        Serializable state = function.newAggregationState();
+        for (int i = 0; i < rows.size(); i++) {
+            UnsafeRow row = Retract.view(rows.get(i), fields);
+            row.setLong(1, i); // in place of when it came
+            state = function.update(state, row);
+        }
+        return state;
+    }
+
     private List<Span> read(Store group) {
         List<Span> spans = new ArrayList<>();
         byte[] head = group.head();
         if (head != null) {
             Head.read(head, Store.BODY, in -> {
                 for (long n = Retract.readLong(in); n > 0; n--) {
-                    spans.add(new Span(in.readLong(), in.readLong(), in.readLong(), Retract.readBytes(in)));
+                    Span span = new Span(in.readLong(), in.readLong());
+                    span.timer = in.readLong();
+                    for (long rows = listed ? Retract.readLong(in) : 0; rows > 0; rows--) {
+                        span.rows.add(Retract.readBytes(in));
+                    }
+                    span.state = listed ? null : Retract.readBytes(in);
+                    spans.add(span);
                 }
             });
         }
@@ -145,7 +169,14 @@ final class Session extends Kind {
                 out.writeLong(span.start);
                 out.writeLong(span.end);
                 out.writeLong(span.timer);
-                Retract.writeBytes(out, Retract.written(span.state));
+                if (!listed) {
+                    Retract.writeBytes(out, Retract.written(span.state));
+                    continue;
+                }
+                Retract.writeLong(out, span.rows.size());
+                for (byte[] row : span.rows) {
+                    Retract.writeBytes(out, row);
+                }
             }
         }));
     }

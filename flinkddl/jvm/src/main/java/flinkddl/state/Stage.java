@@ -93,7 +93,7 @@ public final class Stage implements AggregateFunction<Serializable, Object> {
     @Override public DataType[] inputTypes() { return Arrays.stream(arguments.fields()).map(StructField::dataType).toArray(DataType[]::new); }
 
     @Override public DataType resultType() {
-        return kind.equals(Kinds.SESSION) ? Session.type(aggregate.resultType()) : aggregate.resultType();
+        return Kinds.session(kind) ? Session.type(aggregate.resultType()) : aggregate.resultType();
     }
 
     @Override public String name() { return "stage_" + kind + "_" + node + ttl + (clocks == 0 ? "" : "_by_" + clocks); }

@@ -48,8 +48,11 @@ final class WindowJoin extends Kind {
             return nothing();
         }
         boolean fresh = group.head() == null;
-        for (boolean more = true; more; more = rows.hasNext(), row = more ? rows.next() : null) {
-            group.map(0).updateValue(ByteBuffer.allocate(Long.BYTES).putLong(group.next()).array(), row.getBytes());
+        List<byte[]> batch = new ArrayList<>(List.of(row.getBytes()));
+        rows.forEachRemaining(more -> batch.add(more.getBytes()));
+        batch.sort(Arrays::compareUnsigned); // a batch that runs again may bring them in another order
+        for (byte[] one : batch) {
+            group.map(0).updateValue(ByteBuffer.allocate(Long.BYTES).putLong(group.next()).array(), one);
         }
         group.keep(new byte[Store.BODY]);
         if (fresh) {
