@@ -12,7 +12,7 @@ from functools import reduce
 from math import gcd
 from typing import TYPE_CHECKING
 
-from flinkddl.plan.nodes import Scan
+from flinkddl.plan.nodes import IntervalJoin, Scan
 from flinkddl.plan.nodes.values import Window
 
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 _OF_ZONES = 1000
 """Windows over TIMESTAMP_LTZ end at the wall clock of the session's zone, whose distance from UTC is whole seconds."""
+
+
+_ANYWHERE = 100
+"""How often event time is told for sessions and interval joins, in ms of it: Flink tells it every 200 ms."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ def timing(top: Node, zone: str) -> Timing | None:
     if not paths:
         return None
     ends = [end for window in _windows(top) for end in _ends(window)]
+    ends += [(_ANYWHERE, 0)] * any(isinstance(node, IntervalJoin) for node in _all(top))
     shift = ends[0][1] if ends else 0
     steps = [n for step, first in ends for n in (step, first - shift)]
     steps += [_OF_ZONES] * (zone != "UTC")
@@ -55,17 +60,20 @@ def timing(top: Node, zone: str) -> Timing | None:
     return Timing({path: n for n, path in enumerate(paths)}, every, shift % every)
 
 
-def _windows(node: Node) -> Iterator[Window]:
-    window = getattr(node, "window", None)
-    if isinstance(window, Window):
-        yield window
+def _all(node: Node) -> Iterator[Node]:
+    yield node
     for child in node.inputs:
-        yield from _windows(child)
+        yield from _all(child)
+
+
+def _windows(top: Node) -> Iterator[Window]:
+    windows = (getattr(node, "window", None) for node in _all(top))
+    yield from (window for window in windows if isinstance(window, Window))
 
 
 def _ends(window: Window) -> Iterator[tuple[int, int]]:
-    """Yield how far apart ends of windows are, and where one of them is: a session ends anywhere."""
-    step = 1 if window.kind == "SESSION" else window.slide_ms or window.size_ms
+    """Yield how far apart ends of windows are, and where one of them is: a session may end anywhere."""
+    step = _ANYWHERE if window.kind == "SESSION" else window.slide_ms or window.size_ms
     yield step, window.offset_ms
     yield step, window.offset_ms + window.size_ms
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.connectors import connector
 from flinkddl.plan.merged import merged
-from flinkddl.plan.nodes import Join, Scan, Union, scans
+from flinkddl.plan.nodes import IntervalJoin, Join, Scan, Union, WindowJoin, scans
 from flinkddl.plan.nodes.base import Stateless
 from flinkddl.plan.nodes.forms import APPEND, COMPARES, JOINS, ONCE, How
 from flinkddl.plan.physical import physical_plan, physical_sink
@@ -139,7 +139,8 @@ def out_of_chain(found: PhysicalSink) -> Iterator[tuple[Node, str]]:
     """
     for here in reversed(list(found.root.walk())):
         node = here.node
-        if node.waits or (node.holds_back(here.form) == JOINS and not isinstance(node, Join)):
+        joins = node.holds_back(here.form) == JOINS and not isinstance(node, Join | IntervalJoin | WindowJoin)
+        if node.waits or joins:
             yield node, node.holds_back(APPEND) or ONCE
 
 

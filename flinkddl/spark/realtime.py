@@ -31,6 +31,7 @@ from flinkddl.spark.job import (
     Step,
     UnionAll,
     Where,
+    WithTime,
     below,
 )
 from flinkddl.spark.stateful import nodes_by_path
@@ -212,6 +213,9 @@ def _reading(step: Step, steps: Mapping[str, Step]) -> str:
             )
         case UnionAll():
             return _union(step, steps)
+        case WithTime() if step.idle_ms:
+            # after a stop each partition would seem silent until its first record comes, one before the other
+            return "has an idle timeout, which real-time mode cannot tell from a partition that is read a moment later"
     return ""
 
 

@@ -31,6 +31,10 @@ def _over(call: StateCall) -> bool:
     return call.args[0] == "1L" or ", 'w', " not in call.args[-1]
 
 
+_JOINS = ("anti", "antiif", "full", "fullif", "inner", "left", "leftif", "semi", "semiif")
+FIRED = frozenset({"session", "sessionlist", "window", "windowtop", *(f"window{kind}" for kind in _JOINS)})
+FIRED |= {f"interval{kind}" for kind in ("full", "fullif", "inner", "left", "leftif")}
+"""Kinds that give results once, when event time comes (``stream/fires.py``): of chains alone."""
 KINDS: Mapping[str, Callable[[StateCall], bool]] = {
     "aggregate": _all,
     "anti": _all,
@@ -45,7 +49,7 @@ KINDS: Mapping[str, Callable[[StateCall], bool]] = {
     "semi": _all,
     "semiif": _all,
     "top": _all,
-    "window": _all,
+    **dict.fromkeys(FIRED, _all),
 }
 """The kinds that have a keyed form (Kinds.java), and which calls of them it takes."""
 

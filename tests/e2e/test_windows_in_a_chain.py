@@ -29,15 +29,26 @@ CHAIN = "SET 'flinkddl.execution.state' = 'chain';"
 EVERY = "SET 'execution.checkpointing.interval' = '10 s';"
 BEGIN = 1_709_287_200  # 2024-03-01 10:00
 SIZE = 10
-COUNTS = f"""SELECT k, window_start AS s, window_end AS e, COUNT(*) AS n
-FROM TABLE(TUMBLE(TABLE w, DESCRIPTOR(ts), INTERVAL '{SIZE}' SECOND)) GROUP BY k, window_start, window_end"""
+GAP = 4
+COUNTS = f"""(SELECT k, window_start, window_end, COUNT(*) AS n
+FROM TABLE(TUMBLE(TABLE w, DESCRIPTOR(ts), INTERVAL '{SIZE}' SECOND)) GROUP BY k, window_start, window_end)"""
+MOST = f"(SELECT window_start, window_end, MAX(n) AS m FROM {COUNTS} GROUP BY window_start, window_end)"
+BEST = f"""(SELECT k, window_start, n, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY n DESC, k) AS r
+FROM {COUNTS})"""
+BY_KEY = "k INT, s TIMESTAMP(3), n BIGINT, PRIMARY KEY (k, s) NOT ENFORCED"
 TABLES = {
-    "counts": ("k INT, s TIMESTAMP(3), n BIGINT, PRIMARY KEY (k, s) NOT ENFORCED", f"SELECT k, s, n FROM ({COUNTS})"),
-    "most": (
-        "s TIMESTAMP(3), n BIGINT, PRIMARY KEY (s) NOT ENFORCED",
-        "SELECT window_start, MAX(n) FROM (SELECT k, window_start, window_end, COUNT(*) AS n "
-        f"FROM TABLE(TUMBLE(TABLE w, DESCRIPTOR(ts), INTERVAL '{SIZE}' SECOND)) GROUP BY k, window_start, window_end) "
-        "GROUP BY window_start, window_end",
+    "counts": (BY_KEY, f"SELECT k, window_start, n FROM {COUNTS}"),
+    "most": ("s TIMESTAMP(3), n BIGINT, PRIMARY KEY (s) NOT ENFORCED", f"SELECT window_start, m FROM {MOST}"),
+    "hot": (
+        BY_KEY,
+        f"SELECT c.k, c.window_start, c.n FROM {COUNTS} AS c JOIN {MOST} AS x "
+        "ON c.window_start = x.window_start AND c.window_end = x.window_end AND c.n >= x.m",
+    ),
+    "best": (BY_KEY, f"SELECT k, window_start, n FROM {BEST} WHERE r <= 2"),
+    "visits": (
+        BY_KEY,
+        "SELECT k, window_start, COUNT(*) FROM TABLE(SESSION(TABLE w PARTITION BY k, DESCRIPTOR(ts), "
+        f"INTERVAL '{GAP}' SECOND)) GROUP BY k, window_start, window_end",
     ),
 }
 """Sinks: their columns, and the query into each."""
@@ -74,7 +85,7 @@ class Windows(Work):
         rng = random.Random(len(self.rows))
         producer = KafkaProducer(bootstrap_servers=self.servers, linger_ms=5)
         for n in range(count):
-            self.now += rng.random() * 2
+            self.now = round(self.now + rng.randrange(20) / 10, 1)  # so often event time is told for sessions
             k = rng.randrange(5)
             partition = n if n < self.partitions else rng.randrange(self.partitions)
             at = datetime.fromtimestamp(self.now, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
@@ -94,7 +105,23 @@ class Windows(Work):
         most: dict[Any, int] = {}
         for (_, start), n in done.items():
             most[start] = max(most.get(start, 0), n)
-        return {"counts": done, "most": most}
+        hot = {key: n for key, n in done.items() if n == most[key[1]]}
+        first = {s: sorted((-n, k) for (k, start), n in done.items() if start == s)[:2] for s in most}
+        best = {(k, s): -n for s, rows in first.items() for n, k in rows}
+        return {"counts": done, "most": most, "hot": hot, "best": best, "visits": self.visits(mark)}
+
+    def visits(self, mark: float) -> dict[Any, int]:
+        """The sessions that are over, by their key and the second in which they begin."""
+        out: dict[Any, int] = {}
+        for k in range(5):
+            spans: list[list[float]] = []
+            for t in sorted(t for key, t in self.rows if key == k):
+                if spans and t <= spans[-1][-1] + GAP:
+                    spans[-1].append(t)
+                else:
+                    spans.append([t])
+            out |= {(k, int(s[0])): len(s) for s in spans if s[-1] + GAP - 0.001 <= mark + 1e-6}
+        return out
 
     def found(self, name: str) -> dict[Any, int]:
         out: dict[Any, int] = {}

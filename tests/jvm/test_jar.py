@@ -61,7 +61,8 @@ def test_java_stays_small() -> None:
     # 200 more: what each operator by key has done and keeps.
     # 190 more: what a group of state by key has given out, for operators that are new above it.
     # 640 more: windows in a chain, their timers, and event time as rows.
-    assert lines < 16650, f"{lines} lines of Java"
+    # 640 more: sessions, Top-N and joins within windows, interval joins.
+    assert lines < 17420, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

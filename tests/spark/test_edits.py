@@ -370,3 +370,12 @@ def test_a_sink_that_remembers_is_not_exchanged() -> None:
     into = [said(job(text.replace(blackhole, files.format(n)))) for n in "ab"]
     assert not compare(*into).refused  # the path is the folder's own business: it lists its batches
     assert compare(said(job(text)), into[0]).refused
+
+
+def test_windows_in_a_chain_keep_their_time_as_others_keep_their_watermark() -> None:
+    _, found = edited(*KEPT["watermark delay"], "chain")
+    assert found.kept
+    assert not found.refused
+    before, old, new, words = REFUSED["another window"]
+    _, found = edited(before, old, new, "chain")
+    assert words in " ".join(found.refused)

@@ -133,11 +133,6 @@ class _Best(Unary):
         return self.input.windowed if self.window is not None else None
 
     @property
-    def waits(self) -> bool:
-        """Whether it is a window's."""
-        return self.window is not None
-
-    @property
     def append_only(self) -> tuple[int, ...]:
         """The input of a window's."""
         return (0,) if self.window is not None else ()
@@ -235,7 +230,7 @@ class Rank(_Best):
         """Return the changes of places, by partition and rank where that is unique; of a window its rows."""
         if asked.versions:
             return Form("upsert", self.partition)
-        if self.window is not None and how.mode == "append":
+        if self.window is not None and (how.mode == "append" or how.chain):
             return APPEND
         rank = (len(self.fields) - 1,) if self.with_rank else ()
         return Form("images", (*self.partition, *rank) if rank or self.start == self.end == 1 else ())
@@ -309,7 +304,7 @@ class Deduplicate(_Best):
         """Return append for first rows by arrival and for windows, else a key's row before and after."""
         if asked.versions:
             return Form("upsert", self.keys)
-        if self.window is not None and how.mode == "append":
+        if self.window is not None and (how.mode == "append" or how.chain):
             return APPEND
         arrived = self.window is None and inputs[0].kind == "append" and self.proctime and not self.keep_last
         return APPEND if arrived and not how.forgets() else Form("images", self.keys)

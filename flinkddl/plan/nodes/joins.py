@@ -207,9 +207,14 @@ class IntervalJoin(_TimedJoin):
         """Whether it is over event time."""
         return not self.proctime
 
+    @property
+    def waits(self) -> bool:
+        """Whether it is over processing time, or gives rows of one side alone."""
+        return self.proctime or self.kind in ("semi", "anti")
+
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
-        """Return append of Spark's own; in update mode padded rows may be taken back."""
-        own = weighted(*inputs).kind == "append" and (how.mode == "append" or self.kind == "inner")
+        """Return append of Spark's own and in a chain; in update mode padded rows may be taken back."""
+        own = weighted(*inputs).kind == "append" and (how.mode == "append" or self.kind == "inner" or how.chain)
         return APPEND if own else super().form(inputs, asked, how)
 
 
@@ -226,6 +231,7 @@ class WindowJoin(_TimedJoin):
     first = ("left_window",)
     second = ("right_window",)
     requires_watermark = True
+    waits = False
     state = always("the rows of both sides, until the window is over")
 
     @property
@@ -248,7 +254,7 @@ class WindowJoin(_TimedJoin):
 
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return append where a window comes out once."""
-        return APPEND if how.mode == "append" else super().form(inputs, asked, how)
+        return APPEND if how.mode == "append" or how.chain else super().form(inputs, asked, how)
 
 
 @dataclass(frozen=True, kw_only=True)

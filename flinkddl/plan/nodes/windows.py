@@ -142,8 +142,8 @@ class WindowAggregate(Unary):
 
     @property
     def waits(self) -> bool:
-        """Whether its windows are others than those of single rows."""
-        return self.window.kind == "SESSION"
+        """Whether it makes sessions of another partition than its groups."""
+        return self.sessions and not {*self.window.partition_keys} <= {*self.keys}
 
     def requires(self, asked: Traits) -> tuple[Traits, ...]:
         """Return order where an aggregate needs it, the watermark where rows can be late."""

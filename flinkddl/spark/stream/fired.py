@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.plan.nodes import WindowAggregate, WindowTableFunction
+from flinkddl.plan.nodes.forms import needs_order
 from flinkddl.plan.nodes.values import plain
 from flinkddl.spark.base import carried, extend, group, names_of, same, select, where
-from flinkddl.spark.context import Rel
+from flinkddl.spark.context import WATERMARK, Rel
 from flinkddl.spark.job import StateCall
 from flinkddl.spark.lateness import END, START, drop_late_windows
 from flinkddl.spark.rowtime import millis, never_null, without_null
 from flinkddl.spark.stream.aggregate import accumulators, key_columns
-from flinkddl.spark.stream.base import explode
-from flinkddl.spark.stream.kinds import IMAGES, inputs
-from flinkddl.sqltypes import Root, quote
+from flinkddl.spark.stream.base import explode, members
+from flinkddl.spark.stream.fires import fires, instant, wall, wall_zone
+from flinkddl.spark.stream.kinds import IMAGES, ONE_GROUP, inputs
+from flinkddl.spark.stream.ranking import place_args
+from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flinkddl.plan.nodes import Node, Window
+    from flinkddl.plan.nodes import Rank, Window, WindowAggregate, WindowTableFunction
     from flinkddl.plan.physical import Physical
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
@@ -33,7 +35,7 @@ def windowed_rows(node: WindowTableFunction, ctx: Lowering, here: Physical) -> R
     """Lower a table function without an aggregate right above: rows with window_start, window_end, window_time."""
     (rel,) = inputs(here, ctx)
     rel = without_null(rel, node.window.time, ctx)
-    zone = _zone(node, ctx)
+    zone = wall_zone(node, ctx)
     step = _bounds(rel, node.window, zone, ctx)
     texts = _properties(zone)
     columns = names_of(node.fields)
@@ -44,9 +46,10 @@ def windowed_rows(node: WindowTableFunction, ctx: Lowering, here: Physical) -> R
 
 def fired(node: WindowAggregate, ctx: Lowering, here: Physical) -> Rel:
     """Lower GROUP BY over a window: each window comes out once, in the batch in which its time comes."""
-    assert ctx.timing is not None
     (rel,) = inputs(here, ctx)
-    zone = _zone(node, ctx)
+    if node.sessions:
+        return _sessions(rel, node, ctx)
+    zone = wall_zone(node, ctx)
     if node.windowed_input is None:
         rel = never_null(rel, node.window.time, ctx)
         step = _bounds(rel, node.window, zone, ctx)
@@ -55,28 +58,59 @@ def fired(node: WindowAggregate, ctx: Lowering, here: Physical) -> Rel:
         step = extend(rel, list(bounds), ctx, "bounds", "the window's")
     rel = rel.with_(step=step)
     if rel.watermark:
-        rel = drop_late_windows(rel, f"timestamp_millis({_instant(END, zone)})", ctx)
+        rel = drop_late_windows(rel, f"timestamp_millis({instant(END, zone)})", ctx)
     args, finishes = accumulators(rel, node.aggs)
-    call = StateCall("retract", "window", (*args, _instant(END, zone)), clocks=ctx.timing.below(node))
+    call = fires(node, END, ctx).held(StateCall("retract", "", args))
     keys: list[Named] = [(START, START), (END, END), *key_columns(rel, node.keys)]
-    note = f"{node.window.kind} aggregate, once a window"
-    step = group(rel.step, keys, [(IMAGES, call)], ctx, "window_aggregate", note)
+    step = group(rel.step, keys, [(IMAGES, call)], ctx, "window_aggregate", _note(node))
     step = where(step, f"{IMAGES}.n IS NOT NULL", ctx, "fired")
+    values = [*(quote(k) for k, _ in keys[2:]), *(f(f"{IMAGES}.n") for f in finishes)]
+    return _rows(step, node, values, _properties(zone), ctx)
+
+
+def _note(node: WindowAggregate) -> str:
+    return f"{node.window.kind} aggregate, once a window"
+
+
+def _rows(step: str, node: WindowAggregate, values: list[str], texts: Mapping[str, str], ctx: Lowering) -> Rel:
+    """Return what has fired: ``values`` are its keys and aggregates, ``texts`` the properties of its window."""
     columns, n = names_of(node.fields), len(node.keys)
-    texts = _properties(zone)
-    row = [*(quote(k) for k, _ in keys[2:]), *(f(f"{IMAGES}.n") for f in finishes)]
-    row += [texts[p] for p in node.properties]
+    row = [*values, *(texts[p] for p in node.properties)]
     fields = (*plain(node.fields[:n]), *node.fields[n:])
     return Rel(select(step, list(zip(columns, row, strict=True)), ctx, "fired_windows"), columns, fields)
 
 
-def _zone(node: Node, ctx: Lowering) -> str:
-    """Return the zone of whose wall clock a node's windows are; "" where they are of the time itself."""
-    while getattr(node, "windowed_input", None) is not None or not hasattr(node, "window"):
-        (node,) = node.inputs  # rows that carry their window: it was made below
-    assert isinstance(node, WindowTableFunction | WindowAggregate)
-    zoned = node.inputs[0].fields[node.window.time].type.root is Root.TIMESTAMP_LTZ
-    return ctx.zone if zoned and ctx.zone != "UTC" else ""
+def _sessions(rel: Rel, node: WindowAggregate, ctx: Lowering) -> Rel:
+    """Lower sessions, which rows make and merge in the state of their key: their bounds come out with them."""
+    assert ctx.timing is not None
+    rel = never_null(rel, node.window.time, ctx)
+    args, finishes = accumulators(rel, node.aggs)
+    met = WATERMARK if rel.watermark else "CAST(NULL AS BIGINT)"
+    args = (*args, millis(rel.sql(node.window.time)), f"{node.window.size_ms}L", met)
+    kind = "sessionlist" if any(map(needs_order, node.aggs)) else "session"
+    call = StateCall("retract", kind, args, clocks=ctx.timing.below(node))
+    keys = key_columns(rel, node.keys)
+    step = group(rel.step, keys or ONE_GROUP, [(IMAGES, call)], ctx, "session_aggregate", _note(node))
+    zone = wall_zone(node, ctx)
+    bounds: list[Named] = [(START, wall(f"{IMAGES}.s", zone)), (END, wall(f"{IMAGES}.e", zone))]
+    step = select(step, [*same(k for k, _ in keys), *bounds, (IMAGES, f"{IMAGES}.r")], ctx, "sessions")
+    values = [*(quote(k) for k, _ in keys), *(f(f"{IMAGES}.n") for f in finishes)]
+    return _rows(step, node, values, _properties(zone), ctx)
+
+
+def best(rel: Rel, node: Rank, ctx: Lowering) -> Rel:
+    """Lower a window's Top-N: its places come out once; of each only the best rows so far are kept."""
+    assert node.window is not None
+    end = millis(rel.sql(node.window[1]))
+    call = fires(node, end, ctx).held(StateCall("retract", "top", place_args(rel, node)))
+    keys = key_columns(rel, node.partition) or ONE_GROUP
+    note = f"Rank {node.start}..{node.end}, once a window"
+    step = group(rel.step, keys, [("__rows", call)], ctx, "window_top", note)
+    step = explode(step, [], ("__rows", ("__k", "__o", "__n")), ctx, "places")
+    columns = names_of(node.fields)
+    row = [*members("__n", len(rel.fields)), *["__k"] * node.with_rank]
+    step = select(step, list(zip(columns, row, strict=True)), ctx, "window_top_rows")
+    return Rel(step, columns, carried(node.fields, rel))
 
 
 def _bounds(rel: Rel, window: Window, zone: str, ctx: Lowering) -> str:
@@ -100,13 +134,8 @@ def _bounds(rel: Rel, window: Window, zone: str, ctx: Lowering) -> str:
     return explode(rel.step, kept, (rows, (START, END)), ctx, "windows", f"{window.kind} windows")
 
 
-def _instant(wall: str, zone: str) -> str:
-    """Return the ms of a time on the wall clock as event time counts them."""
-    return f"unix_millis(to_utc_timestamp(timestamp_millis({wall}), '{zone}'))" if zone else wall
-
-
 def _properties(zone: str) -> Mapping[str, str]:
     """Return texts over START and END: start and end (plain timestamps), time (an instant, end - 1 ms)."""
     start, end = (f"CAST(timestamp_millis({ms}) AS TIMESTAMP_NTZ)" for ms in (START, END))
-    time = f"timestamp_millis({_instant(END, zone)} - 1L)"
+    time = f"timestamp_millis({instant(END, zone)} - 1L)"
     return {"start": start, "end": end, "time": time, "rowtime": time, "proctime": "current_timestamp()"}

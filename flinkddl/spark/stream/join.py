@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.conditions import deterministic
 from flinkddl.plan.nodes import Join
 from flinkddl.plan.rex import Call, InputRef, all_of, conjuncts
@@ -28,6 +29,7 @@ from flinkddl.spark.job import JoinStep, StateCall, UnionAll, flows
 from flinkddl.spark.rowtime import is_rowtime, untimed
 from flinkddl.spark.stream.base import explode, lowers, members, struct
 from flinkddl.spark.stream.fanout import united
+from flinkddl.spark.stream.fires import TIME, Within
 from flinkddl.spark.stream.kinds import BY_TURN, KEY, arrival, family, inputs, single, weight, weighted
 from flinkddl.spark.ttl import hinted_ttl, must_forget
 from flinkddl.sqltypes import quote, spark_type
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from flinkddl.plan.rex import Rex
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
+    from flinkddl.spark.stream.fires import Fires
     from flinkddl.sqltypes import DataType
 
 PAIR = "__pair"
@@ -50,7 +53,7 @@ class Sides:
     """Two relations of kind ``append`` or ``delta``, and the equalities (left, right) that pair their rows.
 
     ``safe`` says for each of them whether NULL equals NULL in it; ``ttl`` are hints in ms; ``windowed``: the rows of
-    each window for themselves, once.
+    each window for themselves, once; ``fires``: so in a chain, with timers of its own.
     """
 
     left: Rel
@@ -59,6 +62,7 @@ class Sides:
     safe: Sequence[bool] = ()
     ttl: tuple[int | None, int | None] = (None, None)
     windowed: bool = False
+    fires: Fires | Within | None = None
 
     @property
     def both(self) -> tuple[Rel, Rel]:
@@ -78,7 +82,8 @@ class Sides:
     @property
     def turned(self) -> Sides:
         """The same with right as left."""
-        return replace(self, left=self.right, right=self.left, keys=[(b, a) for a, b in self.keys], ttl=self.ttl[::-1])
+        keys, fires = [(b, a) for a, b in self.keys], self.fires and self.fires.turned
+        return replace(self, left=self.right, right=self.left, keys=keys, ttl=self.ttl[::-1], fires=fires)
 
 
 @lowers(Join)
@@ -102,11 +107,12 @@ def join(sides: Sides, node: Join | IntervalJoin | WindowJoin, ctx: Lowering, he
     if own:
         out = native(sides, ctx)
     elif rest is not None and inside:
-        ctx.used.add(INSIDE)
+        ctx.used |= set() if sides.fires else {INSIDE}
         out = multiset(sides, node.kind, ctx, _marked(sides, node, rest, ctx))
     else:
         out = multiset(sides, node.kind if rest is None else "inner", ctx)
     if rest is not None and not inside:
+        _refuse_counting(sides, node)
         text = _text(rest, out.columns, node, ctx)
         out = out.with_(step=where(out.step, text, ctx, "join_condition", "Join: condition beyond the equalities"))
         out = padding(sides, out, node.kind, ctx) if node.kind != "inner" else out
@@ -118,6 +124,13 @@ def _both_flow(sides: Sides, ctx: Lowering) -> bool:
     """Whether both are streams: with a finished relation Spark's own join keeps nothing."""
     streams = flows(ctx.steps)
     return all(streams[rel.step] for rel in sides.both)
+
+
+def _refuse_counting(sides: Sides, node: Join | IntervalJoin | WindowJoin) -> None:
+    """Raise FD677 where rows that match nothing would have to be counted apart from when it fires."""
+    if sides.fires is not None and node.kind != "inner":
+        message = f"in a chain a {node.kind} join by time tests no Python functions, time of day or RAND()"
+        raise FlinkDdlError.of("FD677", message, node.span, "compute it below the window")
 
 
 def residual(condition: Rex, keys: Sequence[tuple[int, int]], left: int) -> Rex | None:
@@ -210,6 +223,7 @@ def multiset(sides: Sides, kind: JoinKind, ctx: Lowering, condition: str = "") -
     by = [(f"{KEY}{i}", f"{KEY}{i}") for i in range(max(1, len(sides.keys)))]
     args, what = ("__w", "__match", "__l", "__r"), f"{kind}if" if condition else kind
     call = StateCall(family(ctx), what, args, hinted_ttl(ctx, *sides.ttl), condition=condition)
+    call = sides.fires.held(call) if sides.fires else call
     note = f"Join {kind}: live rows of both sides per key"
     step = group(step, [*sides.window, *by, ("__salt", "__salt")], [("__rows", call)], ctx, f"{kind}_join", note)
     step = explode(step, sides.window, ("__rows", ("__a", "__b", WEIGHT)), ctx, "pairs")
@@ -229,16 +243,18 @@ def _tagged(sides: Sides, ctx: Lowering) -> str:
         other = [sides.both[1 - side].fields[k[1 - side]].type for k in sides.keys]
         mine = [rel.fields[k[side]].type for k in sides.keys]
         tested = [k for i, k in enumerate(own) if not any(sides.safe[i : i + 1])]
-        match = " AND ".join(f"{k} IS NOT NULL" for k in tested) or "true"
+        timed = sides.fires.times[side : side + 1] if isinstance(sides.fires, Within) else ()
+        match = " AND ".join(f"{k} IS NOT NULL" for k in (*tested, *timed)) or "true"
         row = struct(map(quote, rel.columns))
         rows = [f"CAST(NULL AS {t})" for t in types]
         rows[side] = f"CAST({row} AS {types[side]})"
         # rows that can match nothing are spread: they share no state
-        salt = f"IF({match}, 0L, xxhash64({row}))" if own else "0L"
+        salt = f"IF({match}, 0L, xxhash64({row}))" if own or timed else "0L"
         named: list[Named] = [
             (f"{KEY}{i}", common(sql, a, b)) for i, (sql, a, b) in enumerate(zip(own, mine, other, strict=True))
         ] or [(f"{KEY}0", "0")]
         named += [("__salt", salt), ("__match", match), ("__w", weight(rel)), ("__l", rows[0]), ("__r", rows[1])]
+        named += [(TIME, t) for t in timed]
         parts.append(select(rel.step, [*named, *sides.window], ctx, ("left", "right")[side]))
     return united("both_sides", parts, "Join: both sides by key", ctx)
 

@@ -71,14 +71,19 @@ def top(rel: Rel, node: Rank, ctx: Lowering, sequence: bool = False) -> Rel:
 def places(rel: Rel, node: Rank, ctx: Lowering, window: Sequence[Named] = (), sequence: bool = False) -> str:
     """Add the GROUP BY whose column ``__rows`` holds the changes of the places, of each ``window`` once."""
     keys = [*window, *key_columns(rel, node.partition)] or ONE_GROUP
+    args = place_args(rel, node, sequence)
+    prefix, note = ("window_top", ", once a window") if window else ("top", "")
+    calls = [("__rows", StateCall(family(ctx), "top", args))]
+    return group(rel.step, keys, calls, ctx, prefix, f"Rank {node.start}..{node.end}{note}")
+
+
+def place_args(rel: Rel, node: Rank, sequence: bool = False) -> tuple[str, ...]:
+    """Return what is told of each row to what keeps the places."""
     columns = (*rel.columns, *([SEQUENCE] * sequence))
     row = f"named_struct('o', {order_struct(rel, node.order)}, 'r', {struct(map(quote, columns))})"
     grows = str(rel.kind == "append").lower()
     ends = (f"{node.start}L", last_place(rel, node))
-    args = (weight(rel), arrival(rel), *ends, str(node.with_rank).lower(), grows, row)
-    prefix, note = ("window_top", ", once a window") if window else ("top", "")
-    calls = [("__rows", StateCall(family(ctx), "top", args))]
-    return group(rel.step, keys, calls, ctx, prefix, f"Rank {node.start}..{node.end}{note}")
+    return weight(rel), arrival(rel), *ends, str(node.with_rank).lower(), grows, row
 
 
 def last_place(rel: Rel, node: Rank) -> str:

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
@@ -22,8 +22,10 @@ from flinkddl.spark.context import AFTER, DELETED, SEQUENCE, VERSION, WEIGHT, Re
 from flinkddl.spark.expressions import condition_to_spark, to_spark
 from flinkddl.spark.job import HOW, JoinStep, Keeps, StateCall, UnionAll
 from flinkddl.spark.made import is_made, lookup_made
+from flinkddl.spark.rowtime import millis
 from flinkddl.spark.stream.aggregate import key_text
 from flinkddl.spark.stream.base import explode, lower_node, lowers, members, struct, with_one_key
+from flinkddl.spark.stream.fires import Within
 from flinkddl.spark.stream.join import Sides, common, equal, join, plain, renamed, struct_type
 from flinkddl.spark.stream.kinds import KEY, arrival, inputs, to_delta, weight
 from flinkddl.spark.ttl import must_forget
@@ -49,6 +51,10 @@ def lower_interval_join(node: IntervalJoin, ctx: Lowering, here: Physical) -> Re
     """Lower an interval join."""
     left, right = inputs(here, ctx)
     sides = Sides(left, right, node.keys)
+    if ctx.timing is not None:
+        times = millis(left.sql(node.left_time)), millis(right.sql(node.right_time))
+        within = Within(times, node.lower_ms, node.upper_ms, ctx.timing.below(node))
+        return join(replace(sides, fires=within), node, ctx, here)
     kept = node.proctime and must_forget(ctx, span=node.span)  # no watermark ever empties Spark's own
     if not sides.append or kept or (ctx.output_mode == "update" and node.kind != "inner"):
         return join(sides, node, ctx, here)

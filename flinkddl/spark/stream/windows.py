@@ -6,6 +6,7 @@ operators (Spark has one output mode a query) windows come out early and are cor
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkddl import sqltypes as T
@@ -16,10 +17,11 @@ from flinkddl.plan.nodes.values import plain
 from flinkddl.spark.base import carried, extend, group, names_of, project, same, select, where
 from flinkddl.spark.context import SEQUENCE, WINDOW, Rel
 from flinkddl.spark.lateness import END, START, drop_late_windows
-from flinkddl.spark.rowtime import never_null
+from flinkddl.spark.rowtime import millis, never_null
 from flinkddl.spark.stream.aggregate import Grouping, accumulate, grouped, key_columns, native_calls
 from flinkddl.spark.stream.base import ONE_KEY, explode, lower_node, lowers, members, with_one_key
-from flinkddl.spark.stream.fired import fired, windowed_rows
+from flinkddl.spark.stream.fired import best, fired, windowed_rows
+from flinkddl.spark.stream.fires import fires
 from flinkddl.spark.stream.join import Sides, join
 from flinkddl.spark.stream.kinds import IMAGES, KEY, inputs, to_delta
 from flinkddl.spark.stream.ranking import first_of, lower_deduplicate, lower_rank, places, top
@@ -251,7 +253,8 @@ def lower_any_deduplicate(node: Deduplicate, ctx: Lowering, here: Physical) -> R
     if node.window is None:
         return lower_deduplicate(node, ctx, here)
     rel = _on_time(here.inputs[0], node.window, ctx)
-    return _top(_newest_first(rel, ctx) if node.keep_last else rel, first_of(node), ctx, here)
+    rank = replace(first_of(node), window=node.window)
+    return _top(_newest_first(rel, ctx) if node.keep_last else rel, rank, ctx, here)
 
 
 def _newest_first(rel: Rel, ctx: Lowering) -> Rel:
@@ -262,6 +265,8 @@ def _newest_first(rel: Rel, ctx: Lowering) -> Rel:
 
 
 def _top(rel: Rel, node: Rank, ctx: Lowering, here: Physical) -> Rel:
+    if ctx.timing is not None:
+        return best(rel, node, ctx)
     if here.form.kind != "append":
         return top(rel, node, ctx)
     if not rel.windowed:
@@ -279,6 +284,10 @@ def lower_window_join(node: WindowJoin, ctx: Lowering, here: Physical) -> Rel:
     """Lower a join of two windowed inputs: both sides of a window and key meet in one group."""
     windows = (node.left_window, node.right_window)
     left, right = (_on_time(i, w, ctx) for i, w in zip(here.inputs, windows, strict=True))
+    if ctx.timing is not None:
+        keys = tuple(dict.fromkeys((*node.keys, *zip(*windows, strict=True))))
+        end = millis(f"{KEY}{keys.index((windows[0][1], windows[1][1]))}")
+        return join(Sides(left, right, keys, fires=fires(node, end, ctx)), node, ctx, here)
     once = ctx.output_mode == "append"
     if once and not (left.windowed and right.windowed):
         raise FlinkDdlError.of("FD647", "Spark has lost the window that this join is over", node.span)

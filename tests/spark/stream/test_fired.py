@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from time import sleep
 from typing import TYPE_CHECKING, Any
@@ -18,9 +18,9 @@ import pytest
 
 from flinkddl import sqltypes as T
 from flinkddl.plan import nodes as N
-from flinkddl.plan.rex import AggCall, Call, InputRef, Literal
+from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, SortKey
 from flinkddl.spark.job import GroupBy
-from tests.spark.stream.harness import Feed, feed, plain, write
+from tests.spark.stream.harness import JOB, Feed, feed, plain, write
 from tests.spark.stream.stages import Staged, forget_commit
 from tests.support.nightly import each
 
@@ -92,14 +92,14 @@ class Source:
         return [*out, FOR_EVER]
 
 
-def source(folder: Path, seed: int) -> Source:
-    """Write a table: its times go on by 30 s a batch, each row is up to 40 s behind or before."""
+def source(folder: Path, seed: int, every: int = 1) -> Source:
+    """Write a table: its times go on by 30 s a batch, a row is up to 40 s behind or before, in such steps."""
     r = random.Random(seed)
     spec = N.WatermarkSpec(index=2, expression=Literal(ROWTIME, None), delay_ms=DELAY)
     node = feed(folder, FIELDS, watermark=spec, senders=2)
     batches: list[list[tuple[int, Row]]] = []
     for n in range(BATCHES):
-        times = (BEGIN + n * 30_000 + r.randrange(-40_000, 40_000) for _ in range(25))
+        times = (BEGIN + n * 30_000 + r.randrange(-40_000, 40_000, every) for _ in range(25))
         rows = [(r.choice((0, 1)) if n else 0, (r.choice("abc"), r.randrange(5), t)) for t in times]
         batches.append(rows)
         write(node.folder, n, [record(row, sender, i) for i, (sender, row) in enumerate(rows)])
@@ -183,26 +183,6 @@ def test_each_window_once_when_its_time_comes(spark: SparkSession, tmp_path: Pat
     assert len([batch for batch in model if batch]) > 3
     late = sum(len(bounds(t)) for rows in made.batches for _, (_, _, t) in rows)
     assert late > sum(len(v) for batch in model for v in batch.values())
-    running.close()
-
-
-def test_a_batch_that_runs_again_gives_the_same(spark: SparkSession, tmp_path: Path) -> None:
-    window, _ = WINDOWS["tumble"]
-    made = source(tmp_path / "t", 5)
-    later = {n: (tmp_path / "t" / f"{n:06d}.json").rename(tmp_path / f"{n}") for n in range(3, BATCHES + 1)}
-    running = run(spark, counted(made.node, window), accepts="append")
-    count = stages(running)
-    state = running.state(count)
-    assert running.given[2][0]
-    forget_commit(running.checkpoint, 2)
-    running.go()
-    assert running.given[2][0] == running.given[2][1]
-    assert running.state(count) == state
-    for n, file in later.items():
-        file.rename(tmp_path / "t" / f"{n:06d}.json")
-    running.go()
-    model = windows(made, tumble)
-    assert given(running) == [Counter(row(w, v) for w, v in batch.items()) for batch in model]
     running.close()
 
 
@@ -334,3 +314,344 @@ def test_a_silent_sender_is_waited_for_no_longer_than_it_may_be_idle(
     once = first if idle else row(("a", start, end), [1, 2, 3])
     assert running.table == Counter([once, row(("b", later, over), [1])])
     running.close()
+
+
+def in_windows(source: Source) -> N.WindowTableFunction:
+    window, _ = WINDOWS["tumble"]
+    fields = (*FIELDS[:2], N.Field("ts", TS), *BOUNDS, TIME)
+    return N.WindowTableFunction(fields=fields, input=source.node, window=window)
+
+
+def held(source: Source) -> list[dict[tuple[str, int, int], list[tuple[int, int]]]]:
+    """Return what each batch gives, as ``windows``: values with their times."""
+    open: dict[tuple[str, int, int], list[tuple[int, int]]] = {}
+    given, time = [], NEVER
+    for rows, then in zip([*source.batches, []], source.times(), strict=True):
+        for _, (k, v, t) in rows:
+            ((start, end),) = tumble(t)
+            if end - 1 > time:
+                open.setdefault((k, start, end), []).append((v, t))
+        time = then
+        given.append({w: open.pop(w) for w in list(open) if w[2] - 1 <= time})
+    return given
+
+
+@pytest.mark.parametrize("last", [1, 3])
+def test_best_rows_of_a_window(spark: SparkSession, tmp_path: Path, last: int) -> None:
+    made = source(tmp_path / "t", 12)
+    rows = in_windows(made)
+    order = (SortKey(1, descending=True, nulls_first=False), SortKey(2))
+    ranked = N.Rank(
+        fields=(*rows.fields, N.Field("rn", T.BIGINT)),
+        input=rows,
+        partition=(0, 3, 4),
+        order=order,
+        start=1,
+        end=last,
+        with_rank=True,
+        window=(3, 4),
+    )
+    running = run(spark, picked(ranked, 0, 1, 3, 6), accepts="append")
+    assert given(running) == [
+        Counter(
+            (k, v, at(start), n)
+            for (k, start, _), mine in batch.items()
+            for n, (v, _) in enumerate(sorted(mine, key=lambda r: (-r[0], r[1]))[:last], 1)
+        )
+        for batch in held(made)
+    ]
+    assert sum(running.state(stages(running)).values()) == 2
+    running.close()
+
+
+@pytest.mark.parametrize("keep_last", [False, True])
+def test_first_and_last_row_of_a_window(spark: SparkSession, tmp_path: Path, keep_last: bool) -> None:
+    made = source(tmp_path / "t", 13)
+    rows = in_windows(made)
+    node = N.Deduplicate(
+        fields=rows.fields, input=rows, keys=(0, 3, 4), order=2, keep_last=keep_last, proctime=False, window=(3, 4)
+    )
+    running = run(spark, picked(node, 0, 2, 3), accepts="append")
+    best = max if keep_last else min
+    assert given(running) == [
+        Counter((k, at(best(t for _, t in mine)), at(start)) for (k, start, _), mine in batch.items())
+        for batch in held(made)
+    ]
+    running.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "beyond"),
+    each(3, [(k, b) for k in ("left", "inner", "full", "right", "semi", "anti") for b in (True, False)]),
+)
+def test_join_within_a_window(spark: SparkSession, tmp_path: Path, kind: Any, beyond: bool) -> None:
+    """With and without a condition beyond the window and the key; windows close when both tables' time has come."""
+    left, right = source(tmp_path / "l", 14), source(tmp_path / "r", 15)
+    a, b = in_windows(left), in_windows(right)
+    width = len(a.fields)
+    tests = [
+        Call(T.BOOLEAN, "=", (InputRef(a.fields[i].type, i), InputRef(a.fields[i].type, i + width))) for i in (0, 3, 4)
+    ]
+    tests += [Call(T.BOOLEAN, "<", (InputRef(T.INT, 1), InputRef(T.INT, 1 + width)))] * beyond
+    half = kind in ("semi", "anti")
+    joined = N.WindowJoin(
+        fields=a.fields if half else (*a.fields, *b.fields),
+        left=a,
+        right=b,
+        kind=kind,
+        condition=Call(T.BOOLEAN, "AND", tuple(tests)),
+        keys=((0, 0),),
+        left_window=(3, 4),
+        right_window=(3, 4),
+    )
+    running = run(spark, picked(joined, 0, 1) if half else picked(joined, 0, 1, 6, 7), accepts="append")
+    times = [min(p) for p in zip(left.times(), right.times(), strict=True)]
+    for one in (left, right):
+        one.times = lambda: times  # type: ignore[method-assign]
+    expected = []
+    for mine, others in zip(held(left), held(right), strict=True):
+        rows: Counter[Any] = Counter()
+        for w in {*mine, *others}:
+            rows.update(met(kind, w[0], mine.get(w, []), others.get(w, []), beyond=beyond))
+        expected.append(rows)
+    assert given(running) == expected
+    running.close()
+
+
+def met(
+    kind: str, k: str, mine: list[tuple[int, int]], others: list[tuple[int, int]], *, beyond: bool
+) -> list[tuple[Any, ...]]:
+    """Return the rows of a join of one window and key."""
+    pairs = [(x, y) for x in range(len(mine)) for y in range(len(others)) if not beyond or mine[x][0] < others[y][0]]
+    hit, taken = {x for x, _ in pairs}, {y for _, y in pairs}
+    if kind in ("semi", "anti"):
+        return [(k, v) for x, (v, _) in enumerate(mine) if (x in hit) == (kind == "semi")]
+    out: list[tuple[Any, ...]] = [(k, mine[x][0], k, others[y][0]) for x, y in pairs]
+    if kind in ("left", "full"):
+        out += [(k, v, None, None) for x, (v, _) in enumerate(mine) if x not in hit]
+    if kind in ("right", "full"):
+        out += [(None, None, k, v) for y, (v, _) in enumerate(others) if y not in taken]
+    return out
+
+
+GAP = 6_000
+
+
+def spans(source: Source) -> list[list[tuple[str, list[Any]]]]:
+    """Return the sessions that each batch gives, with bounds and values: of two that become one the later's first."""
+    open: dict[str, list[list[Any]]] = {}
+    given, time = [], NEVER
+    for rows, then in zip([*source.batches, []], source.times(), strict=True):
+        for _, (k, v, t) in rows:
+            near = [s for s in open.get(k, []) if s[0] <= t + GAP and s[1] >= t]
+            if not near and t + GAP - 1 <= time:
+                continue
+            merged = [min([t, *(s[0] for s in near)]), max([t + GAP, *(s[1] for s in near)])]
+            others = [s for s in open.get(k, []) if s not in near]
+            near.sort(key=lambda s: s[0])
+            values = [*(x for s in [*near[-1:], *near[:-1]] for x in s[2]), v]
+            open[k] = [*others, [*merged, values]]
+        time = then
+        over = [(k, s) for k, mine in open.items() for s in mine if s[1] - 1 <= time]
+        open = {k: [s for s in mine if s[1] - 1 > time] for k, mine in open.items()}
+        given.append(over)
+    return given
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_rows_of_sessions_that_become_one(spark: SparkSession, tmp_path: Path, last: bool) -> None:
+    """The later one's come first, as in Flink; the model has them so."""
+    made = source(tmp_path / "t", 24, 100)
+    call = agg("LAST_VALUE", 1, type=T.INT) if last else agg("LISTAGG", 3, type=T.STRING)
+    texts = picked(made.node, 0, 1, 2)
+    texts = replace(
+        texts,
+        fields=(*FIELDS, N.Field("x", T.STRING)),
+        exprs=(*(InputRef(f.type, i) for i, f in enumerate(FIELDS)), Call(T.STRING, "CAST", (InputRef(T.INT, 1),))),
+    )
+    node = N.WindowAggregate(
+        fields=(FIELDS[0], N.Field("l", call.type), *BOUNDS),
+        input=texts,
+        window=N.Window(kind="SESSION", time=2, size_ms=GAP, partition_keys=(0,)),
+        keys=(0,),
+        aggs=(call,),
+        properties=("start", "end"),
+    )
+    running = run(spark, node, accepts="append")
+    assert given(running) == [
+        Counter((k, v[-1] if last else ",".join(map(str, v)), at(s), at(e)) for k, (s, e, v) in batch)
+        for batch in spans(made)
+    ]
+    running.close()
+
+
+@pytest.mark.parametrize("seed", each(3, [16, 17, 18]))
+def test_sessions(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    """Times of whole 100 ms: so often event time is told. What has grown since its timer was set waits on."""
+    made = source(tmp_path / "t", seed, 100)
+    window = N.Window(kind="SESSION", time=2, size_ms=GAP, partition_keys=(0,))
+    running = run(spark, counted(made.node, window), accepts="append")
+    model = [
+        Counter((k, len(v), sum(v), len({*v}), min(v), at(s), at(e), at(e - 1)) for k, (s, e, v) in batch)
+        for batch in spans(made)
+    ]
+    assert given(running) == model
+    assert max(n for batch in model for (_, n, *_) in batch) > 3
+    assert sum(running.state(stages(running)).values()) == 2
+    running.close()
+
+
+def test_a_checkpoint_keeps_its_partitions(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is told goes to those of the checkpoint, whatever number is set for new ones."""
+    window, bounds = WINDOWS["tumble"]
+    made = source(tmp_path / "t", 19)
+    later = {n: (tmp_path / "t" / f"{n:06d}.json").rename(tmp_path / f"{n}") for n in range(3, BATCHES + 1)}
+    running = run(spark, counted(made.node, window), accepts="append")
+    for n, file in later.items():
+        file.rename(tmp_path / "t" / f"{n:06d}.json")
+    monkeypatch.setitem(JOB, "spark.sql.shuffle.partitions", "5")
+    running.go()
+    model = windows(made, bounds)
+    assert given(running) == [Counter(row(w, v) for w, v in batch.items()) for batch in model]
+    running.close()
+
+
+LOWER, UPPER = -5_000, 2_000
+
+
+@dataclass
+class Waiting:
+    """A row of an interval join: in which batch it comes, until when it waits, whether it has matched one."""
+
+    batch: int
+    row: Row
+    until: int
+    met: bool = False
+
+
+def interval_model(kind: str, left: Source, right: Source, *, beyond: bool) -> list[Counter[Any]]:
+    times = [min(p) for p in zip(left.times(), right.times(), strict=True)]
+    before = [NEVER, *times]
+    ends = (lambda t: t - LOWER, lambda t: t + UPPER)
+    lefts, rights = (
+        [Waiting(n, row, end(row[2])) for n, rows in enumerate(one.batches) for _, row in rows]
+        for one, end in zip((left, right), ends, strict=True)
+    )
+    out: list[Counter[Any]] = [Counter() for _ in times]
+    for x in lefts:
+        for y in rights:
+            first, second = sorted((x, y), key=lambda w: w.batch)
+            there = first.until > before[second.batch] or (x.batch == y.batch and second.until > before[second.batch])
+            near = x.row[0] == y.row[0] and LOWER <= x.row[2] - y.row[2] <= UPPER
+            if there and near and (not beyond or x.row[1] < y.row[1]):
+                out[second.batch][(*x.row[:2], *y.row[:2])] += 1
+                x.met = y.met = True
+    for rows, outer, place in ((lefts, ("left", "full"), 0), (rights, ("right", "full"), 1)):
+        for w in (w for w in rows if kind in outer and not w.met):
+            gone = next(n for n, time in enumerate(times) if n >= w.batch and max(time, before[w.batch]) >= w.until)
+            gone = w.batch if w.until <= before[w.batch] else gone
+            out[gone][(None, None, *w.row[:2]) if place else (*w.row[:2], None, None)] += 1
+    return out
+
+
+@pytest.mark.parametrize(
+    ("kind", "beyond"), each(3, [(k, b) for k in ("full", "inner", "left", "right") for b in (True, False)])
+)
+def test_interval_join(spark: SparkSession, tmp_path: Path, kind: Any, beyond: bool) -> None:
+    """A row waits until nothing can match it; one that is late meets those that wait, and does not wait itself."""
+    left, right = source(tmp_path / "l", 20, 100), source(tmp_path / "r", 21, 100)
+    tests = [Call(T.BOOLEAN, "=", (InputRef(T.STRING, 0), InputRef(T.STRING, 3)))]
+    tests += [Call(T.BOOLEAN, "<", (InputRef(T.INT, 1), InputRef(T.INT, 4)))] * beyond
+    joined = N.IntervalJoin(
+        fields=(*FIELDS, *(N.Field(f.name + "2", f.type) for f in FIELDS)),
+        left=left.node,
+        right=right.node,
+        kind=kind,
+        condition=Call(T.BOOLEAN, "AND", tuple(tests)) if beyond else tests[0],
+        keys=((0, 0),),
+        left_time=2,
+        right_time=2,
+        lower_ms=LOWER,
+        upper_ms=UPPER,
+    )
+    running = run(spark, picked(joined, 0, 1, 3, 4), accepts="append")
+    model = interval_model(kind, left, right, beyond=beyond)
+    assert given(running) == model
+    assert sum(bool(batch) for batch in model) > 3
+    assert sum(running.state(stages(running)).values()) == 2
+    running.close()
+
+
+def queries(one: Source, two: Source) -> dict[str, N.Node]:
+    """A query a kind of operator that fires, over two tables."""
+    rows, others = in_windows(one), in_windows(two)
+    width = len(rows.fields)
+    equal = (tuple(InputRef(rows.fields[i].type, n) for n in (i, i + width)) for i in (0, 3, 4))
+    session = N.Window(kind="SESSION", time=2, size_ms=GAP, partition_keys=(0,))
+    best = N.Rank(
+        fields=rows.fields,
+        input=rows,
+        partition=(3, 4),
+        order=(SortKey(1),),
+        start=1,
+        end=3,
+        with_rank=False,
+        window=(3, 4),
+    )
+    met = N.WindowJoin(
+        fields=(*rows.fields, *others.fields),
+        left=rows,
+        right=others,
+        kind="full",
+        condition=Call(T.BOOLEAN, "AND", tuple(Call(T.BOOLEAN, "=", both) for both in equal)),
+        keys=((0, 0),),
+        left_window=(3, 4),
+        right_window=(3, 4),
+    )
+    near = N.IntervalJoin(
+        fields=(*FIELDS, *(N.Field(f.name + "2", f.type) for f in FIELDS)),
+        left=one.node,
+        right=two.node,
+        kind="left",
+        condition=Call(T.BOOLEAN, "=", (InputRef(T.STRING, 0), InputRef(T.STRING, 3))),
+        keys=((0, 0),),
+        left_time=2,
+        right_time=2,
+        lower_ms=LOWER,
+        upper_ms=UPPER,
+    )
+    return {
+        "tumble": picked(counted(one.node, WINDOWS["tumble"][0]), 0, 1, 2, 5),
+        "session": picked(counted(one.node, session), 0, 1, 2, 5),
+        "best": picked(best, 0, 1, 3),
+        "join": picked(met, 0, 1, 6, 7),
+        "interval": picked(near, 0, 1, 3, 4),
+    }
+
+
+@pytest.mark.parametrize("name", each(2, ["tumble", "session", "join", "best", "interval"]))
+def test_a_batch_that_runs_again_gives_the_same(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    """Its state and its rows, and those of the batches behind it are what they are without that."""
+    one, two = source(tmp_path / "one", 22, 100), source(tmp_path / "two", 23, 100)
+    node = queries(one, two)[name]
+    whole = run(spark, node, accepts="append")
+    folders = [tmp_path / "one", *[tmp_path / "two"] * (name in ("join", "interval"))]
+    later = {f / f"{n:06d}.json": f / f".{n}" for f in folders for n in range(4, BATCHES + 1)}
+    for file, aside in later.items():
+        file.rename(aside)
+    running = run(spark, node, accepts="append")
+    count = stages(running)
+    state = running.state(count)
+    assert running.given[3][0]
+    forget_commit(running.checkpoint, 3)
+    running.go()
+    assert running.given[3][0] == running.given[3][1]
+    assert running.state(count) == state
+    for file, aside in later.items():
+        aside.rename(file)
+    running.go()
+    assert given(running) == given(whole)
+    running.close()
+    whole.close()

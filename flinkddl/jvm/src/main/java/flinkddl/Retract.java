@@ -54,7 +54,7 @@ public abstract class Retract<S extends Retract.State> implements AggregateFunct
      * once, for windows that fire once. {@code .._ttl_<ms>} or {@code .._ttl_<ms>_<ms>} (left and right rows of a join; 0
      * is for ever) forgets state that long after it last changed. Null for another name.
      */
-    static UnboundFunction find(String name) {
+    public static UnboundFunction find(String name) {
         String[] parts = name.split("_ttl_");
         String[] words = parts[0].split("_", 2);
         boolean whole = words[0].equals("final");
@@ -209,6 +209,15 @@ public abstract class Retract<S extends Retract.State> implements AggregateFunct
                     forget(System.currentTimeMillis() - touched);
                 }
             }
+        }
+    }
+
+    /** A state as bytes, from which {@link #update} and {@link #produceResult} go on. */
+    public static byte[] written(Serializable state) {
+        try {
+            return state instanceof byte[] bytes ? bytes : (byte[]) ((State) state).writeReplace();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

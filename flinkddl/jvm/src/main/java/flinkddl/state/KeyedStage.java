@@ -175,7 +175,7 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
                     outs = outs(node, one.group(), node.kind.fire(store, one.time()));
                 } else {
                     Node node = waiting.next();
-                    due = store.timers(node.number).due(store.clocks().time(node.kind.clocks, key));
+                    due = store.timers(node.number, node.kind).due(store.clocks().time(node.kind.clocks, key));
                 }
             }
             return outs.hasNext() || told < ticks.size();

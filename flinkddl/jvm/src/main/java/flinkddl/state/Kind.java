@@ -30,6 +30,9 @@ abstract class Kind implements Serializable {
     /** How many inputs it has. */
     int inputs() { return 1; }
 
+    /** How many ms of timers it has in one bucket: 1 where many groups fire at one time. */
+    long bucket() { return 1; }
+
     /** Once a task, before any group. */
     void open() { }
 

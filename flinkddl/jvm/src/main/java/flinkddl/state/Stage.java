@@ -67,7 +67,7 @@ public final class Stage implements AggregateFunction<Serializable, Object> {
     /** A node with arguments of these types. */
     @SuppressWarnings("unchecked")
     static Stage of(Name name, StructType arguments, Function<String, UnboundFunction> aggregates) {
-        int plain = Kinds.timed(name.kind) != null ? arguments.length() - 1 : Kinds.conditional(name.kind) != null ? ROWS : arguments.length();
+        int plain = Kinds.timed(name.kind) != null ? arguments.length() - Kinds.times(name.kind) : Kinds.conditional(name.kind) != null ? ROWS : arguments.length();
         StructType known = new StructType(Arrays.copyOf(arguments.fields(), Math.min(plain, arguments.length())));
         Object bound = aggregate(name.kind, name.ttl, aggregates).bind(known);
         return new Stage(name, arguments, (AggregateFunction<Serializable, Object>) bound);
@@ -92,7 +92,9 @@ public final class Stage implements AggregateFunction<Serializable, Object> {
 
     @Override public DataType[] inputTypes() { return Arrays.stream(arguments.fields()).map(StructField::dataType).toArray(DataType[]::new); }
 
-    @Override public DataType resultType() { return aggregate.resultType(); }
+    @Override public DataType resultType() {
+        return Kinds.session(kind) ? Session.type(aggregate.resultType()) : aggregate.resultType();
+    }
 
     @Override public String name() { return "stage_" + kind + "_" + node + ttl + (clocks == 0 ? "" : "_by_" + clocks); }
 

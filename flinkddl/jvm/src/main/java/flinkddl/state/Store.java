@@ -170,13 +170,16 @@ final class Store {
     Clocks clocks() { return clocks; }
 
     /** Whether event time has come to this time (ms), for the node of the group. */
-    boolean late(long time) { return time <= clocks.time(kind.clocks, key); }
+    boolean late(long time) { return time <= time(); }
+
+    /** Event time (ms) as the node of the group knows it. */
+    long time() { return clocks.time(kind.clocks, key); }
 
     /** Let the group fire when event time comes to this time (ms). */
-    void timer(long time) { timers(Rows.node(key)).add(key, time); }
+    void timer(long time) { timers(Rows.node(key), kind).add(key, time); }
 
     /** The timers of a node. */
-    Timers timers(int node) { return timers.computeIfAbsent(node, n -> new Timers(head, maps[0], n)); }
+    Timers timers(int node, Kind of) { return timers.computeIfAbsent(node, n -> new Timers(head, maps[0], n, of.bucket())); }
 
     /** The next number of this group's counter; of use after {@link #head}, and kept by {@link #keep}. */
     long next() { return ++counter; }
@@ -201,6 +204,9 @@ final class Store {
             noted = true;
         }
     }
+
+    /** One of the three maps as Spark has it, to read all of it; exhaust its iterators: Spark frees them no earlier. */
+    MapState<byte[], byte[]> entries(int n) { return maps[n]; }
 
     /** One of the three maps. */
     Pages map(int n) { return pages[n]; }

@@ -3,6 +3,7 @@ package flinkddl.state;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
@@ -11,8 +12,8 @@ import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.ValueState;
 
 /**
- * When groups of one node are to fire: a bucket a time, and a list of those times, all of them groups of state with keys
- * that no row has. (An iterator over a map reads all of it: one map of all timers would be read with every tick.)
+ * When groups of one node are to fire: buckets of some ms, and a list of those that there are, all of them groups of state
+ * with keys that no row has. (An iterator over a map reads all of it: one map of all timers would be read with every tick.)
  */
 final class Timers {
     private static final int NODE = 0xFFFD;
@@ -21,97 +22,118 @@ final class Timers {
     private final ValueState<byte[]> head;
     private final MapState<byte[], byte[]> map;
     private final int node;
-    private TreeSet<Long> times;
+    private final long width; // of a bucket, in ms
+    private TreeSet<Long> buckets;
 
-    Timers(ValueState<byte[]> head, MapState<byte[], byte[]> map, int node) {
+    Timers(ValueState<byte[]> head, MapState<byte[], byte[]> map, int node, long width) {
         this.head = head;
         this.map = map;
         this.node = node;
+        this.width = width;
     }
 
     /** A group that is to fire, and the time for which it asked. */
-    record Due(long time, byte[] group) { }
+    record Due(long time, byte[] group) {
+        static Due of(byte[] entry) {
+            return new Due(ByteBuffer.wrap(entry).getLong() ^ Long.MIN_VALUE, Arrays.copyOfRange(entry, Long.BYTES, entry.length));
+        }
+
+        /** Its place among others: by time, then by the bytes of its key, which a batch that runs again gives too. */
+        byte[] entry() { return ByteBuffer.allocate(Long.BYTES + group.length).putLong(time ^ Long.MIN_VALUE).put(group).array(); }
+    }
 
     /** Let a group, which has its turn, fire at a time. */
     void add(byte[] group, long time) {
         read();
-        if (times.add(time)) {
+        long bucket = Math.floorDiv(time, width);
+        if (buckets.add(bucket)) {
             write();
         }
-        Clocks.turn(key(time));
-        map.updateValue(group, THERE);
+        Clocks.turn(key(bucket));
+        map.updateValue(new Due(time, group).entry(), THERE);
         Clocks.turn(group);
     }
 
     /** Take out what is due, in order of its times; the turn is nobody's afterwards. */
     Iterator<Due> due(long now) {
+        if (now == Long.MIN_VALUE) {
+            return Collections.emptyIterator();
+        }
         read();
-        List<Long> ripe = new ArrayList<>(times.headSet(now, true));
-        if (!ripe.isEmpty()) {
-            times.headSet(now, true).clear();
+        List<Long> ripe = new ArrayList<>(buckets.headSet(Math.floorDiv(now, width), true));
+        TreeSet<Long> over = new TreeSet<>(buckets.headSet(Math.floorDiv(now - width + 1, width), true)); // as a whole
+        if (buckets.removeAll(over)) {
             write();
         }
         Iterator<Long> ahead = ripe.iterator();
         return new Iterator<>() {
-            private long time;
-            private Iterator<byte[]> groups = List.<byte[]>of().iterator();
+            private Iterator<Due> found = List.<Due>of().iterator();
 
             @Override public boolean hasNext() {
-                while (!groups.hasNext() && ahead.hasNext()) {
-                    time = ahead.next();
-                    groups = taken(time);
+                while (!found.hasNext() && ahead.hasNext()) {
+                    found = taken(ahead.next(), now);
                 }
-                return groups.hasNext();
+                return found.hasNext();
             }
 
             @Override public Due next() {
                 if (!hasNext()) {
                     throw new NoSuchElementException();
                 }
-                return new Due(time, groups.next());
+                return found.next();
             }
         };
     }
 
-    /** The groups of a bucket in the order of their keys, which a batch that runs again gives too. */
-    private Iterator<byte[]> taken(long time) {
-        Clocks.turn(key(time));
-        List<byte[]> groups = new ArrayList<>();
+    private Iterator<Due> taken(long bucket, long now) {
+        Clocks.turn(key(bucket));
+        List<byte[]> entries = new ArrayList<>();
+        boolean more = false;
         for (scala.collection.Iterator<byte[]> all = map.keys(); all.hasNext();) {
-            groups.add(all.next());
+            byte[] entry = all.next();
+            boolean due = Due.of(entry).time <= now;
+            more |= !due;
+            entries.addAll(due ? List.of(entry) : List.of());
         }
-        map.clear();
-        groups.sort(Arrays::compareUnsigned);
-        return groups.iterator();
+        if (more) {
+            entries.forEach(map::removeKey);
+        } else {
+            map.clear();
+            if (buckets.remove(bucket)) {
+                write();
+            }
+        }
+        entries.sort(Arrays::compareUnsigned);
+        return entries.stream().map(Due::of).iterator();
     }
 
     private void read() {
-        if (times != null) {
+        if (buckets != null) {
             return;
         }
         Clocks.turn(key());
-        times = new TreeSet<>();
+        buckets = new TreeSet<>();
         byte[] bytes = head.get();
         for (ByteBuffer in = ByteBuffer.wrap(bytes == null ? new byte[0] : bytes); in.hasRemaining();) {
-            times.add(in.getLong());
+            buckets.add(in.getLong());
         }
     }
 
     private void write() {
         Clocks.turn(key());
-        if (times.isEmpty()) {
+        if (buckets.isEmpty()) {
             head.clear();
             return;
         }
-        ByteBuffer out = ByteBuffer.allocate(Long.BYTES * times.size());
-        times.forEach(out::putLong);
+        ByteBuffer out = ByteBuffer.allocate(Long.BYTES * buckets.size());
+        buckets.forEach(out::putLong);
         head.update(out.array());
     }
 
-    private byte[] key(long... time) {
-        ByteBuffer key = ByteBuffer.allocate(Rows.KEY + Short.BYTES + Long.BYTES * time.length);
+    private byte[] key(long... bucket) {
+        ByteBuffer key = ByteBuffer.allocate(Rows.KEY + Short.BYTES + Long.BYTES * bucket.length);
         key.putLong(-1).putShort((short) NODE).putShort((short) node);
-        Arrays.stream(time).forEach(key::putLong);
+        Arrays.stream(bucket).forEach(key::putLong);
         return key.array();
     }
 }

@@ -1,0 +1,58 @@
+package flinkddl.state;
+
+import flinkddl.Retract;
+import java.io.Serializable;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Iterator;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * The few rows of a group and window that an aggregate function of ours keeps (a Top-N), until event time has come to the
+ * window's end; then its result is given once, that of {@code final_<function>}. The end (ms) is the last argument. The
+ * function's state stands behind the head's first word.
+ */
+final class WindowTop extends Kind {
+    private final AggregateFunction<Serializable, Object> function;
+    private final int end;
+
+    @SuppressWarnings("unchecked")
+    WindowTop(String function, StructType arguments) {
+        end = arguments.length() - 1;
+        StructType known = new StructType(Arrays.copyOf(arguments.fields(), end));
+        this.function = (AggregateFunction<Serializable, Object>) (Object) Retract.find("final_" + function).bind(known);
+    }
+
+    @Override int maps() { return 0; }
+
+    @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {
+        UnsafeRow row = rows.next();
+        long fires = row.getLong(end) - 1;
+        if (group.late(fires)) { // so are the others, which are of the same window
+            return nothing();
+        }
+        byte[] head = group.head();
+        Serializable state = state(head);
+        for (boolean more = true; more; more = rows.hasNext(), row = more ? rows.next() : null) {
+            state = function.update(state, row);
+        }
+        byte[] kept = Retract.written(state);
+        group.keep(ByteBuffer.allocate(Store.BODY + kept.length).position(Store.BODY).put(kept).array());
+        if (head == null) {
+            group.timer(fires);
+        }
+        return nothing();
+    }
+
+    private Serializable state(byte[] head) {
+        return head == null ? function.newAggregationState() : Arrays.copyOfRange(head, Store.BODY, head.length);
+    }
+
+    @Override Iterator<Object> fire(Store group, long time) {
+        Object result = function.produceResult(state(group.head()));
+        group.clear();
+        return one(result);
+    }
+}
