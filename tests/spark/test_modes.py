@@ -29,8 +29,7 @@ FAST = TAKEN | {name: sql for name, (sql, *_) in CHAINED.items()}
 EXACTLY = TABLES.replace("'topic' = 'a',", "'topic' = 'a', 'sink.delivery-guarantee' = 'exactly-once',"
                          "'sink.transactional-id-prefix' = 'x',")  # fmt: skip
 WHY_NOT = {
-    "window": (BLOCKED["window"][0], "n3 WindowAggregate gives a window out once"),
-    "interval join": (BLOCKED["interval join"][0], "n4 IntervalJoin joins two streams"),
+    "idle timeout": (BLOCKED["idle timeout"][0], "has an idle timeout"),
     "rows that are there": (BLOCKED["rows that are there"][0], "n6 Aggregate stands above rows that are there"),
     "session": (BLOCKED["session"][0], "n3 WindowTableFunction gives a window out once"),
     "print": (BLOCKED["print"][0], "writes through 'flinkddl.print', real-time mode into Kafka only"),
