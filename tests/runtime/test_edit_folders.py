@@ -94,7 +94,7 @@ def test_a_store_that_copies_folders(tmp_path: Path) -> None:
     assert stored is not None
     now = job(TOPS)
     plain = json.loads(json.dumps(meanings(now)))
-    with pytest.raises(FlinkDdlError, match="FD820.*s3a:// copies folders"):
+    with pytest.raises(FlinkDdlError, match=r"FD820.*s3a:// copies folders"):
         _check(Checkpoint("s3a://b/j", temporary=False), stored, (now, plain), allow_dropped=True)
     assert _check(Checkpoint("hdfs://b/j", temporary=False), stored, (now, plain), allow_dropped=True).edit.carried
 

@@ -87,7 +87,10 @@ class _Filling:
             message = (
                 f"new operators of the query into '{self._write.name}' cannot be filled: {reason(full_text(error))}"
             )
-            help = "the checkpoint is as it was: go on with the unedited script, or start anew with --fresh"
+            help = (
+                "the checkpoint is as it was, what is written by then stays: go on with the unedited script, or start"
+                " anew with --fresh"
+            )
             raise FlinkDdlError.of("FD678", message, help=help) from error
         finally:
             self._storage.remove(self._beside)
