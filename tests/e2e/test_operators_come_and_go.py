@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -327,9 +328,10 @@ def test_a_start_that_is_refused_has_changed_nothing(
     def refuse(*_: Any) -> None:
         raise FlinkDdlError.of("FD891", "the topic that is written was deleted")
 
+    others = count()
     ways: dict[str, tuple[str, Any]] = {
         "FD891": ("flinkddl.runtime.job.supervising.preparing.check_written", refuse),
-        "FD820": ("flinkddl.runtime.storage.noted._nullable", lambda _: object()),
+        "FD820": ("flinkddl.runtime.storage.noted._nullable", lambda _: next(others)),
     }
     for code, (place, way) in ways.items():
         with monkeypatch.context() as patch:

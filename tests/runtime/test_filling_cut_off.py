@@ -25,7 +25,7 @@ class Endless:
 
 
 def test_a_fill_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a batch of the job would be, by the second signal: nothing of the checkpoint has changed."""
+    """Nothing of the checkpoint has changed by then, so that it is not waited for."""
     made = job(TOPS)
     query, asked = Endless(), iter([False, False, True])
     spark: Any = SimpleNamespace()

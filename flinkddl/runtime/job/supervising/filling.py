@@ -42,7 +42,11 @@ _WHOLE = {"spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled
 
 
 def fill(spark: SparkSession, job: J.SparkJob, checkpoint: Checkpoint, run: Run) -> None:
-    """Make the new operators of queries that go on. Raises FD820 where one stopped within a batch, FD679, FD678."""
+    """Make the new operators of queries that go on. Raises FD820 where one stopped within a batch, FD679, FD678.
+
+    Nothing is written where one of them is refused.
+    """
+    fillings = []
     for write, carried in checkpoint.edit.carried.items():
         query = next(r for r in job.runs if r.name == write)
         place = checkpoint.location(write)
@@ -55,7 +59,9 @@ def fill(spark: SparkSession, job: J.SparkJob, checkpoint: Checkpoint, run: Run)
             raise FlinkDdlError.of("FD820", message, help=help)
         found = seeding(job, query, carried.order)
         if found is not None and checkpoint.started(write):
-            _Filling(spark, job, checkpoint, query, found).run(run)
+            fillings.append(_Filling(spark, job, checkpoint, query, found))
+    for filling in fillings:
+        filling.run(run)
 
 
 class _Filling:

@@ -78,7 +78,7 @@ class Queries:
     def run_once(self, frame: DataFrame, write: Write, location: str, cut: Callable[[], bool]) -> None:
         """Run the query of a write over what is there, with a checkpoint of its own. Raises what it fails with.
 
-        FD678 where ``cut`` says that its end is not to be waited for.
+        FD678 where ``cut`` says that its end is not to be waited for: it was asked for at the start of a job.
         """
         trigger, self.trigger = self.trigger, {"availableNow": True}
         try:

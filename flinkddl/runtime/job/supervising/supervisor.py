@@ -93,10 +93,14 @@ class Supervisor:
 
     def start(self) -> None:
         """Start the first round, once the checkpoint is the job's."""
-        self._sources.checkpoint = self._held.settle(self._sources.run, self.round.frames, self._asked.cut.is_set)
+        self._sources.checkpoint = self._held.settle(self._sources.run, self.round.frames, self._end_is_asked)
         self.flow.start()
         self.round.start()
         self.topics.start()
+
+    def _end_is_asked(self) -> bool:
+        """Whether the end was asked for: while it starts a job has no handle yet, and the caller's options say so."""
+        return self._options.asked() or self._asked.stop.is_set()
 
     def supervise(self) -> None:
         """Follow the queries to their end. Raises JobFailed, FD823, FD817, FD865, FD891."""
