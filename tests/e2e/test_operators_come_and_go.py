@@ -31,10 +31,7 @@ RANKS = (
 PAIRS = "SELECT a.region, a.id, b.cust FROM orders a JOIN orders b ON a.id = b.price"
 TOPS = "SELECT region, MAX(price) AS top FROM orders GROUP BY region"
 MATCHED = "SELECT region, id, cust FROM orders WHERE id IN (SELECT price FROM orders)"
-NEWEST = (
-    "SELECT region, id, price AS top FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY region ORDER BY price DESC, id)"
-    " AS rn FROM orders) WHERE rn = 1"
-)
+DEAR = "SELECT id, region, price FROM orders WHERE price > 3"
 Row = dict[str, Any]
 Rows = list[Row]
 
@@ -65,9 +62,8 @@ def matched(rows: Rows) -> Rows:
     return [{"region": r["region"], "id": r["id"], "cust": r["cust"]} for r in rows if r["id"] in prices]
 
 
-def newest(rows: Rows) -> Rows:
-    best = {g: min((-r["price"], r["id"]) for r in rows if r["region"] == g) for g in regions(rows)}
-    return [{"region": g, "id": id_, "top": -price} for g, (price, id_) in best.items()]
+def dear(rows: Rows) -> Rows:
+    return [{name: r[name] for name in ("id", "region", "price")} for r in rows if r["price"] > 3]
 
 
 def tops(rows: Rows) -> Rows:
@@ -148,13 +144,10 @@ CASES = {
                         "s": sum(r["id"] for r in matched(rows) if r["region"] == g)} for g in regions(matched(rows))]),
         ("id", "region"), "COUNT(DISTINCT cust)", asks=True,
     ),
-    "sum of newest rows": Case(
-        (NEWEST, newest),
-        (f"SELECT top / 10 AS k, COUNT(*) AS n, SUM(id) AS s FROM ({NEWEST}) GROUP BY top / 10",
-         lambda rows: [{"k": k, "n": sum(r["top"] // 10 == k for r in newest(rows)),
-                        "s": sum(r["id"] for r in newest(rows) if r["top"] // 10 == k)}
-                       for k in {r["top"] // 10 for r in newest(rows)}]),
-        ("region", "k"), "SUM(id)",
+    "maximum of newest rows": Case(
+        (DEAR, dear),
+        ("SELECT region, MAX(price) AS top FROM orders WHERE price > 3 GROUP BY region", lambda rows: tops(dear(rows))),
+        ("id", "region"), "MAX(price)",
     ),
 }  # fmt: skip
 TYPES = {"region": "STRING", "cust": "STRING"}

@@ -75,6 +75,15 @@ def test_a_query_that_comes_again_has_a_folder_of_its_own(tmp_path: Path) -> Non
     assert open_checkpoint(both, str(tmp_path)).location(COUNTED) == again.location(COUNTED)
 
 
+def test_a_query_that_never_began_has_no_folder(tmp_path: Path) -> None:
+    """Spark refused it, and the script was changed then."""
+    open_checkpoint(job(SUMS), str(tmp_path))
+    again = open_checkpoint(job(TOPS), str(tmp_path))
+    assert again.edit.carried
+    assert not again.started("default_catalog.default_database.tops")
+    assert open_checkpoint(job(TOPS), str(tmp_path)).edit.refused == ()
+
+
 def test_a_fill_that_was_killed_leaves_nothing(tmp_path: Path) -> None:
     """The start after it goes on with the unedited script, and savepoints find one query."""
     made = job(SUMS)

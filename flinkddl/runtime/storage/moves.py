@@ -74,7 +74,7 @@ def finish(storage: Storage, root: str, plan_file: str) -> None:
     while left:
         folder, to, order, commit = left.pop(0)
         was, place = f"{root}/{folder}", f"{root}/{to}"
-        if not storage.names(place):
+        if not storage.names(place) and storage.names(was):  # there is none of a query that never began
             storage.move(was, place)
         _carry(storage, was, place, order)
         if commit is not None:
