@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.spark.carried import Carried, Numbers, carried, highest_of
-from flinkddl.spark.folders import folder_inside
+from flinkddl.spark.folders import folder_inside, fresh_folder
 from flinkddl.spark.job import GroupBy, StageCall, StateCall
 from flinkddl.spark.meaning import APART, COLUMNS, KEPT_BY_SINK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from flinkddl.spark.job import SparkJob, Step
 
@@ -58,31 +58,39 @@ NOTHING = Edit()
 """Of a checkpoint that is new, or does not say what its queries mean."""
 
 
-def compare(before: Sequence[Said], now: Sequence[Said]) -> Edit:
-    """Return what becomes of the state: queries are found again by what they write into, else by what they mean."""
+def compare(before: Sequence[Said], now: Sequence[Said], left: Iterable[str] = ()) -> Edit:
+    """Return what becomes of the state: queries are found again by what they write into, else by what they mean.
+
+    ``left`` are folders that queries have left, which none that is new gets.
+    """
     pairs = [(_find(new, before, now), new) for new in now]
     found = [old for old, _ in pairs if old is not None]
     gone = [old for old in before if not any(old is f for f in found)]
-    numbers, clash = _numbers([(old, new) for old, new in pairs if old is not None])
+    known = [(old, new) for old, new in pairs if old is not None]
+    differ = {new["write"]: why for old, new in known if (why := _difference(old, new))}
+    moved = {new["write"]: carry for old, new in known if new["write"] in differ and (carry := carried(old, new))}
+    numbers, clash = _numbers([(old, new) for old, new in known if new["write"] not in moved])
     taken = {_folder(old): new["write"] for old, new in pairs if old is not None}
     for query in (new for old, new in pairs if old is None and folder_inside(new["write"]) in taken):
         other = taken[folder_inside(query["write"])]
         clash.append(
             f"{_told(query)} is new, and has the folder that the state of '{other}' lies in: give it another name"
         )
-    known = [(old, new) for old, new in pairs if old is not None]
-    differ = {new["write"]: why for old, new in known if (why := _difference(old, new))}
-    moved = {new["write"]: carry for old, new in known if new["write"] in differ and (carry := carried(old, new))}
     for write, carry in moved.items():
         differ[write] = carry.refused and f"{write.replace(_DEFAULT, '')}: {carry.refused}"
-        numbers |= carry.numbers
+        clash += _merged(numbers, carry.numbers)
     whole = [new for _, new in known if new["write"] not in differ]
     return Edit(
         kept=(*map(_told, whole), *_parts(moved, "kept")),
         new=(*(_told(new) for old, new in pairs if old is None), *_parts(moved, "new")),
         dropped=(*map(_told, gone), *_parts(moved, "dropped")),
         refused=(*filter(None, differ.values()), *clash),
-        folders={new["write"]: _folder(old) for old, new in known if _moved(old, new)},
+        folders={new["write"]: _folder(old) for old, new in known if _moved(old, new)}
+        | {
+            write: fresh_folder(folder_inside(write))
+            for write in (new["write"] for old, new in pairs if old is None)
+            if folder_inside(write) in {*left, *map(_folder, gone)}
+        },
         numbers=numbers,
         gone=tuple(map(_folder, gone)),
         carried=moved,
@@ -266,6 +274,12 @@ def _numbers(pairs: Sequence[tuple[Said, Said]]) -> tuple[dict[str, Numbers], li
             if number and numbers.setdefault(step, number) != number:
                 clash.append(f"'{now[2]}' was kept under two numbers, and is one operator now")
     return numbers, clash
+
+
+def _merged(numbers: dict[str, Numbers], more: Mapping[str, Numbers]) -> list[str]:
+    """Add numbers of steps; return what is said where a step that two queries share would need two."""
+    clash = [step for step, number in more.items() if numbers.setdefault(step, number) != number]
+    return [f"'{step}', which two queries share, was kept under two numbers" for step in clash]
 
 
 def renumbered(job: SparkJob, numbers: Mapping[str, Numbers]) -> SparkJob:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import uuid
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import Diagnostic
@@ -25,6 +26,7 @@ FILES = frozenset({"text", "parquet"})
 """The formats of Spark that read and write the files of a table."""
 _NO_FOLDERS = ("", ".", "..")
 _NO_PATH = re.compile(r"[\x00-\x1f\x7f\\]")  # Hadoop reads a backslash as a slash, and NUL ends a path
+_EDIT = re.compile(r"\.edit-[0-9a-f]{8}$")
 _LONGEST = 200  # bytes of a folder's name; file systems take 255, and a folder set aside gets a date
 
 
@@ -47,6 +49,21 @@ def folder_inside(name: str) -> str:
     leads_out = any(part in _NO_FOLDERS for part in name.split("/"))
     too_long = len(name.encode(errors="surrogatepass")) > 255
     return folder_name(name) if leads_out or too_long or _NO_PATH.search(name) else name
+
+
+def fresh_folder(folder: str) -> str:
+    """Return a name for a query's folder that was never used: stores of a query that has ended may write into the old.
+
+    Spark's maintenance uploads snapshots that wait for it up to a minute after the end, by the path that they had.
+    """
+    plain = plain_folder(folder)
+    plain = plain if len(plain.encode(errors="surrogatepass")) <= _LONGEST else folder_name(plain)
+    return f"{plain}.edit-{uuid.uuid4().hex[:8]}"
+
+
+def plain_folder(folder: str) -> str:
+    """Return the name that ``fresh_folder`` made another of."""
+    return _EDIT.sub("", folder)
 
 
 def view_store(name: str) -> str:

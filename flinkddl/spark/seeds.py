@@ -3,7 +3,7 @@
 A new operator has to know the rows that were there before it, or each change of one of them would be wrong. Where it
 reads operators that go on and can tell their rows (``Held.java``), these rows are read from the checkpoint once. The
 query runs over them in one batch, with them in the place of those operators and all below: what the new operators keep
-after it is their state, and what comes out is written, as the new query has never written it.
+after it is their state, and what comes out of them is written, as the new query has never written it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes import Scan
 from flinkddl.plan.physical import numbers
 from flinkddl.spark.carried import NEW
-from flinkddl.spark.job import GroupBy, Read, below
+from flinkddl.spark.folders import FILES
+from flinkddl.spark.job import PART, GroupBy, Read, Where, below
 from flinkddl.spark.stateful import KEYED, nodes_by_path, place_of, stateful
+from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,11 +45,15 @@ class Seed:
 
 @dataclass(frozen=True)
 class Seeding:
-    """The query over rows that are there: ``job``, whose operators are those with the numbers ``new``, in its order."""
+    """The query over rows that are there: ``job``, whose operators are those with the numbers ``new``, in its order.
+
+    ``result`` is the step whose rows are written.
+    """
 
     job: SparkJob
     new: tuple[int, ...]
     seeds: Mapping[str, Seed]
+    result: str
 
 
 def seeding(job: SparkJob, write: Write, order: Sequence[int]) -> Seeding | None:
@@ -59,9 +65,11 @@ def seeding(job: SparkJob, write: Write, order: Sequence[int]) -> Seeding | None
     new = [n for n, was in enumerate(order) if was == NEW]
     if not new:
         return None
+    _check_sink(write)
     wanted = _Wanted(job, write, found, order)
     for n in new:
         wanted.below(n)
+    parts = wanted.parts()
     steps = {s.name: s for s in job.steps}
     number = {o.step: n for n, o in enumerate(found)}
     reached = _reached(write, steps, {o.step for n, o in enumerate(found) if n not in new})
@@ -73,7 +81,19 @@ def seeding(job: SparkJob, write: Write, order: Sequence[int]) -> Seeding | None
         raise _refused(
             f"an operator of '{write.name}'", "rows of an operator that goes on pass others on their way to a new one"
         )
-    return Seeding(run, tuple(new), seeds)
+    if len(parts) == len(job.parts_of(write)):
+        return Seeding(run, tuple(new), seeds, write.input)
+    few = Where(name="few", input=write.input, condition=f"{quote(PART)} IN ({', '.join(map(str, parts))})")
+    return Seeding(replace(run, steps=(*run.steps, few)), tuple(new), seeds, few.name)
+
+
+def _check_sink(write: Write) -> None:
+    """Refuse a sink that tells by a query's batches what it has: another one fills, and again where it is killed."""
+    what = f"an operator of '{write.name}'"
+    if write.format in FILES:
+        raise _refused(what, "its sink has a list of the files that the query before wrote, and takes no other's")
+    if "transactional-id" in write.options:
+        raise _refused(what, "its sink takes each row once, and what a start that is killed has filled comes again")
 
 
 @dataclass
@@ -108,6 +128,27 @@ class _Wanted:
         for node in operator.nodes:
             for child in self._place(node.step).inputs:
                 self._read(child, node)
+
+    def parts(self) -> list[int]:
+        """Return which INSERTs of the query new operators write into, by their places; the others have their rows.
+
+        Raises FD679 where one gets rows of operators that go on as well, which it has too.
+        """
+        found = []
+        for n, part in enumerate(self.job.parts_of(self.write)):
+            given = self._givers(self.job.plan[self.job.writes.index(part)].root)
+            if len(given) > 1:
+                why = "rows of an operator that goes on come to the sink beside it, and would be written again"
+                raise _refused(f"an operator of '{part.name}'", why)
+            found += [n] if True in given else []
+        return found
+
+    def _givers(self, here: Physical) -> set[bool]:
+        """Return of the operators from which rows come out, without another one above, whether they are new."""
+        equal = self._numbered[id(here)]
+        if equal in self._owned:
+            return {self.order[self._owned[equal][0]] == NEW}
+        return {new for child in here.inputs for new in self._givers(child)}
 
     def _read(self, here: Physical, by: Kept) -> None:
         equal = self._numbered[id(here)]

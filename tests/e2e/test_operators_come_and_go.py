@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,6 +30,8 @@ RANKS = (
 )
 PAIRS = "SELECT a.region, a.id, b.cust FROM orders a JOIN orders b ON a.id = b.price"
 TOPS = "SELECT region, MAX(price) AS top FROM orders GROUP BY region"
+MATCHED = "SELECT region, id, cust FROM orders WHERE id IN (SELECT price FROM orders)"
+DEAR = "SELECT id, region, price FROM orders WHERE price > 3"
 Row = dict[str, Any]
 Rows = list[Row]
 
@@ -52,6 +55,15 @@ def pairs(rows: Rows) -> Rows:
     return [
         {"region": a["region"], "id": a["id"], "cust": b["cust"]} for a in rows for b in rows if a["id"] == b["price"]
     ]
+
+
+def matched(rows: Rows) -> Rows:
+    prices = {r["price"] for r in rows}
+    return [{"region": r["region"], "id": r["id"], "cust": r["cust"]} for r in rows if r["id"] in prices]
+
+
+def dear(rows: Rows) -> Rows:
+    return [{name: r[name] for name in ("id", "region", "price")} for r in rows if r["price"] > 3]
 
 
 def tops(rows: Rows) -> Rows:
@@ -125,6 +137,18 @@ CASES = {
                        for k in {r["top"] // 1000 for r in tops(rows)}]),
         ("region", "k"), "COUNT(*)", many=1500,
     ),
+    "count of a semi join": Case(
+        (MATCHED, matched),
+        (f"SELECT region, COUNT(DISTINCT cust) AS n, SUM(id) AS s FROM ({MATCHED}) GROUP BY region",
+         lambda rows: [{"region": g, "n": len({r["cust"] for r in matched(rows) if r["region"] == g}),
+                        "s": sum(r["id"] for r in matched(rows) if r["region"] == g)} for g in regions(matched(rows))]),
+        ("id", "region"), "COUNT(DISTINCT cust)", asks=True,
+    ),
+    "maximum of newest rows": Case(
+        (DEAR, dear),
+        ("SELECT region, MAX(price) AS top FROM orders WHERE price > 3 GROUP BY region", lambda rows: tops(dear(rows))),
+        ("id", "region"), "MAX(price)",
+    ),
 }  # fmt: skip
 TYPES = {"region": "STRING", "cust": "STRING"}
 FIRST: Rows = [
@@ -152,6 +176,7 @@ class World:
         self.case, self.form, self.spark, self.servers, self.folder = case, form, spark, servers, folder
         self.topics: dict[str, str] = {}
         self.told: list[str] = []
+        self.set = ""
         self.rows: dict[int, Row] = {}
 
     def send(self, rows: Rows) -> None:
@@ -178,7 +203,7 @@ class World:
         upsert += ", 'value.format' = 'json'"
         return f"""
             SET 'pipeline.name' = 'changing';
-            SET 'flinkddl.execution.state' = '{self.form}';
+            SET 'flinkddl.execution.state' = '{self.form}'; {self.set}
             CREATE TABLE orders (id INT, cust STRING, region STRING, price INT, PRIMARY KEY (id) NOT ENFORCED)
               WITH ({upsert}, 'topic' = '{self.topics["orders"]}');
             CREATE TABLE {sink} ({types}, PRIMARY KEY ({key}) NOT ENFORCED)
@@ -243,11 +268,132 @@ def test_an_operator_comes_goes_and_comes_again(
     with pytest.raises(FlinkDdlError, match=r"FD820.*allow-dropped-state"):
         world.run("below")
     world.topics |= {t: new_topic(t) for t in ("below", "above")}
+    before = world.recount("below")
     world.send(LAST)
     said = world.run("below", allow_dropped=True)
     assert case.new in said.partition("dropped: above")[2]
-    shown = world.table("below")
+    shown, known = world.table("below"), world.recount("below")
     assert shown
-    assert all(row in world.recount("below") for row in shown)  # of those that have changed since
+    assert all(row in known for row in shown)  # of those that have changed since
+    assert all(row in shown for row in known if row not in before)
     world.run("above", allow_dropped=case.asks)
     assert world.table("above") == world.recount("above")
+
+
+@pytest.mark.slow
+def test_an_operator_comes_as_a_ttl_goes(
+    spark: SparkSession, broker: Broker, new_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    """Ages of rows lie in pages of their own: what is read leaves them out."""
+    world = World(CASES["sum of a Top-N"], "keyed", spark, broker.bootstrap, tmp_path)
+    world.topics = {t: new_topic(t) for t in ("orders", "below", "above")}
+    world.send([{"id": n, "cust": f"c{n}", "region": "wide", "price": n} for n in range(1, 3000)])
+    world.set = "SET 'table.exec.state.ttl' = '1 d';"
+    world.run("below")
+    world.set = ""
+    assert "SUM($f1)" in world.run("above").partition("new: ")[2]
+    assert world.table("above") == world.recount("above")
+    world.send([{"id": 3000, "cust": "c3000", "region": "wide", "price": 9000}])
+    world.run("above")
+    assert world.table("above") == world.recount("above")
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Return what a checkpoint is made of, but for who holds it."""
+    found = {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    return {name: text for name, text in found.items() if "flinkddl-owner" not in name}
+
+
+def test_a_start_that_is_refused_has_changed_nothing(
+    spark: SparkSession,
+    broker: Broker,
+    new_topic: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a start looks up comes before what cannot be undone: no state is gone, nothing written."""
+    world = World(CASES["maximum of sums"], "keyed", spark, broker.bootstrap, tmp_path)
+    world.topics = {t: new_topic(t) for t in ("orders", "below", "above")}
+    world.send(FIRST)
+    world.run("below")
+    before = files(tmp_path)
+
+    def refuse(*_: Any) -> None:
+        raise FlinkDdlError.of("FD891", "the topic that is written was deleted")
+
+    others = count()
+    ways: dict[str, tuple[str, Any]] = {
+        "FD891": ("flinkddl.runtime.job.supervising.preparing.check_written", refuse),
+        "FD820": ("flinkddl.runtime.storage.noted._nullable", lambda _: next(others)),
+    }
+    for code, (place, way) in ways.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(place, way)
+            with pytest.raises(FlinkDdlError, match=code):
+                world.run("above")
+    now = files(tmp_path)
+    assert {name: now.get(name) for name in before if "topics" not in name} == {
+        name: text for name, text in before.items() if "topics" not in name
+    }
+    assert world.table("above") == []
+    world.send(NEXT)
+    assert world.run("below") == ""
+    assert world.table("below") == world.recount("below")
+
+
+def test_the_other_inserts_of_a_query_are_not_written_again(
+    spark: SparkSession, broker: Broker, new_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    """A new operator above a join that goes on begins with its rows; the INSERT that writes those has them."""
+    from kafka import KafkaProducer
+
+    servers = f"'properties.bootstrap.servers' = '{broker.bootstrap}'"
+    topics = {name: new_topic(name) for name in ("seen", "plain", "counts")}
+
+    def send(*rows: tuple[int, str, int]) -> None:
+        producer = KafkaProducer(bootstrap_servers=broker.bootstrap)
+        for row in rows:
+            producer.send(topics["seen"], json.dumps(dict(zip(("id", "region", "v"), row, strict=True))).encode())
+        producer.close()
+
+    def run(counted: str) -> str:
+        told: list[str] = []
+        script = f"""
+            SET 'pipeline.name' = 'two';
+            CREATE TABLE seen (id INT, region STRING, v INT) WITH ('connector' = 'kafka', {servers},
+              'topic' = '{topics["seen"]}', 'format' = 'json', 'scan.startup.mode' = 'earliest-offset');
+            CREATE TABLE plain (region STRING, n BIGINT) WITH ('connector' = 'kafka', {servers},
+              'topic' = '{topics["plain"]}', 'format' = 'json');
+            CREATE TABLE counts (region STRING, n BIGINT, PRIMARY KEY (region) NOT ENFORCED) WITH (
+              'connector' = 'upsert-kafka', {servers}, 'topic' = '{topics["counts"]}', 'key.format' = 'json',
+              'value.format' = 'json');
+            CREATE VIEW joined AS SELECT a.region, b.id AS n FROM seen a JOIN seen b ON a.id = b.v;
+            EXECUTE STATEMENT SET BEGIN
+              INSERT INTO plain SELECT * FROM joined; INSERT INTO counts {counted};
+            END;"""
+        options = {"checkpoint": str(tmp_path), "notice": told.append}
+        job = Catalog(spark, views=False).execute_all(script, run=options)[-1].job
+        assert job is not None
+        try:
+            assert job.await_input(SECONDS)
+        finally:
+            job.stop()
+        return "\n".join(told)
+
+    def values(topic: str) -> list[Row]:
+        return ordered([json.loads(r.value) for r in committed(broker.bootstrap, topics[topic]) if r.value is not None])
+
+    send((1, "north", 2), (2, "south", 1), (3, "north", 2), (4, "north", 1))
+    run("SELECT * FROM joined")
+    plain = [{"region": "north", "n": 2}, {"region": "north", "n": 4}, {"region": "south", "n": 1}]
+    plain = ordered([*plain, {"region": "south", "n": 3}])
+    assert values("plain") == plain
+    topics["counts"] = new_topic("counts")
+    said = run("SELECT region, COUNT(DISTINCT n) FROM joined GROUP BY region")
+    assert "COUNT(DISTINCT n)" in said.partition("new: ")[2]
+    assert values("plain") == plain
+    assert values("counts") == [{"region": "north", "n": 2}, {"region": "south", "n": 2}]
+    send((5, "west", 1))
+    run("SELECT region, COUNT(DISTINCT n) FROM joined GROUP BY region")
+    assert values("plain") == ordered([*plain, {"region": "north", "n": 5}])
+    assert {"region": "north", "n": 3} in values("counts")

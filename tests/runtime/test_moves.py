@@ -81,7 +81,7 @@ def holds(query: Path) -> dict[int, str]:
 
 def check(root: Path, wanted: dict[int, str]) -> None:
     """What lies at each number is what is wanted, and says so itself."""
-    query = root / "q"
+    query = root / "r"
     assert holds(query) == wanted
     for number in wanted:
         text = (query / "state" / str(number) / "_metadata" / "v2" / "0").read_text()
@@ -89,7 +89,7 @@ def check(root: Path, wanted: dict[int, str]) -> None:
         assert f"{query}/state/{number}/_stateSchema" in text
     assert (root / PLAN).read_text() == "new"
     assert sorted(p.name for p in query.iterdir()) == ["commits", "state"]
-    assert sorted(p.name for p in root.iterdir()) == [PLAN, "q"]
+    assert sorted(p.name for p in root.iterdir()) == [PLAN, "r"]
 
 
 CASES: dict[str, tuple[int, tuple[int, ...], dict[int, str]]] = {
@@ -98,6 +98,7 @@ CASES: dict[str, tuple[int, tuple[int, ...], dict[int, str]]] = {
     "all others": (2, (1, 0), {0: "was 1", 1: "was 0"}),
     "one more": (2, (-1, 0, 1), {0: "made", 1: "was 0", 2: "was 1"}),
     "one for two": (3, (-1, 2), {0: "made", 1: "was 2"}),
+    "none left": (2, (), {}),
 }
 
 
@@ -115,11 +116,11 @@ def test_killed_at_any_step(case: str, tmp_path: Path) -> None:
             (root / "other").rmdir()
         dying = Dying(lives)
         try:
-            begin(dying, str(root), [Move("q", order)], "new")
+            begin(dying, str(root), [Move("q", "r", order)], "new")
             finish(dying, str(root), PLAN)
         except Killed:
             if pending_plan(LOCAL, str(root)) is None and (root / PLAN).read_text() != "new":
-                clear(LOCAL, str(root), "q")
+                clear(LOCAL, str(root), ["q"])
                 assert holds(query) == {n: f"was {n}" for n in range(operators)}
                 continue
             finish(LOCAL, str(root), PLAN)
@@ -132,11 +133,11 @@ def test_killed_at_any_step(case: str, tmp_path: Path) -> None:
 
 
 def test_a_query_without_operators_has_no_state(tmp_path: Path) -> None:
-    query = begun(tmp_path, 2)
-    begin(LOCAL, str(tmp_path), [Move("q", ())], "new")
+    begun(tmp_path, 2)
+    begin(LOCAL, str(tmp_path), [Move("q", "r", ())], "new")
     assert pending_plan(LOCAL, str(tmp_path)) == "new"
     finish(LOCAL, str(tmp_path), PLAN)
-    assert not list((query / "state").iterdir())
+    assert not list((tmp_path / "r" / "state").iterdir())
     assert not (tmp_path / MOVES_FILE).exists()
 
 
@@ -147,8 +148,9 @@ def test_a_commit_that_names_states_names_them_by_their_numbers_now(tmp_path: Pa
     operator(tmp_path / "other", 0, "made", "1_new.zip")
     (tmp_path / "other" / "state" / "0" / "0" / "1_new.changelog").write_text("")
     made(LOCAL, str(tmp_path / "other"), 0, str(query), 1, 4)
-    begin(LOCAL, str(tmp_path), [Move("q", (1, -1))], "new")
+    begin(LOCAL, str(tmp_path), [Move("q", "r", (1, -1))], "new")
     finish(LOCAL, str(tmp_path), PLAN)
+    query = tmp_path / "r"
     said = json.loads((query / "commits" / "3").read_text().partition("\n")[2])
     assert said[IDS] == {"0": [["id1"]], "1": [["new"], ["new"]]}
     assert not (query / "commits" / ".3.crc").exists()

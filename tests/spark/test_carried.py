@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +13,7 @@ from flinkddl.plan.stateforms import Begun
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.spark.carried import NEW
 from flinkddl.spark.edits import Edit, compare, renumbered
-from flinkddl.spark.job import GroupBy, Read
+from flinkddl.spark.job import KAFKA_SINK, GroupBy, Read, Where
 from flinkddl.spark.meaning import meanings
 from flinkddl.spark.seeds import SEED, Seeding, seeding
 
@@ -225,6 +225,69 @@ def test_new_operators_begin_with_the_rows_of_those_below(name: str, form: str) 
     reads = [s for s in found.job.steps if isinstance(s, Read)]
     assert [s.format for s in reads] == [SEED]
     assert found.new == tuple(range(len(found.new)))
+
+
+JOINED = "SELECT a.region, b.id AS n FROM seen a JOIN seen b ON a.id = b.v"
+OUT = f"INSERT INTO out1 SELECT * FROM ({JOINED});"
+PLAIN = f"INSERT INTO tops SELECT * FROM ({JOINED});"
+COUNTED = f"INSERT INTO tops SELECT region, COUNT(DISTINCT n) FROM ({JOINED}) GROUP BY region;"
+SINKS = "".join(
+    f"CREATE TABLE {name} (region STRING, n BIGINT) WITH ('connector' = 'kafka', 'topic' = '{name}', {_SERVERS},"
+    f" 'format' = '{format}');"
+    for name, format in (("out1", "json"), ("changes", "debezium-json"))
+)
+
+
+def test_an_insert_that_has_not_changed_is_not_written_again() -> None:
+    """Rows of an operator that goes on are in the table of the other INSERT: only those of new ones are written."""
+    before, after = SINKS + sets(OUT, PLAIN), SINKS + sets(OUT, COUNTED)
+    assert [len(query.parts) for query in job(after, "auto").united] == [2]
+    found = begin(before, after, "auto")
+    assert found is not None
+    (last,) = (s for s in found.job.steps if s.name == found.result)
+    assert isinstance(last, Where)
+    assert last.condition == "`__insert` IN (1)"
+    assert len(found.job.steps) == len({s.name for s in found.job.steps})
+
+
+def test_all_is_written_where_no_other_insert_is() -> None:
+    found = begin(SUMS, TOPS, "keyed")
+    assert found is not None
+    assert not any(isinstance(s, Where) and s.name == found.result for s in found.job.steps)
+
+
+def test_rows_that_come_to_the_sink_beside_a_new_operator() -> None:
+    sums = "INSERT INTO changes SELECT region, total FROM x"
+    tops = f"{sums.replace('total', 'MAX(total)')} GROUP BY region"
+    assert begin(f"{SINKS}{sums};", f"{SINKS}{tops};", "keyed") is not None
+    with pytest.raises(FlinkDdlError, match=r"FD679.*would be written again"):
+        begin(f"{SINKS}{sums};", f"{SINKS}{sums} UNION ALL {tops.partition('changes')[2]};", "keyed")
+
+
+SINK: dict[str, tuple[dict[str, Any], str]] = {
+    "files": ({"format": "parquet"}, "list of the files"),
+    "exactly once": ({"format": KAFKA_SINK, "options": {"transactional-id": "p"}}, "takes each row once"),
+}
+
+
+@pytest.mark.parametrize("name", SINK)
+def test_a_sink_that_tells_by_batches_what_it_has(name: str) -> None:
+    """What fills is another query, and one more where a start is killed: the sink would drop it, or take it twice."""
+    other, why = SINK[name]
+    old, new = job(SUMS), job(TOPS)
+    ((_, carried),) = edited(old, new).carried.items()
+    with pytest.raises(FlinkDdlError, match=f"FD679.*{why}"):
+        seeding(new, replace(new.runs[0], **other), carried.order)
+
+
+def test_two_numbers_for_what_two_queries_share() -> None:
+    """Two that were read apart, one of them in a query that has come to have an operator more."""
+    apart, other = said(job(SUMS)), [{**said(job(SUMS))[0], "write": "other"}]
+    for n, operator in enumerate(other[0]["operators"]):
+        operator[4] = 7 + n
+    above = [{**said(job(TOPS))[0], "write": "other"}]
+    found = compare([*apart, *other], [*apart, *above])
+    assert "which two queries share, was kept under two numbers" in "".join(found.refused)
 
 
 def test_nothing_is_new_where_operators_only_go() -> None:

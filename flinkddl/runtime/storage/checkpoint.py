@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import time
 from contextlib import suppress
@@ -13,12 +14,12 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.physical import numbers
 from flinkddl.plan.stateforms import MERGES, NEWER
 from flinkddl.runtime.storage.file_systems import LOCAL, local_path
-from flinkddl.runtime.storage.moves import Move, begin, finish, pending_plan
+from flinkddl.runtime.storage.moves import Move, begin, clear, finish, pending_plan
 from flinkddl.show.dataflow import flow_of
 from flinkddl.spark import job as J
 from flinkddl.spark.edits import NOTHING, Edit, compare
 from flinkddl.spark.fingerprint import BY_KEY
-from flinkddl.spark.folders import folder_inside, folder_name
+from flinkddl.spark.folders import folder_inside, folder_name, fresh_folder
 from flinkddl.spark.meaning import meanings
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Checkpoint:
     """The checkpoint of one job: its folder, whether it goes when the run ends, and the file system it lies in.
 
     ``changed`` says which operator is another one than when it was written, where that does not touch what it holds;
-    ``edit`` where the state of each query is, and under which numbers.
+    ``edit`` where the state of each query is, and under which numbers; ``left`` are folders that queries had before.
     """
 
     root: str
@@ -48,6 +49,7 @@ class Checkpoint:
     storage: Storage = LOCAL
     changed: str = ""
     edit: Edit = NOTHING
+    left: frozenset[str] = frozenset()
 
     @property
     def local(self) -> Path | None:
@@ -110,8 +112,7 @@ def open_checkpoint(
     if fresh and storage.names(job_folder(folder, job)):
         set_aside(storage, job_folder(folder, job))
     checkpoint = checked(job, folder, storage=storage, allow_dropped=allow_dropped)
-    note_plan(checkpoint, job, script)
-    return checkpoint
+    return note_plan(checkpoint, job, script)
 
 
 def checked(job: J.SparkJob, folder: str, *, storage: Storage = LOCAL, allow_dropped: bool = False) -> Checkpoint:
@@ -120,27 +121,42 @@ def checked(job: J.SparkJob, folder: str, *, storage: Storage = LOCAL, allow_dro
     finish(storage, checkpoint.root, PLAN_FILE)
     stored = stored_plan(storage, checkpoint.root)
     if stored is not None:
+        checkpoint = replace(checkpoint, left=stored["left"])
+        _sweep(checkpoint, stored)
         checkpoint = _check(checkpoint, stored, (job, meanings(job)), allow_dropped=allow_dropped)
         if job.trigger[0] != "availableNow":
             _check_no_end(checkpoint)
     return checkpoint
 
 
-def note_plan(checkpoint: Checkpoint, job: J.SparkJob, script: Sequence[str]) -> None:
-    """Write down that the checkpoint is this job's, whose operators lie where they are looked for from now on.
+def note_plan(checkpoint: Checkpoint, job: J.SparkJob, script: Sequence[str]) -> Checkpoint:
+    """Write down that the checkpoint is this job's, and return it as it is then.
 
-    ``job`` is as it was checked. Those that are new must have been made (``moves.py``).
+    Its operators lie where they are looked for from now on. ``job`` is as it was checked. Those that are new must have
+    been made (``moves.py``).
     """
+    storage, root, edit = checkpoint.storage, checkpoint.root, checkpoint.edit
+    was = {write: checkpoint.location(write)[len(root) + 1 :] for write in edit.carried}
+    now = {write: fresh_folder(folder) for write, folder in was.items()}
+    left = frozenset({*checkpoint.left, *edit.gone, *was.values()})
+    checkpoint = replace(checkpoint, edit=replace(edit, folders={**edit.folders, **now}), left=left)
     text = _plan_text(checkpoint, (job, meanings(job)), script, drained=False)
-    storage, root = checkpoint.storage, checkpoint.root
-    for folder in checkpoint.edit.gone:
-        storage.remove(f"{root}/{folder}")
-    if not checkpoint.edit.carried:
+    if edit.carried:
+        begin(storage, root, [Move(was[w], now[w], c.order) for w, c in edit.carried.items()], text)
+        finish(storage, root, PLAN_FILE)
+    else:
         storage.write(f"{root}/{PLAN_FILE}", text)
-        return
-    folders = {write: checkpoint.location(write)[len(root) + 1 :] for write in checkpoint.edit.carried}
-    begin(storage, root, [Move(folders[w], c.order) for w, c in checkpoint.edit.carried.items()], text)
-    finish(storage, root, PLAN_FILE)
+    for folder in edit.gone:
+        storage.remove(f"{root}/{folder}")
+    return checkpoint
+
+
+def _sweep(checkpoint: Checkpoint, stored: Mapping[str, Any]) -> None:
+    """Take away what starts that were killed have left, and what ended queries have uploaded where they lay."""
+    folders = {str(query["folder"]) for query in stored["meaning"] or () if query.get("folder")}
+    clear(checkpoint.storage, checkpoint.root, folders)
+    for folder in checkpoint.left - folders:
+        checkpoint.storage.remove(f"{checkpoint.root}/{folder}")
 
 
 def set_aside(storage: Storage, folder: str) -> None:
@@ -175,6 +191,7 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
             "newer": frozenset(form for form in NEWER if stored.get(form)),
             "forms": stored.get("forms"),
             "trigger": str(stored.get("trigger", "")),
+            "left": frozenset(map(str, stored.get("left", ()))),
             "together": {str(query): tuple(map(str, parts)) for query, parts in stored.get("together", {}).items()},
         }
     except (ValueError, KeyError, TypeError) as error:
@@ -259,6 +276,7 @@ def _plan_text(checkpoint: Checkpoint, of: Said, script: Sequence[str], *, drain
     what |= {form: form in newer for form in sorted(NEWER)} | {"forms": job.forms}
     what["trigger"] = job.trigger[0]
     what["together"] = {query.name: query.parts for query in job.united}
+    what["left"] = sorted(checkpoint.left)
     what["meaning"] = [
         {**query, "folder": checkpoint.location(query["write"])[len(checkpoint.root) + 1 :]}
         for query in _as_numbered(said, checkpoint.edit)
@@ -290,7 +308,7 @@ def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], of: Said, *, allow
     before: Fingerprint = tuple(stored["plan"])
     now = fingerprint(job)
     told = stored["meaning"]
-    edit = compare(told, json.loads(json.dumps(said))) if told else NOTHING
+    edit = compare(told, json.loads(json.dumps(said)), stored["left"]) if told else NOTHING
     if before == now:
         return replace(checkpoint, edit=edit)
     if _formless(before) == _formless(now):
@@ -306,7 +324,14 @@ def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], of: Said, *, allow
     if edit.dropped and not allow_dropped:
         help = f"--allow-dropped-state takes it away, or {again}"
         raise FlinkDdlError.of("FD820", f"{message}. State would be lost: {edit.words}", help=help)
+    if edit.carried and (system := _COPIES.match(checkpoint.root)):
+        why = f"state would have to be moved to its operators, and {system[0]} copies folders instead of renaming them"
+        raise FlinkDdlError.of("FD820", f"{message}; {why}", help=f"go back to the old query, or {again}")
     return replace(checkpoint, changed=f"{changed}. State: {edit.words}", edit=edit)
+
+
+_COPIES = re.compile(r"(s3|s3a|s3n|gs|oss|cos|cosn|swift|wasbs?)://")
+"""Object stores, in which a folder that is given another name may be left half there and half here."""
 
 
 def _formless(plan: Fingerprint) -> Fingerprint:

@@ -1,5 +1,8 @@
 """State folders that get the numbers that their operators have now: Spark looks for ``state/<number>`` of a query.
 
+The query gets a folder of another name first: stores of a run that ended a moment ago in this process may still upload
+what waits for it, by the numbers that operators had, into the folder as it was called then.
+
 A journal is written before the first folder moves. It holds the plan that the checkpoint belongs to afterwards, and
 whoever opens the folder next ends what it says: a run that is killed half way leaves nothing that does not fit. New
 operators lie in ``state-next`` by then (``made``), as Spark would have written them.
@@ -15,23 +18,26 @@ from typing import TYPE_CHECKING, Any
 from flinkddl.spark.carried import NEW
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from flinkddl.runtime.storage.file_systems import Storage
 
 MOVES_FILE = "flinkddl-moves.json"
+FILLING = "filling"
+"""Folder in a job's in which new operators are filled."""
 _NEXT, _PARTED = "state-next", "state-moved"
 _IDS = "stateUniqueIds"
 _ZIP = re.compile(r"(\d+)(|_[\w-]+)\.zip")
-_Entry = tuple[str, tuple[int, ...], tuple[str, str] | None]
-"""Of the journal: a query's folder, the order of its operators, and its last commit, where that names them."""
+_Entry = tuple[str, str, tuple[int, ...], tuple[str, str] | None]
+"""Of the journal: a query's folder, the one it gets, its operators' order, its last commit where that names them."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """A query's folder, and of each operator, by its number now, the number that it had."""
+    """A query's folder, the one that it gets, and of each operator, by its number now, the number that it had."""
 
     folder: str
+    to: str
     order: tuple[int, ...]
 
 
@@ -41,9 +47,11 @@ def pending_plan(storage: Storage, root: str) -> str | None:
     return None if text is None else str(json.loads(text)["plan"])
 
 
-def clear(storage: Storage, root: str, folder: str) -> None:
-    """Take away new operators of an attempt that did not come to its journal."""
-    storage.remove(f"{root}/{folder}/{_NEXT}")
+def clear(storage: Storage, root: str, folders: Iterable[str]) -> None:
+    """Take away what an attempt has left in a job's folder, and in those of its queries, that had no journal."""
+    storage.remove(f"{root}/{FILLING}")
+    for folder in folders:
+        storage.remove(f"{root}/{folder}/{_NEXT}")
 
 
 def begin(storage: Storage, root: str, moves: Sequence[Move], plan: str) -> None:
@@ -52,8 +60,8 @@ def begin(storage: Storage, root: str, moves: Sequence[Move], plan: str) -> None
     for move in moves:
         place = f"{root}/{move.folder}"
         storage.remove(f"{place}/{_PARTED}")
-        entries.append((move.folder, move.order, _commit(storage, place, move.order)))
-    _note(storage, root, {"moves": entries, "folders": [m.folder for m in moves], "plan": plan})
+        entries.append((move.folder, move.to, move.order, _commit(storage, place, move.order)))
+    _note(storage, root, {"moves": entries, "folders": [m.to for m in moves], "plan": plan})
 
 
 def finish(storage: Storage, root: str, plan_file: str) -> None:
@@ -62,12 +70,15 @@ def finish(storage: Storage, root: str, plan_file: str) -> None:
     if text is None:
         return
     said = json.loads(text)
-    left: list[_Entry] = [(str(folder), tuple(map(int, order)), commit) for folder, order, commit in said["moves"]]
+    left: list[_Entry] = [(str(old), str(to), tuple(map(int, order)), done) for old, to, order, done in said["moves"]]
     while left:
-        folder, order, commit = left.pop(0)
-        _carry(storage, f"{root}/{folder}", order)
+        folder, to, order, commit = left.pop(0)
+        was, place = f"{root}/{folder}", f"{root}/{to}"
+        if not storage.names(place) and storage.names(was):  # there is none of a query that never began
+            storage.move(was, place)
+        _carry(storage, was, place, order)
         if commit is not None:
-            _put(storage, f"{root}/{folder}/commits", *commit)
+            _put(storage, f"{place}/commits", *commit)
         _note(storage, root, said | {"moves": left})
     for folder in said["folders"]:
         storage.remove(f"{root}/{folder}/{_PARTED}")
@@ -79,17 +90,17 @@ def _note(storage: Storage, root: str, said: Mapping[str, Any]) -> None:
     storage.write(f"{root}/{MOVES_FILE}", json.dumps(said))
 
 
-def _carry(storage: Storage, place: str, order: Sequence[int]) -> None:
+def _carry(storage: Storage, was: str, place: str, order: Sequence[int]) -> None:
     """Part what goes on from what is dropped, then put it in its place; each step may have been done before."""
     parted, next_ = f"{place}/{_PARTED}", f"{place}/{_NEXT}"
     if storage.read(parted) is None:
         storage.make(next_)
-        for now, was in enumerate(order):
-            if was != NEW and storage.names(f"{place}/state/{was}"):
-                storage.move(f"{place}/state/{was}", f"{next_}/{now}")
-            _rename(storage, f"{next_}/{now}", place, place, now)
+        for now, number in enumerate(order):
+            if number != NEW and storage.names(f"{place}/state/{number}"):
+                storage.move(f"{place}/state/{number}", f"{next_}/{now}")
+            _rename(storage, f"{next_}/{now}", was, place, now)
         storage.write(parted, "what goes on lies in the folder beside this file")
-    if storage.names(next_) or not order:
+    if _NEXT in storage.names(place):  # it may be empty
         storage.remove(f"{place}/state")
         storage.move(next_, f"{place}/state")
 

@@ -27,17 +27,19 @@ if TYPE_CHECKING:
 STATE_FILE = "flinkddl-state.json"
 
 
-def note_state(checkpoint: Checkpoint, job: SparkJob, frames: Mapping[str, Any]) -> None:
-    """Write down the operators of each query, by the query's folder and in the order of Spark's numbers.
+Notes = dict[str, list[dict[str, Any]]]
+"""The operators of each query, in the order of Spark's numbers."""
+
+
+def state_notes(checkpoint: Checkpoint, job: SparkJob, frames: Mapping[str, Any]) -> Notes:
+    """Return what is to be written down of each write's query.
 
     ``frames`` are the DataFrames of the job's steps. Raises FD822 where the file system refuses, FD820 where an
     operator that the checkpoint has would read its state as other types: to Spark it is bytes.
     """
-    if checkpoint.temporary:
-        return
     before = noted_state(checkpoint.storage, checkpoint.root)
     steps = {step.name: step for step in job.steps}
-    queries = {}
+    queries: Notes = {}
     for write in job.runs:
         notes = []
         for o in stateful(job, write):
@@ -53,7 +55,13 @@ def note_state(checkpoint: Checkpoint, job: SparkJob, frames: Mapping[str, Any])
             notes.append(note)
         folder = checkpoint.location(write.name)[len(checkpoint.root) + 1 :]
         _check_types(before.get(folder, []), notes, folder)
-        queries[folder] = notes
+        queries[write.name] = notes
+    return queries
+
+
+def note_state(checkpoint: Checkpoint, notes: Notes) -> None:
+    """Write down the operators of each query, by the query's folder. Raises FD822 where the file system refuses."""
+    queries = {checkpoint.location(write)[len(checkpoint.root) + 1 :]: told for write, told in notes.items()}
     text = json.dumps(queries, indent=1, ensure_ascii=False)
     path = f"{checkpoint.root}/{STATE_FILE}"
     if checkpoint.storage.read(path) != text:

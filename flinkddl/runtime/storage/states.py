@@ -15,6 +15,7 @@ from flinkddl.runtime.storage.checkpoint import PLAN_FILE, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL
 from flinkddl.runtime.storage.noted import nodes_of, noted_state
 from flinkddl.runtime.storage.savepoints import last_of, of_version
+from flinkddl.spark.folders import plain_folder
 from flinkddl.spark.realtime import STATE_FORMAT
 from flinkddl.spark.stateful import AGGREGATE, JOIN, SESSIONS
 
@@ -55,7 +56,7 @@ class Operator:
     @property
     def query(self) -> str:
         """The query's name: what it writes into."""
-        return Path(self.folder).name.replace(_DEFAULT, "")
+        return plain_folder(Path(self.folder).name).replace(_DEFAULT, "")
 
     @property
     def name(self) -> str:

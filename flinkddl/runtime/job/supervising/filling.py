@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.steps import build_frames
 from flinkddl.runtime.session.errors import full_text, reason
-from flinkddl.runtime.storage.moves import clear, made
+from flinkddl.runtime.storage.moves import FILLING, made
 from flinkddl.runtime.storage.noted import node_types
 from flinkddl.spark import job as J
 from flinkddl.spark.seeds import SEED, seeding
@@ -42,17 +42,26 @@ _WHOLE = {"spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled
 
 
 def fill(spark: SparkSession, job: J.SparkJob, checkpoint: Checkpoint, run: Run) -> None:
-    """Make the new operators of queries that go on. Raises FD820 where one stopped within a batch, FD679, FD678."""
+    """Make the new operators of queries that go on. Raises FD820 where one stopped within a batch, FD679, FD678.
+
+    Nothing is written where one of them is refused.
+    """
+    fillings = []
     for write, carried in checkpoint.edit.carried.items():
         query = next(r for r in job.runs if r.name == write)
         place = checkpoint.location(write)
         if not checkpoint.whole(write):
             message = f"the query in '{place}' was ended within a batch, which the edited one would write otherwise"
-            raise FlinkDdlError.of("FD820", message, help="run the unedited script until it has read on, then this one")
-        clear(checkpoint.storage, checkpoint.root, place[len(checkpoint.root) + 1 :])
+            help = (
+                "run the unedited script, and end it with `flinkddl jobs stop NAME --savepoint DIR`, which runs a batch"
+                " that has begun to its end; then start this one"
+            )
+            raise FlinkDdlError.of("FD820", message, help=help)
         found = seeding(job, query, carried.order)
         if found is not None and checkpoint.started(write):
-            _Filling(spark, job, checkpoint, query, found).run(run)
+            fillings.append(_Filling(spark, job, checkpoint, query, found))
+    for filling in fillings:
+        filling.run(run)
 
 
 class _Filling:
@@ -64,7 +73,7 @@ class _Filling:
         self._spark, self._job, self._write, self._found = spark, job, write, found
         self._storage = checkpoint.storage
         self._place = checkpoint.location(write.name)
-        self._beside = f"{checkpoint.root}/filling"
+        self._beside = f"{checkpoint.root}/{FILLING}"
         self._batch = max(int(n) for n in self._storage.names(f"{self._place}/commits") if n.isdigit())
 
     def run(self, run: Run) -> None:
@@ -75,7 +84,7 @@ class _Filling:
             with _told(self._spark, {**self._conf(), **_WHOLE}):
                 self._seeds()
                 frames = build_frames(self._spark, self._found.job, self._open)
-                run(frames[self._write.input], self._write, f"{self._beside}/query")
+                run(frames[self._found.result], self._write, f"{self._beside}/query")
             for n, now in enumerate(self._found.new):
                 made(self._storage, f"{self._beside}/query", n, self._place, now, self._batch + 1)
         except FlinkDdlError:
@@ -84,7 +93,10 @@ class _Filling:
             message = (
                 f"new operators of the query into '{self._write.name}' cannot be filled: {reason(full_text(error))}"
             )
-            help = "the checkpoint is as it was: go on with the unedited script, or start anew with --fresh"
+            help = (
+                "the checkpoint is as it was, what is written by then stays: go on with the unedited script, or start"
+                " anew with --fresh"
+            )
             raise FlinkDdlError.of("FD678", message, help=help) from error
         finally:
             self._storage.remove(self._beside)

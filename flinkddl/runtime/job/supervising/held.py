@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.supervising.begun import as_begun
@@ -18,6 +19,7 @@ from flinkddl.runtime.session.sessions import job_session
 from flinkddl.runtime.storage.checkpoint import (
     Checkpoint,
     checked,
+    is_kept,
     job_folder,
     note_plan,
     set_aside,
@@ -27,10 +29,11 @@ from flinkddl.runtime.storage.file_systems import LOCAL, local_path, storage_of
 from flinkddl.runtime.storage.hold import Hold, take
 from flinkddl.runtime.storage.moved import brought_along
 from flinkddl.runtime.storage.neighbours import check_neighbours
+from flinkddl.runtime.storage.noted import note_state, state_notes
 from flinkddl.spark.edits import renumbered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -43,6 +46,7 @@ class Held:
 
     def __init__(self, spark: SparkSession, job: SparkJob, options: RunOptions) -> None:
         self.job, self.options = job, options
+        self._compared = job  # as its checkpoint was checked against it
         self.spark = job_session(spark, job.settings)
         self.queries = Queries(self.spark, job, options.on_rows)
         self.checkpoint: Checkpoint | None = None
@@ -53,14 +57,23 @@ class Held:
         if self.job.streaming:
             self.job = as_begun(self.spark, self.job, self.options)
             self.checkpoint, self._hold = open_held(self.spark, self.job, self.options)
-            job, self.job = self.job, renumbered(self.job, self.checkpoint.edit.numbers)
+            self._compared, self.job = self.job, renumbered(self.job, self.checkpoint.edit.numbers)
             self.queries.job = self.job
-            if not self.checkpoint.temporary:
-                fill(self.spark, self.job, self.checkpoint, self.queries.run_once)
-                note_plan(self.checkpoint, job, self.options.script)
-            if self.checkpoint.changed:
-                said = f"the script has changed, and its checkpoint goes on: {self.checkpoint.changed}"
-                self.options.notice(said)
+
+    def settle(self, run: SparkJob, frames: Mapping[str, Any], cut: Callable[[], bool]) -> Checkpoint | None:
+        """Make the checkpoint this job's, once all else has been looked up, and return it: there is no way back.
+
+        ``run`` is the job as it runs, ``frames`` the DataFrames of its steps; ``cut`` ends what fills new operators.
+        Raises as ``fill``, and FD820 where state would be read as other types.
+        """
+        if is_kept(self.checkpoint):
+            notes = state_notes(self.checkpoint, run, frames)
+            fill(self.spark, self.job, self.checkpoint, partial(self.queries.run_once, cut=cut))
+            self.checkpoint = note_plan(self.checkpoint, self._compared, self.options.script)
+            note_state(self.checkpoint, notes)
+        if self.checkpoint is not None and self.checkpoint.changed:
+            self.options.notice(f"the script has changed, and its checkpoint goes on: {self.checkpoint.changed}")
+        return self.checkpoint
 
     def check(self) -> None:
         """Raise FD823 where another run has taken the checkpoint."""

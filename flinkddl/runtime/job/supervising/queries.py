@@ -75,14 +75,25 @@ class Queries:
         except Exception as error:
             raise job_failed(self.job, write, error) from error
 
-    def run_once(self, frame: DataFrame, write: Write, location: str) -> None:
-        """Run the query of a write over what is there, with a checkpoint of its own. Raises what it fails with."""
+    def run_once(self, frame: DataFrame, write: Write, location: str, cut: Callable[[], bool]) -> None:
+        """Run the query of a write over what is there, with a checkpoint of its own. Raises what it fails with.
+
+        FD678 where ``cut`` says that its end is not to be waited for: it was asked for at the start of a job.
+        """
         trigger, self.trigger = self.trigger, {"availableNow": True}
         try:
             query = self._start(frame, write, location)
         finally:
             self.trigger = trigger
         try:
+            while query.isActive:
+                time.sleep(POLL_SECONDS)
+                if cut():
+                    message = (
+                        f"new operators of the query into '{write.name}' were not yet filled when the end was asked for"
+                    )
+                    help = "nothing in the checkpoint has changed: the next start fills them"
+                    raise FlinkDdlError.of("FD678", message, help=help)
             query.awaitTermination()
         finally:
             end_now({write.name: query})

@@ -21,7 +21,6 @@ from flinkddl.runtime.job.topics.sources import other_partitions
 from flinkddl.runtime.job.topics.topic_watch import TopicWatch
 from flinkddl.runtime.machine.aside import Aside
 from flinkddl.runtime.storage.checkpoint import forget_stops, is_kept, mark_drained
-from flinkddl.runtime.storage.noted import note_state
 from flinkddl.spark.calls import trigger_of
 from flinkddl.spark.partitions import can_name
 from flinkddl.spark.restarts import TYPE
@@ -87,18 +86,21 @@ class Supervisor:
         self.topics = TopicWatch(sources, known, warning, self._queries.read_so_far)
         self.restarts = Restarts(strategy_of(self._job, self._options.checkpoint))
         self.round = Round(held, sources)
-        self.flow = FlowWatch(self._job, sources, held.checkpoint, self._options.on_flow)
+        self.flow = FlowWatch(self._job, sources, self._options.on_flow)
         self._commits = GroupCommits(sources, self._options.notice, lambda: self.topics.answers)
         self._looked_at = time.monotonic()
         self._grown: Aside[dict[str, list[str]]] = Aside()
 
     def start(self) -> None:
-        """Start the first round."""
-        if self._held.checkpoint is not None:
-            note_state(self._held.checkpoint, self._sources.run, self.round.frames)
+        """Start the first round, once the checkpoint is the job's."""
+        self._sources.checkpoint = self._held.settle(self._sources.run, self.round.frames, self._end_is_asked)
         self.flow.start()
         self.round.start()
         self.topics.start()
+
+    def _end_is_asked(self) -> bool:
+        """Whether the end was asked for: while it starts a job has no handle yet, and the caller's options say so."""
+        return self._options.asked() or self._asked.stop.is_set()
 
     def supervise(self) -> None:
         """Follow the queries to their end. Raises JobFailed, FD823, FD817, FD865, FD891."""

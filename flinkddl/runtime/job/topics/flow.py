@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from flinkddl.runtime.job.reporting.progress import Progress
     from flinkddl.runtime.job.topics.sources import Sources
-    from flinkddl.runtime.storage.checkpoint import Checkpoint
     from flinkddl.spark.job import SparkJob, Write
 
 LOOK_SECONDS = 3.0
@@ -276,11 +275,9 @@ class FlowWatch:
     ``flows`` are the last look's, none before the first or while a cluster does not answer.
     """
 
-    def __init__(
-        self, job: SparkJob, sources: Sources, checkpoint: Checkpoint | None, tell: Callable[[Flow], None] | None
-    ) -> None:
+    def __init__(self, job: SparkJob, sources: Sources, tell: Callable[[Flow], None] | None) -> None:
         self.flows: tuple[Flow, ...] = ()
-        self._job, self._sources, self._checkpoint, self._tell = job, sources, checkpoint, tell
+        self._job, self._sources, self._tell = job, sources, tell
         self._writes: dict[str, _Write] = {}
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
@@ -326,8 +323,9 @@ class FlowWatch:
     def _first(self, write: Write, places: Places) -> Places | None:
         """Return where reading begins; None where it is at the end of a topic, which moves until Spark looks."""
         known = self._sources.started
-        if self._checkpoint is not None and self._checkpoint.started(write.name):
-            known = committed(self._checkpoint, [write])
+        checkpoint = self._sources.checkpoint
+        if checkpoint is not None and checkpoint.started(write.name):
+            known = committed(checkpoint, [write])
         found = {place: known.get(place[1], {}).get(place[2], -1) for place in places}
         return found if all(offset >= 0 for offset in found.values()) else None
 

@@ -70,7 +70,7 @@ public final class Held implements ScalarFunction<Object>, Serializable {
 
     @Override public String canonicalName() { return "flinkddl.state." + name() + arguments.catalogString(); }
 
-    /** Pages of trees that are only read. */
+    /** Pages of trees that are read, and then forgotten: ages go where there is a TTL no more (Ages.java). */
     private static final class Found implements Pages {
         private final Map<ByteBuffer, byte[]> pages = new HashMap<>();
 
@@ -83,10 +83,8 @@ public final class Held implements ScalarFunction<Object>, Serializable {
 
         @Override public byte[] get(byte[] name) { return pages.get(ByteBuffer.wrap(name)); }
 
-        @Override public void put(byte[] name, byte[] page, int before) { throw read(); }
+        @Override public void put(byte[] name, byte[] page, int before) { pages.put(ByteBuffer.wrap(name), page); }
 
-        @Override public void remove(byte[] name, int before) { throw read(); }
-
-        private static UnsupportedOperationException read() { return new UnsupportedOperationException("state that is only read"); }
+        @Override public void remove(byte[] name, int before) { pages.remove(ByteBuffer.wrap(name)); }
     }
 }
