@@ -147,7 +147,7 @@ CASES = {
     "maximum of newest rows": Case(
         (DEAR, dear),
         ("SELECT region, MAX(price) AS top FROM orders WHERE price > 3 GROUP BY region", lambda rows: tops(dear(rows))),
-        ("id", "region"), "MAX(price)",
+        ("id", "region"), "MAX(price)", asks=True,
     ),
 }  # fmt: skip
 TYPES = {"region": "STRING", "cust": "STRING"}
