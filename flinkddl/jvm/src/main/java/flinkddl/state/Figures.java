@@ -1,10 +1,11 @@
 package flinkddl.state;
 
-import java.util.Arrays;
+import java.io.Serializable;
+import java.util.HashMap;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
-import org.apache.spark.util.AccumulatorV2;
+import org.apache.spark.util.CollectionAccumulator;
 
 /**
  * What the nodes of a stage have done in a batch: rows that came in, of each input, rows that went out, and by how many
@@ -12,7 +13,7 @@ import org.apache.spark.util.AccumulatorV2;
  * there {@link StageRule} has each number read as an observed metric of the query. Of a partition that ran again the
  * last run counts.
  */
-public final class Figures extends AccumulatorV2<long[], long[]> {
+public final class Figures implements Serializable {
     /** The numbers of a node, by their places; inputs are two of a join, left and right. */
     static final String[] NAMES = {"in0", "in1", "out", "groups", "bytes"};
     static final int IN = 0;
@@ -21,12 +22,19 @@ public final class Figures extends AccumulatorV2<long[], long[]> {
     static final int BYTES = 4;
 
     private final int size;
-    private final Map<Integer, long[]> counts = new ConcurrentHashMap<>(); // by partition, below zero of tasks before the exchange
+    // of arrays, each with its task at the end: what takes the results of tasks knows no classes of ours over Spark Connect
+    private final CollectionAccumulator<long[]> tasks = new CollectionAccumulator<>();
 
     Figures(int nodes) { size = nodes * NAMES.length; }
 
     /** Where the numbers of a node begin, by the place of its edge. */
     static int at(int edge) { return edge * NAMES.length; }
+
+    /** On the driver, before any task. */
+    long register() {
+        SparkContext.getOrCreate().register(tasks);
+        return tasks.id();
+    }
 
     /** Those of the task at hand; on the driver nobody counts. */
     long[] ofTask() { return of(0); }
@@ -35,30 +43,19 @@ public final class Figures extends AccumulatorV2<long[], long[]> {
     long[] ofTaskBefore() { return of(-1); }
 
     private long[] of(int apart) {
+        long[] counts = new long[size + 1];
         TaskContext task = TaskContext.get();
-        return task == null ? new long[size] : counts.computeIfAbsent(task.partitionId() ^ apart, p -> new long[size]);
+        if (task != null) {
+            counts[size] = task.partitionId() ^ apart;
+            tasks.add(counts);
+        }
+        return counts;
     }
 
     /** Called from generated code, on the driver. */
-    public long count(int at) { return counts.values().stream().mapToLong(c -> c[at]).sum(); }
-
-    @Override public boolean isZero() { return counts.isEmpty(); }
-
-    @Override public Figures copy() {
-        Figures copy = new Figures(size / NAMES.length);
-        copy.counts.putAll(counts);
-        return copy;
-    }
-
-    @Override public void reset() { counts.clear(); }
-
-    @Override public void add(long[] more) { throw new UnsupportedOperationException("a task counts by itself"); }
-
-    @Override public void merge(AccumulatorV2<long[], long[]> other) { counts.putAll(((Figures) other).counts); }
-
-    @Override public long[] value() {
-        long[] sums = new long[size];
-        Arrays.setAll(sums, this::count);
-        return sums;
+    public long count(int at) {
+        Map<Long, long[]> last = new HashMap<>();
+        tasks.value().forEach(counts -> last.put(counts[size], counts));
+        return last.values().stream().mapToLong(c -> c[at]).sum();
     }
 }

@@ -2,7 +2,6 @@ package flinkddl.state;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.SparkContext;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.catalyst.encoders.AgnosticEncoder;
 import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder;
@@ -308,7 +307,7 @@ final class StageRule extends Rule<LogicalPlan> {
      */
     private static LogicalPlan observed(KeyedStage stage, LogicalPlan state) {
         Figures figures = stage.figures();
-        SparkContext.getOrCreate().register(figures);
+        long id = figures.register();
         List<NamedExpression> metrics = new ArrayList<>();
         for (KeyedStage.Node node : stage.nodes()) {
             for (int i = 0; node.kind() != null && i < Figures.NAMES.length; i++) {
@@ -321,7 +320,7 @@ final class StageRule extends Rule<LogicalPlan> {
                 metrics.add(alias(count, node.number() + "_" + Figures.NAMES[i]));
             }
         }
-        return new CollectMetrics("flinkddl.stage" + figures.id(), CollectionConverters.asScala(metrics).toList(), state, figures.id());
+        return new CollectMetrics("flinkddl.stage" + id, CollectionConverters.asScala(metrics).toList(), state, id);
     }
 
     private static Attribute object(ObjectType type) {
