@@ -120,9 +120,7 @@ def test_an_insert_writes_to_kafka_and_goes_on_from_its_checkpoint(
         assert job.await_input(120)
         job.stop()
         assert sum(p.upserts for p in seen) == len(shops)
-        keyed = [k for p in seen for k in p.keyed]
-        assert sum(sum(k.came) for k in keyed) == ("DISTINCT" in count) * (1 if more else len(ORDERS))
-        assert [k.groups for k in keyed][-1:] == [2] * ("DISTINCT" in count)
+        assert not any(p.keyed for p in seen)  # Spark Connect does not bring the operators' own figures
         assert job.status == "stopped"
         written = committed(broker.bootstrap, topic(catalog, "totals"))[before:]
         values = [json.loads(r.value) for r in written]

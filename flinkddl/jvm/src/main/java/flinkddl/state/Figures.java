@@ -22,13 +22,22 @@ public final class Figures implements Serializable {
     static final int BYTES = 4;
 
     private final int size;
-    // of arrays, each with its task at the end: what takes the results of tasks knows no classes of ours over Spark Connect
+    // of arrays, each with its task at the end: Spark's own class, for the same reason as below
     private final CollectionAccumulator<long[]> tasks = new CollectionAccumulator<>();
 
     Figures(int nodes) { size = nodes * NAMES.length; }
 
     /** Where the numbers of a node begin, by the place of its edge. */
     static int at(int edge) { return edge * NAMES.length; }
+
+    /**
+     * Whether the figures can be observed. What observes them goes to each task and comes back with its result, where Spark
+     * knows the classes that it was started with, not those that came into a session later, as over Spark Connect.
+     */
+    static boolean observable() {
+        ClassLoader mine = Figures.class.getClassLoader();
+        return mine == SparkContext.class.getClassLoader() || mine.getClass().getName().equals("org.apache.spark.util.MutableURLClassLoader");
+    }
 
     /** On the driver, before any task. */
     long register() {

@@ -308,6 +308,9 @@ final class StageRule extends Rule<LogicalPlan> {
     private static LogicalPlan observed(KeyedStage stage, LogicalPlan state) {
         Figures figures = stage.figures();
         long id = figures.register();
+        if (!Figures.observable()) {
+            return state;
+        }
         List<NamedExpression> metrics = new ArrayList<>();
         for (KeyedStage.Node node : stage.nodes()) {
             for (int i = 0; node.kind() != null && i < Figures.NAMES.length; i++) {
