@@ -134,6 +134,12 @@ BLOCKED = {
         "INSERT INTO s SELECT k, MAX(v) FROM (SELECT k, v FROM o UNION ALL SELECT 'a', 1) GROUP BY k;",
         "MAX(v)) stands above rows that are there as a whole",
     ),
+    "windows of a row beside others": (
+        "INSERT INTO a SELECT k, COUNT(*) FROM TABLE(TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) "
+        "GROUP BY k, window_start, window_end UNION ALL SELECT k, COUNT(*) FROM TABLE(HOP(TABLE o, DESCRIPTOR(ts), "
+        "INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)) GROUP BY k, window_start, window_end;",
+        "has rows that go on in more ways",
+    ),
     "idle timeout": (
         "SET 'table.exec.source.idle-timeout' = '5 s'; INSERT INTO a SELECT k, COUNT(*) "
         "FROM TABLE(TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY k, window_start, window_end;",

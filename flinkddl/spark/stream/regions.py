@@ -185,8 +185,11 @@ def whole_region(graph: Graph, end: str) -> Region | None:
     for name in sorted(entries):
         entries.remove(name)
         entries.add(_risen(graph, name, end))
-    inside -= {end, *(s.name for e in entries for s in below(graph.steps[e], graph.steps))}
-    read = [s.name for e in entries for s in below(graph.steps[e], graph.steps) if isinstance(s, Read | Rows)]
+    under = [s for e in entries for s in below(graph.steps[e], graph.steps)]
+    if any(isinstance(s, WithTime) and s.name not in entries for s in under):
+        return None  # nobody would hear what it tells
+    inside -= {end, *(s.name for s in under)}
+    read = [s.name for s in under if isinstance(s, Read | Rows)]
     if len(set(read)) < len(read) or not all({*graph.steps[s].reads} <= inside | entries for s in (*inside, end)):
         return None  # rows part below what only Spark does with them, such as a watermark
     try:
