@@ -92,6 +92,13 @@ class World:
             assert time.monotonic() < end, (found, log)
             time.sleep(0.3)
 
+    def await_plan(self, *words: str) -> None:
+        """Wait until the plan says all of this: a job notes its figures for others a little later than it has them."""
+        end = time.monotonic() + 30
+        while not all(w in self.plan() for w in words):
+            assert time.monotonic() < end, self.plan()
+            time.sleep(0.5)
+
     def plan(self) -> str:
         argv = [sys.executable, "-m", "flinkddl", "jobs", "status", "figures", "--plan"]
         return subprocess.run(argv, env=self.environment, capture_output=True, text=True, timeout=60, check=True).stdout
@@ -147,9 +154,10 @@ def test_rows_and_state_by_node(world: World, sets: str, updates: int) -> None:
     )
     found = world.metrics()
     assert found["state_bytes", *counts] > found["state_bytes", *sums] > 0
-    plan = world.plan()
-    assert f"[{ROWS} rows in · {KEYS + updates} rows out · state {KEYS} rows, " in plan
-    assert f"[{KEYS + updates} rows in from n4, {KEYS // 2} rows in from n7 · {KEYS // 2} rows out · state" in plan
+    world.await_plan(
+        f"[{ROWS} rows in · {KEYS + updates} rows out · state {KEYS} rows, ",
+        f"[{KEYS + updates} rows in from n4, {KEYS // 2} rows in from n7 · {KEYS // 2} rows out · state",
+    )
     # the next run begins to count rows anew, and goes on with what the nodes keep
     world.end()
     world.start(sets)
