@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-from pathlib import Path
-
 import pytest
 
-from flinkddl.jvm import build
-from tests.support.java_program import OPENS
+from tests.support.java_probes import Probes
 from tests.support.java_udf import needs_javac
 
-PROBE = Path(__file__).with_name("CombineProbe.java")
 pytestmark = [pytest.mark.long, needs_javac]
 
 
 @pytest.fixture(scope="module")
-def classes(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("combine")
-    path = f"{build.JAR}{os.pathsep}{build.class_path()}"
-    subprocess.run([str(shutil.which("javac")), "-nowarn", "-cp", path, "-d", str(folder), str(PROBE)], check=True)
-    return f"{folder}{os.pathsep}{path}"
+def probes(tmp_path_factory: pytest.TempPathFactory) -> Probes:
+    return Probes(tmp_path_factory.mktemp("combine"), "CombineProbe")
 
 
 @pytest.mark.parametrize(
@@ -40,8 +30,5 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> str:
         pytest.param("latest", 200_000, 200_000, f"200000 {sum(range(200_000))}", id="more than the table takes"),
     ],
 )
-def test_rows_that_come_out_of_a_task(classes: str, of: str, rows: int, groups: int, said: str) -> None:
-    java = [str(shutil.which("java")), "-Xmx256m", "-XX:TieredStopAtLevel=1", *OPENS, "-cp", classes]
-    command = [*java, "flinkddl.state.CombineProbe", of, str(rows), str(groups)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == said, done.stderr[-3000:]
+def test_rows_that_come_out_of_a_task(probes: Probes, of: str, rows: int, groups: int, said: str) -> None:
+    assert probes.run("CombineProbe", of, rows, groups, options=["-Xmx256m"]) == [said]

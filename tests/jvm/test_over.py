@@ -2,55 +2,40 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-from pathlib import Path
-
 import pytest
 
-from flinkddl.jvm import build
-from tests.support.java_program import OPENS
+from tests.support.java_probes import Probes
 from tests.support.java_udf import needs_javac
 from tests.support.nightly import nightly
 
-PROBE = Path(__file__).with_name("OverProbe.java")
 pytestmark = [pytest.mark.spark, needs_javac]
 
 
 @pytest.fixture(scope="module")
-def classes(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the class path with the compiled probe, a class of the jar's own package."""
-    folder = tmp_path_factory.mktemp("over")
-    path = f"{build.JAR}{os.pathsep}{build.class_path()}"
-    subprocess.run([str(shutil.which("javac")), "-nowarn", "-cp", path, "-d", str(folder), str(PROBE)], check=True)
-    return f"{folder}{os.pathsep}{path}"
+def probes(tmp_path_factory: pytest.TempPathFactory) -> Probes:
+    return Probes(tmp_path_factory.mktemp("over"), "OverProbe")
 
 
-def probe(classes: str, *args: object, page: int = 300) -> list[str]:
+def probe(probes: Probes, *args: object, page: int = 300) -> list[str]:
     """Return what the probe says; small pages make deep trees of few rows, and many marks."""
-    java = [str(shutil.which("java")), "-XX:TieredStopAtLevel=1", f"-Dflinkddl.state.page={page}", *OPENS]
-    command = [*java, "-cp", classes, "flinkddl.state.OverProbe", *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout.splitlines()
+    return probes.run("OverProbe", *args, options=[f"-Dflinkddl.state.page={page}"])
 
 
 @pytest.mark.parametrize(("seed", "cases"), [(0, 40), nightly(1000, 600)])
-def test_the_same_as_the_aggregate(classes: str, seed: int, cases: int) -> None:
+def test_the_same_as_the_aggregate(probes: Probes, seed: int, cases: int) -> None:
     """Any frame and calls; rows late, out of order, taken back, before they came too; each batch twice."""
-    assert probe(classes, "random", seed, cases) == ["0 wrong"]
+    assert probe(probes, "random", seed, cases) == ["0 wrong"]
 
 
 @pytest.mark.parametrize(
     ("kind", "preceding", "more"), [("sum", 100, 4), ("max", 100, 4), ("sum", -1, 4), ("dcount", -1, 30)]
 )
-def test_a_change_touches_few_pages(classes: str, kind: str, preceding: int, more: int) -> None:
+def test_a_change_touches_few_pages(probes: Probes, kind: str, preceding: int, more: int) -> None:
     """Ten rows at the end of 1,000 and of 20,000 touch as many pages; so do some in the middle of bounded frames.
 
     ``more``: of a tree of 1,000 DISTINCT values the ten lie in fewer pages.
     """
-    (small,), (large,) = (probe(classes, "touched", rows, preceding, kind, page=4096) for rows in (1_000, 20_000))
+    (small,), (large,) = (probe(probes, "touched", rows, preceding, kind, page=4096) for rows in (1_000, 20_000))
     end, middle = ([int(said.split()[n]) for said in (small, large)] for n in (2, 4))
     assert end[1] <= end[0] + more, (small, large)
     assert int(large.split()[3]) == 10

@@ -20,17 +20,18 @@ final class Partials implements Combiner {
     private static final int ARGUMENTS = 2;
 
     private final Call[] calls;
-    private final UnsafeProjection projection;
+    private final StructType type;
+    private UnsafeProjection projection; // made when rows are given: who asks what can be brought together needs none
     private final UnsafeRow view;
 
     private Partials(Call[] calls, int fields) {
         this.calls = calls;
         view = new UnsafeRow(fields);
-        StructType type = new StructType().add("weight", DataTypes.LongType).add("sequence", DataTypes.LongType).add("arguments", DataTypes.BinaryType);
-        for (int i = type.length(); i < fields; i++) {
-            type = type.add("of group " + i, DataTypes.LongType);
+        StructType made = new StructType().add("weight", DataTypes.LongType).add("sequence", DataTypes.LongType).add("arguments", DataTypes.BinaryType);
+        for (int i = made.length(); i < fields; i++) {
+            made = made.add("of group " + i, DataTypes.LongType);
         }
-        projection = UnsafeProjection.create(type.add("calls", DataTypes.BinaryType));
+        type = made.add("calls", DataTypes.BinaryType);
     }
 
     /** Null where one of the calls asks for rows in their order; {@code fields}: how many arguments a row is. */
@@ -83,6 +84,7 @@ final class Partials implements Combiner {
             row[ARGUMENTS + 1 + i] = sum.group[i];
         }
         row[row.length - 1] = parts;
+        projection = projection == null ? UnsafeProjection.create(type) : projection;
         rows.accept(Rows.bytes(projection.apply(Retract.row(row))));
     }
 
