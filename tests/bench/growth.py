@@ -1,9 +1,10 @@
 """CPU seconds of a batch of 2,000 changes over small and over large state: ``python -m tests.bench growth``.
 
 Four shapes in which a group grows without bound, each over ``SMALL`` rows and over ``--records`` (10,000,000). A job
-reads what is there, then come rounds of changes, of which the first ``WARM`` warm up and the others count. The cost
-must follow the changes, not the state: a last line has the ratio of the medians, with the small size measured before
-the large one, on a Java that is still warming up, and after it: the second counts.
+of each size reads what is there, then both stay up and get rounds of changes, a block of ``BLOCK`` one, a block the
+other, so that Java is equally warm; the first ``WARM`` blocks do not count. Then each size is up alone, the large one
+first, so that its background work is its own. The cost must follow the changes, not the state: a last line has the
+ratios of the medians. Exit code 1 where one is above ``BOUND``, or Spark's process had more than ``MOST_GB`` resident.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import statistics
 import time
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-SMALL, CHANGES, WARM, ROUNDS, GROUPS, PARTITIONS = 100_000, 2_000, 15, 9, 5, 4
+BOUND, MOST_GB = 1.5, 3.0
+SMALL, CHANGES, BLOCK, WARM, BLOCKS, GROUPS, PARTITIONS = 100_000, 2_000, 8, 2, 3, 5, 4
 SETTINGS = {
     "execution.runtime-mode": "streaming",
     "flinkddl.execution.max-offsets-per-trigger": "500000",
@@ -106,8 +109,8 @@ class Growth:
             self.producer.send(topic, json.dumps(row).encode(), key=key, partition=row["id"] % PARTITIONS)
         self.producer.flush()
 
-    def seconds(self, name: str, rows: int) -> float:
-        """Return the median CPU seconds of a round of changes over so many rows; print what it took."""
+    def started(self, name: str, rows: int) -> Grown:
+        """Return a job that has read so many rows; print how long that took."""
         from flinkddl.api import Catalog
         from flinkddl.runtime.kafka.admin import KafkaAdmin
 
@@ -123,28 +126,67 @@ class Growth:
         job = catalog.execute(f"CREATE TABLE hole WITH ('connector' = 'blackhole') AS {shape.query}").job
         read = Read(job)
         read.until(rows + (10 * GROUPS if name == "join" else 0))
-        filled, used = time.perf_counter() - begin, []
-        for n in range(WARM + ROUNDS):
+        print(f"{name:<9}{rows:>11,} rows read in {time.perf_counter() - begin:>6.1f} s", flush=True)
+        return Grown(shape, topic, rows, read)
+
+    def block(self, job: Grown) -> list[float]:
+        """Send a block of rounds of changes; return the CPU seconds of each."""
+        used = []
+        for _ in range(BLOCK):
             before = spark_cpu()
-            self.change(topic, shape, n * CHANGES, rows)
-            read.until(read.rows + CHANGES)
+            self.change(job.topic, job.shape, job.changed, job.rows)
+            job.changed += CHANGES
+            job.read.until(job.read.rows + CHANGES)
             used.append(spark_cpu() - before)
-        job.stop()
-        counted = used[WARM:]
+        return used
+
+    def compare(self, name: str, records: int) -> float:
+        """Return how many times as much a round of changes costs over so many rows as over the small number.
+
+        Of two ratios the larger: of blocks in turn, and of each job alone, which has to itself what runs in the
+        background.
+        """
+        jobs = [self.started(name, rows) for rows in (SMALL, records)]
+        turns = [[self.block(job) for job in jobs] for _ in range(WARM + BLOCKS)][WARM:]
+        small, large = ([*chain.from_iterable(used)] for used in zip(*turns, strict=True))
+        self.stop(jobs[0])
+        large_alone = self.alone(jobs[1])
+        self.stop(jobs[1])
+        small_alone = self.alone(again := self.started(name, SMALL + 1))  # a topic is named by its size
+        self.stop(again)
+        for rows, in_turn, alone in ((SMALL, small, small_alone), (records, large, large_alone)):
+            print(f"{name:<9}{rows:>11,} rows: a round {_told(in_turn)}, alone {_told(alone)}", flush=True)
+        ratios = [statistics.median(a) / statistics.median(b) for a, b in ((large, small), (large_alone, small_alone))]
         print(
-            f"{name:<9}{rows:>11,} rows read in {filled:>6.1f} s; a round {statistics.median(counted):.2f} CPU s "
-            f"({min(counted):.2f} to {max(counted):.2f}), last batch {read.last.batch_ms:,} ms, "
-            f"resident {_resident() / 1e9:.2f} GB",
+            f"{name:<9}ratio {ratios[0]:.2f} in turn, {ratios[1]:.2f} alone, at most {_most():.2f} GB resident",
             flush=True,
         )
-        return statistics.median(counted)
+        return max(ratios)
+
+    def alone(self, job: Grown) -> list[float]:
+        return [*chain.from_iterable([self.block(job) for _ in range(1 + BLOCKS)][1:])]
+
+    def stop(self, job: Grown) -> None:
+        job.read.job.stop()
+
+
+@dataclass
+class Grown:
+    """A job that has read its first rows, and the number of the next change."""
+
+    shape: Shape
+    topic: str
+    rows: int
+    read: Read
+    changed: int = 0
 
 
 class Read:
     """How much a job has read, and its last batch."""
 
     def __init__(self, job: Any) -> None:
-        self.job, self.rows, self.last = job, 0, None
+        self.job, self.rows = job, 0
+        self.last: Any = None
 
     def until(self, rows: int) -> None:
         """Wait for the batch after which so many rows are read. Raises what the job failed with."""
@@ -156,14 +198,18 @@ class Read:
                     self.rows, self.last = self.rows + progress.rows_in, progress
 
 
-def _resident() -> int:
-    """Return the bytes of memory that Spark's process has at the moment."""
+def _told(used: list[float]) -> str:
+    return f"{statistics.median(used):.2f} CPU s ({min(used):.2f} to {max(used):.2f})"
+
+
+def _most() -> float:
+    """Return the most memory that Spark's process has had so far, in GB."""
     text = Path(f"/proc/{spark_pid()}/status").read_text()
-    return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmRSS")) * 1024
+    return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmHWM")) * 1024 / 1e9
 
 
 def main(records: int = 10_000_000, names: tuple[str, ...] = tuple(SHAPES)) -> None:
-    """Print a line for each shape and size, and the ratio of each shape."""
+    """Print what each shape took at each size, and its ratio. Raises SystemExit where a bound is not kept."""
     from flinkddl.runtime.broker.server import Broker, BrokerOptions
     from flinkddl.runtime.kafka.admin import KafkaAdmin
     from flinkddl.runtime.session.sessions import SparkOptions, build_session
@@ -175,10 +221,8 @@ def main(records: int = 10_000_000, names: tuple[str, ...] = tuple(SHAPES)) -> N
         growth = Growth(spark, broker.bootstrap)
         growth.few()
         try:
-            for name in names:
-                # a topic is named by its size
-                before, large, after = (growth.seconds(name, rows) for rows in (SMALL, records, SMALL + 1))
-                ratios = f"{large / before:.2f} before, {large / after:.2f} after"
-                print(f"{name:<9}{records:,} rows against {SMALL:,}: {ratios}", flush=True)
+            found = {name: growth.compare(name, records) for name in names}
+            if max(found.values()) > BOUND or _most() > MOST_GB:
+                raise SystemExit(f"more than {BOUND} times as much, or more than {MOST_GB} GB: {found}")
         finally:
             spark.stop()
