@@ -17,7 +17,7 @@ from flinkddl.plan.nodes import IntervalJoin, Join, Scan, Union, WindowJoin, sca
 from flinkddl.plan.nodes.base import Stateless
 from flinkddl.plan.nodes.forms import APPEND, COMPARES, JOINS, ONCE, How
 from flinkddl.plan.physical import physical_plan, physical_sink
-from flinkddl.plan.sharing import meeting
+from flinkddl.plan.sharing import meeting, same_scans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -157,6 +157,29 @@ def chosen(found: PhysicalSink, begun: StateForm | None = None) -> PhysicalSink:
     if keyed:
         return replace(found, how=how)
     return physical_sink(found.sink, found.plan, replace(how, keyed=False, shares=False, merges=False))
+
+
+def in_chains(physical: tuple[PhysicalSink, ...], begun: Begun) -> tuple[PhysicalSink, ...]:
+    """Return queries that wait for event time and read a table more than once as chains, where 'auto' may choose.
+
+    There the table is read once, and a window comes out in the batch that closes it. Whether each of them can be one,
+    is seen when they are lowered.
+    """
+    return tuple(_timed(one, begun.forms.get(n)) for n, one in enumerate(physical))
+
+
+def _timed(found: PhysicalSink, begun: StateForm | None) -> PhysicalSink:
+    how, to = found.how, found.sink.options
+    if not how.streaming or how.realtime or how.chain or not how.because or begun is not None:
+        return found
+    if (
+        to is None
+        or connector(to.connector).append_mode
+        or not any(here.node.requires_watermark for here in found.query.walk())
+    ):
+        return found
+    twice = [group[0].table.path.name for group in same_scans(scans(found.query.node)) if len(group) > 1]
+    return _chain(found, f"{', '.join(dict.fromkeys(twice))} read once, and windows by key") if twice else found
 
 
 def _not_by_key(found: PhysicalSink) -> str:

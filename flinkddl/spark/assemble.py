@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from flinkddl.deep import deep
-from flinkddl.diagnostics import Bag
+from flinkddl.diagnostics import Bag, FlinkDdlError
 from flinkddl.plan.decoded import decoded
 from flinkddl.plan.nodes import scans
 from flinkddl.plan.sharing import same_scans
-from flinkddl.plan.stateforms import NEW, Begun, planned
+from flinkddl.plan.stateforms import NEW, Begun, in_chains, planned
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import java_jars, user_functions
@@ -68,7 +69,19 @@ def lower_job(
         # what is noted is noted once
         batches = lower_job(name, sinks, _in_mode(config, "MICRO-BATCH"), zone, bag, begun)
         return in_a_mode(batches, lambda: lower_job(name, sinks, _in_mode(config, "REALTIME"), zone, Bag(), begun))
-    job = realtime.of_rows(_lowered(name, sinks, config, zone, bag, begun))
+    physical = planned(sinks, config, begun)
+    if (timed := in_chains(physical, begun)) != physical:
+        with suppress(FlinkDdlError):
+            job = _made(name, timed, config, zone, said := Bag(), begun)
+            bag.extend(said)
+            return job
+    return _made(name, physical, config, zone, bag, begun)
+
+
+def _made(
+    name: str, physical: tuple[PhysicalSink, ...], config: Settings, zone: str, bag: Bag, begun: Begun
+) -> SparkJob:
+    job = realtime.of_rows(_lowered(name, physical, config, zone, bag, begun))
     return replace(job, settings={**job.settings, **realtime.checked(job)})
 
 
@@ -76,9 +89,11 @@ def _in_mode(config: Settings, mode: Literal["MICRO-BATCH", "REALTIME"]) -> Sett
     return replace(config, flinkddl_execution_mode=mode)
 
 
-def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Begun = NEW) -> SparkJob:
-    physical = planned(sinks, config, begun)
+def _lowered(
+    name: str, physical: tuple[PhysicalSink, ...], config: Settings, zone: str, bag: Bag, begun: Begun = NEW
+) -> SparkJob:
     realtime.check_chains(physical)
+    sinks = tuple(p.sink for p in physical)
     streaming = physical[0].how.streaming
     ctx, writes, united = _written(physical, config, zone, begun)
     if streaming:
@@ -200,7 +215,8 @@ def _may_chain(config: Settings, streaming: bool) -> bool:
 
 def _as_chain(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str) -> SparkJob:
     """Return the job as one chain a query, whether or not that can be."""
-    return _lowered(name, sinks, replace(config, flinkddl_execution_state="CHAIN"), zone, Bag())
+    as_chain = replace(config, flinkddl_execution_state="CHAIN")
+    return _lowered(name, planned(sinks, as_chain, NEW), as_chain, zone, Bag())
 
 
 def session_settings(streaming: bool) -> dict[str, str]:

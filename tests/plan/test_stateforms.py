@@ -8,14 +8,14 @@ import pytest
 
 from flinkddl.diagnostics import SourceText
 from flinkddl.plan.nodes.grouping import Aggregate
-from flinkddl.plan.stateforms import NEWER, OVERS, PAIRS
+from flinkddl.plan.stateforms import CHAIN, NEWER, OVERS, PAIRS
 from flinkddl.runtime.job.supervising.begun import formed, kept
 from flinkddl.runtime.storage.checkpoint import job_folder, open_checkpoint, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.show.dataflow import as_json, flow_of
 from flinkddl.show.explain import explain
-from flinkddl.spark.job import GroupBy, JoinStep
+from flinkddl.spark.job import GroupBy, JoinStep, Read
 from flinkddl.spark.stages import keyed
 
 if TYPE_CHECKING:
@@ -119,6 +119,45 @@ def test_what_a_group_keeps_is_asked_only_where_nothing_else_decides(monkeypatch
     assert not asked
     job(CASES["a count of inserts"][0])
     assert asked
+
+
+WINDOWS = """(SELECT auction, window_start, window_end, COUNT(*) AS n
+  FROM TABLE(TUMBLE(TABLE timed, DESCRIPTOR(ts), INTERVAL '10' SECOND)) GROUP BY auction, window_start, window_end)"""
+MEET = f"""SELECT x.auction, y.n FROM {WINDOWS} AS x JOIN {WINDOWS} AS y
+  ON x.n = y.auction AND x.window_start = y.window_start AND x.window_end = y.window_end"""
+
+
+def test_windows_over_a_table_that_is_read_twice_are_one_chain() -> None:
+    made = job(MEET)
+    assert f"{made.writes[0].name}: state by key, one chain: timed read once, and windows by key" in explain(made)
+    assert sum(isinstance(step, Read) for step in made.steps) == 1
+    assert made.steps == job(MEET, "chain").steps
+    assert not next(iter(job(f"SELECT auction, n FROM {WINDOWS}").forms.values()))  # nothing is shared
+
+
+def test_windows_are_as_they_were_where_no_chain_can_be_or_files_take_them(tmp_path: Path) -> None:
+    temporal = (
+        "SELECT x.auction, y.price FROM timed AS x JOIN prices FOR SYSTEM_TIME AS OF x.ts AS y ON x.auction = y.id"
+    )
+    prices = f"""CREATE TABLE prices (id BIGINT, price BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts,
+      PRIMARY KEY (id) NOT ENFORCED) WITH ({UPSERT} = 'prices');"""
+    both = f"{MEET} UNION ALL {temporal}"
+    assert CHAIN not in job(both, more=prices).forms.values()
+    files = f"CREATE TABLE f (a BIGINT, b BIGINT) WITH ('connector'='filesystem','path'='{tmp_path}','format'='json')"
+    out = compile_script(
+        SourceText("<t>", f"SET 'execution.runtime-mode' = 'streaming'; {TABLES} {files}; INSERT INTO f {MEET};")
+    )
+    made = next(a.job for a in out.actions if isinstance(a, Start))
+    assert CHAIN not in made.forms.values()
+
+
+def test_windows_that_were_begun_otherwise_go_on_so(tmp_path: Path) -> None:
+    begun = job(MEET, "aggregate")
+    open_checkpoint(begun, str(tmp_path))
+    stored = stored_plan(LOCAL, job_folder(str(tmp_path), begun))
+    assert kept(job(MEET), stored).steps == begun.steps
+    missing = formed(job(MEET), None, lambda: "no stages here")
+    assert CHAIN not in missing.forms.values()
 
 
 OVER = """SELECT x.auction, x.n FROM (SELECT auction, COUNT(*) OVER (PARTITION BY auction ORDER BY PROCTIME()) AS n

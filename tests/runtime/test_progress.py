@@ -215,6 +215,15 @@ def test_operators_by_key_count_their_rows() -> None:
     assert (twice.came, twice.went, twice.more_groups) == ((40, 14), 24, 16)
 
 
+def test_operators_by_key_have_event_time_and_late_rows() -> None:
+    timed = {"3_in0": 20, "3_in1": 7, "3_late": 2, "3_time": 1_700_000_000_500}
+    found = counted(COUNTED | {"flinkddl.stage41": timed})
+    assert (found.late_rows, found.watermark) == (2, "2023-11-14T22:13:20.500Z")
+    assert counted(COUNTED).watermark == EVENT["eventTime"]["watermark"]
+    for never in (0, -(1 << 63)):  # nothing was told; not all were heard
+        assert counted(COUNTED | {"flinkddl.stage41": timed | {"3_time": never}}).keyed[2].time is None
+
+
 def test_state_of_a_stage_is_told_by_node_where_it_is_known_and_else_together() -> None:
     assert [str(n) for n in counted(COUNTED).state_by_node] == ["n3+n6 Aggregate+Join 25 rows, 9.0 MB"]
     known = Kept().add("q", "id", counted(COUNTED))

@@ -44,8 +44,7 @@ class NodeFigures:
 def open_windows(job: SparkJob, latest: Iterable[Progress]) -> list[str]:
     """Return a line for each write whose last batch has left rows in windows that are not over, with its watermark."""
     told = numbers(job.plan)
-    shown = (sink for sink in job.plan if not sink.how.chain)  # of a stage only sums over its nodes are known
-    open = {f"n{told[id(at)]}" for sink in shown for at in sink.root.walk() if at.node.withholds(at.form)}
+    open = {f"n{told[id(at)]}" for sink in job.plan for at in sink.root.walk() if at.node.withholds(at.form)}
     out = []
     for last in latest:
         rows = sum(n.rows for n in last.state_by_node if n.place.node in open)

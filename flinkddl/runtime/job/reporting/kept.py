@@ -59,7 +59,7 @@ class Kept:
         known = self._sums.get(folder)
         if RAN not in record.phases:  # while nothing runs Spark reports too, under the next batch's number
             still = self._last.get(folder, ())
-            return replace(record, keyed=tuple(replace(k, came=(0,) * len(k.came), went=0) for k in still))
+            return replace(record, keyed=tuple(replace(k, came=(0,) * len(k.came), went=0, late=0) for k in still))
         if known is None and not record.keyed:
             return record
         follows = known is not None and (known.id, known.batch + 1) == (id, record.batch)

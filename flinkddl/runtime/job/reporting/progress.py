@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.spark.reported import NOTHING, UNKNOWN
 from flinkddl.spark.stateful import KEYED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from flinkddl.spark.job import Write
     from flinkddl.spark.reported import Foreseen, KeyedNode, NodePlace
@@ -45,6 +45,8 @@ class KeyedRows:
     """What an operator by key did in a batch: rows that came, by input, and went; by what its state has grown.
 
     ``groups`` and ``size`` (bytes of keys and values): what it keeps after the batch, None where that is not known.
+    ``late``: rows behind its event time, which were dropped; ``time``: where that stands, in ms; None where it waits
+    for none or has heard of none.
     """
 
     node: KeyedNode
@@ -54,6 +56,8 @@ class KeyedRows:
     more_size: int = 0
     groups: int | None = None
     size: int | None = None
+    late: int = 0
+    time: int | None = None
 
     @property
     def edges(self) -> tuple[tuple[str, int], ...]:
@@ -183,7 +187,7 @@ def read_progress(
     ``foreseen`` says which node of the plan each of its parts stands for.
     """
     sources, operators = data.get("sources", []), _operators(data.get("stateOperators", []), foreseen)
-    observed = _observed(data)
+    observed, keyed = _observed(data), _keyed(data, foreseen)
     ends, lag = _positions(sources)
     tombstones = int(observed.get("tombstones") or 0)
     phases = {name: int(ms) for name, ms in (data.get("durationMs") or {}).items()}
@@ -197,16 +201,16 @@ def read_progress(
         rows_out=int((data.get("sink") or {}).get("numOutputRows", -1)),
         upserts=int(observed.get("rows") or 0) - tombstones,
         tombstones=tombstones,
-        watermark=_watermark(data),
+        watermark=_watermark(data, keyed),
         state=operators,
-        late_rows=sum(s.late for s in operators),
+        late_rows=_late(operators, keyed),
         batch_ms=phases.pop("triggerExecution", 0),
         lag=lag,
         ends=ends,
         waiting=waiting,
         phases=phases,
         scans=_scans(sources, foreseen),
-        keyed=_keyed(data, foreseen),
+        keyed=keyed,
     )
 
 
@@ -222,8 +226,7 @@ def by_part(record: Progress, writes: Sequence[Write], data: Mapping[str, Any]) 
         state = tuple(s for s in record.state if s.place.part == n)
         keyed = tuple(k for k in record.keyed if k.node.place.part == n)
         each = replace(record, write=write.name, table=write.table, rows_out=rows, upserts=rows - tombstones)
-        late = sum(s.late for s in state)
-        out.append(replace(each, tombstones=tombstones, state=state, keyed=keyed, late_rows=late))
+        out.append(replace(each, tombstones=tombstones, state=state, keyed=keyed, late_rows=_late(state, keyed)))
     return out
 
 
@@ -239,18 +242,28 @@ def _counts(found: Any) -> Mapping[str, Any]:
     return counts
 
 
+_NEVER = -(1 << 63)
+"""Event time of an operator by key that has not heard of all that it waits for."""
+_ENDED = 7226582400000
+"""From 2199 on: its input has ended (Tick.java)."""
+
+
 def _keyed(data: Mapping[str, Any], foreseen: Foreseen) -> tuple[KeyedRows, ...]:
     """Return what the operators by key did; one that runs twice is told as one. Nothing of a batch that did not run."""
-    sums: Counter[str] = Counter()
+    sums, times = Counter[str](), dict[str, int]()
     for name, found in (data.get("observedMetrics") or {}).items():
-        if name.startswith(STAGE):
-            sums.update({column: int(n or 0) for column, n in _counts(found).items()})
+        for column, n in _counts(found).items() if name.startswith(STAGE) else ():
+            if not column.endswith("_time"):
+                sums[column] += int(n or 0)
+            elif n:
+                times[column] = min(int(n), times.get(column, int(n)))
     out = []
     for number, node in foreseen.keyed.items():
         came = tuple(sums[f"{number}_in{i}"] for i in range(2) if f"{number}_in{i}" in sums)
         if came:
-            went, groups, size = (sums[f"{number}_{name}"] for name in ("out", "groups", "bytes"))
-            out.append(KeyedRows(node, came, went, groups, size))
+            went, groups, size, late = (sums[f"{number}_{name}"] for name in ("out", "groups", "bytes", "late"))
+            time = times.get(f"{number}_time", _NEVER)
+            out.append(KeyedRows(node, came, went, groups, size, late=late, time=time if time > _NEVER else None))
     return tuple(out)
 
 
@@ -282,7 +295,15 @@ _OPERATOR = {
 }
 
 
-def _watermark(data: Mapping[str, Any]) -> str | None:
+def _late(operators: Iterable[OperatorState], keyed: Iterable[KeyedRows]) -> int:
+    return sum(s.late for s in operators) + sum(k.late for k in keyed)
+
+
+def _watermark(data: Mapping[str, Any], keyed: Iterable[KeyedRows]) -> str | None:
+    """Return Spark's watermark; where operators by key have event time of their own the least of theirs."""
+    times = [k.time for k in keyed if k.time is not None]
+    if times and min(times) < _ENDED:
+        return f"{datetime.fromtimestamp(min(times) / 1000, UTC):%Y-%m-%dT%H:%M:%S}.{min(times) % 1000:03}Z"
     mark = (data.get("eventTime") or {}).get("watermark")
     return None if mark is None or str(mark).startswith("1970-01-01T00:00:00") else str(mark)
 

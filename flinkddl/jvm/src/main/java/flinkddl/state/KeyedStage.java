@@ -152,12 +152,13 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
             this.key = key;
             this.now = now;
             List<Node> timed = new ArrayList<>();
-            for (Node node : words.isEmpty() ? new Node[0] : nodes) {
+            for (Node node : nodes) {
                 if (node != null && node.kind.clocks != 0) {
                     timed.add(node);
+                    counts[Figures.at(node.edge) + Figures.TIME] = store.clocks().time(node.kind.clocks, key);
                 }
             }
-            waiting = timed.iterator();
+            waiting = words.isEmpty() ? Collections.emptyIterator() : timed.iterator();
             int parts = time.number == Rows.TIME ? TaskContext.get().numPartitions() : 0;
             for (Tick.Word word : words) {
                 for (int to = 0; to < parts; to++) {

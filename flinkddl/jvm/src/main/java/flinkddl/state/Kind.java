@@ -72,6 +72,16 @@ abstract class Kind implements Serializable {
     /** How many are there of what was and what is, which lie side by side in a result. */
     static int there(InternalRow result, int at) { return (result.isNullAt(at) ? 0 : 1) + (result.isNullAt(at + 1) ? 0 : 1); }
 
+    /** What a group gives whose rows, one that was read and these, are all late: they are counted, and dropped. */
+    static Iterator<Object> late(Store group, Iterator<UnsafeRow> others) {
+        int dropped = 1;
+        for (; others.hasNext(); dropped++) {
+            others.next();
+        }
+        group.dropped(dropped);
+        return nothing();
+    }
+
     static Iterator<Object> nothing() { return Collections.emptyIterator(); }
 
     static Iterator<Object> one(Object result) { return Collections.singleton(result).iterator(); }

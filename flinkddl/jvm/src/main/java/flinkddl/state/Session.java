@@ -74,7 +74,7 @@ final class Session extends Kind {
         long time = group.time();
         boolean changed = false;
         for (UnsafeRow row : batch) {
-            changed |= take(row, spans, row.isNullAt(MET) ? time : Math.max(time, row.getLong(MET)));
+            changed |= take(group, row, spans, row.isNullAt(MET) ? time : Math.max(time, row.getLong(MET)));
         }
         if (changed) {
             keep(group, spans);
@@ -83,11 +83,12 @@ final class Session extends Kind {
     }
 
     /** Bring in a row; returns false of one that is late. */
-    private boolean take(UnsafeRow row, List<Span> spans, long now) {
+    private boolean take(Store group, UnsafeRow row, List<Span> spans, long now) {
         long start = row.getLong(TIME);
         long end = start + row.getLong(GAP);
         List<Span> met = new ArrayList<>(spans.stream().filter(s -> s.end - 1 > now && s.start <= end && s.end >= start).toList());
         if (met.isEmpty() && end - 1 <= now) {
+            group.dropped(1);
             return false;
         }
         Span one = met.isEmpty() ? new Span(start, end) : met.get(met.size() - 1);

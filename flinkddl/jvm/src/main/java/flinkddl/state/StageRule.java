@@ -314,7 +314,7 @@ final class StageRule extends Rule<LogicalPlan> {
         List<NamedExpression> metrics = new ArrayList<>();
         for (KeyedStage.Node node : stage.nodes()) {
             for (int i = 0; node.kind() != null && i < Figures.NAMES.length; i++) {
-                if (i < Figures.OUT && i >= node.kind().inputs()) {
+                if ((i < Figures.OUT && i >= node.kind().inputs()) || (i >= Figures.LATE && node.kind().clocks == 0)) {
                     continue;
                 }
                 Literal at = new Literal(Figures.at(node.edge()) + i, DataTypes.IntegerType);

@@ -172,6 +172,9 @@ final class Store {
     /** Whether event time has come to this time (ms), for the node of the group. */
     boolean late(long time) { return time <= time(); }
 
+    /** Count rows of the group that are dropped, as they are late. */
+    void dropped(int rows) { counts[figures + Figures.LATE] += rows; }
+
     /** Event time (ms) as the node of the group knows it. */
     long time() { return clocks.time(kind.clocks, key); }
 

@@ -19,7 +19,7 @@ final class Window extends Aggregate {
         UnsafeRow first = rows.next();
         long fires = first.getLong(END) - 1;
         if (group.late(fires)) { // so are the others, which are of the same window
-            return nothing();
+            return late(group, rows);
         }
         long[] rest = {0, Long.MIN_VALUE};
         boolean fresh = !read(group, rest);

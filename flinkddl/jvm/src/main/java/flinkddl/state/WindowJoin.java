@@ -45,7 +45,7 @@ final class WindowJoin extends Kind {
         UnsafeRow row = rows.next();
         long fires = row.getLong(END) - 1;
         if (group.late(fires)) { // so are the others, which are of the same window
-            return nothing();
+            return late(group, rows);
         }
         boolean fresh = group.head() == null;
         List<byte[]> batch = new ArrayList<>(List.of(row.getBytes()));

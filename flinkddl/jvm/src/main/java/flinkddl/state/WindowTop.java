@@ -31,7 +31,7 @@ final class WindowTop extends Kind {
         UnsafeRow row = rows.next();
         long fires = row.getLong(end) - 1;
         if (group.late(fires)) { // so are the others, which are of the same window
-            return nothing();
+            return late(group, rows);
         }
         byte[] head = group.head();
         Serializable state = state(head);
