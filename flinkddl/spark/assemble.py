@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag
+from flinkddl.plan.across import across
 from flinkddl.plan.decoded import decoded
 from flinkddl.plan.nodes import scans
 from flinkddl.plan.sharing import same_scans
@@ -81,6 +82,9 @@ def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, ba
     realtime.check_chains(physical)
     streaming = physical[0].how.streaming
     ctx, writes, united = _written(physical, config, zone, begun)
+    if ctx.alone - begun.alone:
+        # what was decided as if they were read with others, the form of state too, is decided anew
+        return _lowered(name, sinks, config, zone, bag, replace(begun, alone=begun.alone | ctx.alone))
     if streaming:
         ctx.steps[:] = as_streams(ctx.steps, (w.input for w in writes))
         note_kept(ctx.steps, sinks, config, bag)
@@ -110,6 +114,7 @@ def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, ba
         as_chain=partial(_as_chain, name, sinks, config, zone) if _may_chain(config, streaming) else None,
         fitted=partial(_fitted, name, sinks, config, zone, replace(now, newer=begun.newer)) if streaming else None,
         owners=_owned(ctx, sinks),
+        same=_same(ctx, sinks),
     )
 
 
@@ -117,6 +122,13 @@ def _owned(ctx: Lowering, sinks: Sequence[Sink]) -> dict[str, str]:
     """Return the path of the node that each step was made for, where there is one."""
     places = paths(sinks)
     return {step: places[node] for step, node in ctx.owners.items() if node in places}
+
+
+def _same(ctx: Lowering, sinks: Sequence[Sink]) -> dict[str, str]:
+    """Return of each place that runs as another one the path of that."""
+    places = paths(sinks)
+    same = ((places.get(node), places.get(ran)) for node, ran in ctx.same.items() if node != ran)
+    return {place: ran for place, ran in same if place is not None and ran is not None}
 
 
 def _written(
@@ -153,7 +165,9 @@ def _begin(
     """Begin a job; ``united`` are queries of several INSERTs in which what is equal is one."""
     streaming = physical[0].how.streaming
     merging = [*united, *((p.query, p.how) for p in physical if p.how.merges and not p.how.chain)]
-    read_once = chain.from_iterable(same_scans(scans(p.query.node)) for p in physical if p.how.chain)
+    read_once = chain.from_iterable(
+        same_scans(scans(p.query.node)) if p.how.chain else across(p.query, p.how) for p in physical
+    )
     return Lowering(
         streaming=streaming,
         zone=zone,

@@ -78,8 +78,33 @@ QUERIES: dict[str, tuple[str, int, int]] = {
         1,
         2,
     ),
-    "a join of three reads the third apart": (
+    "a join of three": (
         "SELECT b.n, a.seller, e.n FROM bids b JOIN auctions a ON b.auction = a.id JOIN events e ON e.n = b.n",
+        1,
+        3,
+    ),
+    "two aggregates": (
+        "SELECT seller, COUNT(DISTINCT id) FROM auctions GROUP BY seller UNION ALL "
+        "SELECT CAST(auction AS STRING), COUNT(DISTINCT price) FROM bids GROUP BY auction",
+        1,
+        2,
+    ),
+    "rows beside their totals": (
+        "SELECT b.n, t.m FROM bids b JOIN (SELECT auction, MAX(price) AS m, COUNT(DISTINCT n) AS c FROM bids "
+        "GROUP BY auction) t ON b.auction = t.auction AND b.price = t.m WHERE t.c > 2",
+        1,
+        2,
+    ),
+    "totals of those": (
+        "SELECT t.m, COUNT(*), LAST_VALUE(a.seller) FROM auctions a LEFT JOIN (SELECT auction, MAX(price) AS m "
+        "FROM bids GROUP BY auction) t ON a.id = t.auction AND a.id > t.m WHERE a.seller <> '7' GROUP BY t.m",
+        1,
+        2,
+    ),
+    "a window beside totals": (
+        "SELECT COUNT(*), SUM(n) FROM TABLE(TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL '10' SECOND)) "
+        "GROUP BY window_start, window_end UNION ALL SELECT COUNT(DISTINCT n), auction FROM bids GROUP BY auction "
+        "UNION ALL SELECT COUNT(DISTINCT n), price FROM bids GROUP BY price",
         2,
         3,
     ),
