@@ -97,8 +97,12 @@ def _changes(here: Physical) -> bool:
 
 def repeatable(node: Node) -> bool:
     """Return whether a node gives the same of the same rows each time."""
-    values = [getattr(node, f.name) for f in fields(node) if f.name not in _INPUTS]
-    return all(_same(call) for call in _calls(values))
+    return all(map(_same, calls(node)))
+
+
+def calls(node: Node) -> Iterator[Call | AggCall]:
+    """Yield what a node computes of the rows of its inputs, each expression as a whole."""
+    yield from _calls([getattr(node, f.name) for f in fields(node) if f.name not in _INPUTS])
 
 
 def _same(call: Call | AggCall) -> bool:

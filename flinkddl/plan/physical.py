@@ -8,6 +8,7 @@ modes hang on it.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
@@ -17,12 +18,12 @@ from flinkddl.deep import deep
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.changelog import plan_sink, writes_changes
 from flinkddl.plan.identity import Identity, Origins, numbered
-from flinkddl.plan.nodes import Join, scans
+from flinkddl.plan.nodes import Join, Scan, scans
 from flinkddl.plan.nodes.forms import APPEND, DELTA, PLAIN, Form, How, Traits, weighted
 from flinkddl.plan.sharing import alike, hash_of, meeting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from flinkddl.catalog.settings import Settings
     from flinkddl.plan.changelog import SinkPlan
@@ -242,26 +243,55 @@ class Cons:
         return self.numbers[id(found)]
 
 
-def reused(sinks: Sequence[PhysicalSink]) -> dict[int, int]:
-    """Return the number of each sub-plan that is read more than once, by the identity of its places.
+def by_path(sinks: Sequence[PhysicalSink]) -> dict[str, Physical]:
+    """Return each place of the trees by its path: ``0.1`` is the second input of the first sink."""
+    ahead = [(f"{n}", sink.root) for n, sink in enumerate(sinks)]
+    found = {}
+    while ahead:
+        path, here = ahead.pop()
+        found[path] = here
+        ahead += [(f"{path}.{i}", child) for i, child in enumerate(here.inputs)]
+    return found
 
-    A sub-plan inside one that is there twice counts only where it is read beside that.
+
+@dataclass(frozen=True)
+class Reuse:
+    """What of equal sub-plans runs once.
+
+    ``numbers`` gives the places that are one a number, by their identity; ``first`` says of each of those but the one
+    for which it runs the identity of that; ``runs`` how often each sub-plan runs, by its number in ``numbers()``.
     """
-    cons, seen, twice = Cons(asked=None), set[int](), dict[int, None]()
 
-    def look(found: Physical) -> None:
-        number = cons.number(found)
-        if number in seen:
-            twice[number] = None
+    numbers: Mapping[int, int]
+    first: Mapping[int, int]
+    runs: Mapping[int, int]
+
+
+@deep
+def reused(sinks: Sequence[PhysicalSink], same: Mapping[str, str]) -> Reuse:
+    """Return what runs once; ``same`` says of paths of places as which other ones they run.
+
+    A sub-plan inside one that runs as another does not count by itself.
+    """
+    places, equal = by_path(sinks), numbers(sinks)
+    first: dict[int, int] = {}
+    ones: dict[int, int] = {}
+    runs: Counter[int] = Counter()
+
+    def look(path: str) -> None:
+        here = places[path]
+        one = places.get(same.get(path, ""))
+        if one is not None and equal[id(one)] == equal[id(here)]:
+            first[id(here)] = id(one)
+            ones.setdefault(id(one), len(ones) + 1)
             return
-        seen.add(number)
-        for child in found.inputs:
-            look(child)
+        runs[equal[id(here)]] += 1
+        for i in range(len(here.inputs)):
+            look(f"{path}.{i}")
 
-    for sink in sinks:
-        look(sink.query)
-    names = {number: n for n, number in enumerate(sorted(twice), 1)}
-    return {one: names[n] for one, n in cons.numbers.items() if n in twice}
+    for n in range(len(sinks)):
+        look(f"{n}")
+    return Reuse({**ones, **{here: ones[one] for here, one in first.items()}}, first, runs)
 
 
 @deep
@@ -304,24 +334,27 @@ def identities(sinks: Sequence[PhysicalSink]) -> dict[int, Identity]:
     return {place: names[number] for place, number in places.items()}
 
 
-def explain(sinks: Sequence[PhysicalSink]) -> Iterator[list[str]]:
+def explain(sinks: Sequence[PhysicalSink], same: Mapping[str, str]) -> Iterator[list[str]]:
     """Yield the lines of each sink's plan: Flink's words, and our kind.
 
-    What is there twice is written once, with a ``reuse_id``, as Flink does; then it is ``Reused``. Spark runs
-    each by itself, but for a table that is read once (``plan/sharing.py``) and for what ``plan/merged.py`` finds.
+    What runs once for several places is written once, with a ``reuse_id``, as Flink does; then it is ``Reused``. What
+    runs once more is written once more, and of a table it says so. ``same`` as in ``reused``.
     """
-    names = reused(sinks)
-    written: set[int] = set()
+    reuse, equal = reused(sinks, same), numbers(sinks)
+    written, read = set[int](), set[int]()
 
     def lines(found: Physical, mode: Mode, depth: int) -> Iterator[str]:
         lead = f"{'   ' * depth}{'+- ' if depth else ''}"
-        number = names.get(id(found))
+        number = reuse.numbers.get(id(found))
         if number in written:
             yield f"{lead}Reused(reference_id=[{number}])"
             return
-        again = f", reuse_id=[{number}]" if number is not None else ""
+        more = f", reuse_id=[{number}]" if number is not None else ""
         written.update(() if number is None else (number,))
-        yield f"{lead}{found.node.name}(changelogMode=[{mode.words}], kind=[{found.form.kind}]{again})"
+        if isinstance(found.node, Scan):
+            more += ", read again" * (equal[id(found)] in read)
+            read.add(equal[id(found)])
+        yield f"{lead}{found.node.name}(changelogMode=[{mode.words}], kind=[{found.form.kind}]{more})"
         for child, below in zip(found.inputs, mode.inputs, strict=True):
             yield from lines(child, below, depth + 1)
 

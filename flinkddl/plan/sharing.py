@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_WAYS = 32
 """So many ways of one row Spark still compiles to one piece of code."""
+MOST_PASSED = 2
+"""Of a table that is read: rows that pass more stages cost more than reading it once more (linear.md)."""
 _INPUTS = frozenset({"input", "left", "right", "parts", "span"})
 
 

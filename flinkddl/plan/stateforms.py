@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from flinkddl.connectors import connector
+from flinkddl.plan.across import read_once
 from flinkddl.plan.merged import merged
 from flinkddl.plan.nodes import IntervalJoin, Join, Scan, Union, WindowJoin, scans
 from flinkddl.plan.nodes.base import Stateless
@@ -41,7 +42,9 @@ OVERS = "overs"
 """OVER keeps its state by key where the query does."""
 PAIRS = "pairs"
 """Inner joins of inserts keep their rows by key where the query does (``How.pairs``)."""
-NEWER = frozenset({MERGES, INSIDE, BLENDS, OVERS, PAIRS})
+TABLES = "tables"
+"""A table of inserts is read once where operators by key lie between its mentions (``How.across``)."""
+NEWER = frozenset({MERGES, INSIDE, BLENDS, OVERS, PAIRS, TABLES})
 """What earlier versions had in other operators, over whose checkpoints Spark takes those alone."""
 
 
@@ -50,12 +53,16 @@ class Begun:
     """How the checkpoint was begun with which a job goes on.
 
     ``forms`` says of INSERTs by their number in which form their state lies; ``newer`` is what it had of ``NEWER``;
-    ``together`` are the INSERTs that were one query, by its name, None where that is to be chosen.
+    ``together`` are the INSERTs that were one query, by its name, None where that is to be chosen. ``alone`` are scans
+    (their identity) that looked as if one reading could be for them and others, and cannot (``How.alone``). ``windows``:
+    a query with windows that nothing was begun with may be a chain, where its tables are read once then.
     """
 
     forms: Mapping[int, StateForm] = field(default_factory=dict)
     newer: frozenset[str] = NEWER
     together: Mapping[str, tuple[str, ...]] | None = None
+    alone: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
+    windows: bool = field(default=False, compare=False, repr=False)
 
 
 NEW = Begun()
@@ -70,16 +77,19 @@ def planned(sinks: Sequence[Sink], config: Settings, begun: Begun) -> tuple[Phys
     state = config.flinkddl_execution_state
     asked = replace(config, flinkddl_execution_state="KEYED") if state == "AUTO" else config
     found = physical_plan(sinks, asked, pairs=PAIRS in begun.newer)
-    found = tuple(replace(one, how=_as_known(one.how, begun.newer)) for one in found)
+    found = tuple(replace(one, how=_as_known(one.how, begun)) for one in found)
     found = tuple(map(_as_files_take, found))
     if state == "AUTO":
         found = tuple(chosen(one, begun.forms.get(n)) for n, one in enumerate(found))
+    if state == "AUTO" and begun.windows:
+        found = tuple(_timed(one, begun.forms.get(n)) for n, one in enumerate(found))
     return tuple(_at_once(one) if state in ("AUTO", "KEYED") else one for one in found)
 
 
-def _as_known(how: How, newer: frozenset[str]) -> How:
-    once = MERGES in newer
-    return replace(how, blends=BLENDS in newer, merges=how.merges and once, reuses=how.reuses and once)
+def _as_known(how: How, begun: Begun) -> How:
+    once, across = (form in begun.newer for form in (MERGES, TABLES))
+    how = replace(how, merges=how.merges and once, reuses=how.reuses and once)
+    return replace(how, blends=BLENDS in begun.newer, across=across, alone=begun.alone)
 
 
 def _as_files_take(found: PhysicalSink) -> PhysicalSink:
@@ -159,16 +169,12 @@ def chosen(found: PhysicalSink, begun: StateForm | None = None) -> PhysicalSink:
     return physical_sink(found.sink, found.plan, replace(how, keyed=False, shares=False, merges=False))
 
 
-def in_chains(physical: tuple[PhysicalSink, ...], begun: Begun) -> tuple[PhysicalSink, ...]:
-    """Return queries that wait for event time and read a table more than once as chains, where 'auto' may choose.
-
-    There the table is read once, and a window comes out in the batch that closes it. Whether each of them can be one,
-    is seen when they are lowered.
-    """
-    return tuple(_timed(one, begun.forms.get(n)) for n, one in enumerate(physical))
-
-
 def _timed(found: PhysicalSink, begun: StateForm | None) -> PhysicalSink:
+    """Return a query that waits for event time and reads a table more than once as a chain, where that is to choose.
+
+    There the table is read once, and a window comes out in the batch that closes it. Whether it can be one is seen when
+    it is lowered.
+    """
     how, to = found.how, found.sink.options
     if not how.streaming or how.realtime or how.chain or not how.because or begun is not None:
         return found
@@ -189,8 +195,8 @@ def _not_by_key(found: PhysicalSink) -> str:
 def _by_key(found: PhysicalSink) -> Iterator[str]:
     """Yield why a query's state is better kept by key."""
     tree = found.query
-    tables = [group[0].table.path.name for here in tree.walk() if here.shares for group in meeting(here.node)]
-    if tables:
+    groups = [group for here in tree.walk() if here.shares for group in meeting(here.node)]
+    if tables := [group[0].table.path.name for group in (*groups, *read_once(tree, found.how))]:
         yield f"{', '.join(dict.fromkeys(tables))} read once"
     if found.how.merges and found.how.mode == "update" and merged(tree, found.how):
         yield "equal parts run once"

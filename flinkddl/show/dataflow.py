@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from flinkddl.plan.identity import Identity
     from flinkddl.plan.nodes.base import Mode
-    from flinkddl.plan.physical import Physical
+    from flinkddl.plan.physical import Physical, Reuse
     from flinkddl.show.stages import Stage
     from flinkddl.spark.job import SparkJob, Step
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 class Operator:
     """One box of the picture. ``state`` says what is kept from batch to batch; empty where nothing is.
 
-    ``reads`` are the ids of the operators it takes its rows from. ``reuse`` is the number of a sub-plan that is read
-    more than once: one box, but Spark runs it for each reader.
+    ``reads`` are the ids of the operators it takes its rows from. ``reuse`` is the number of a sub-plan that runs
+    once for several readers, as ``Reused`` has it; ``runs`` says how often Spark runs what is this one box.
     """
 
     id: str
@@ -44,6 +44,7 @@ class Operator:
     columns: tuple[tuple[str, str], ...]
     reads: tuple[str, ...]
     reuse: int | None
+    runs: int
     identity: str
 
     @property
@@ -92,7 +93,7 @@ class Flow:
 def flow_of(job: SparkJob) -> Flow:
     """Return the data flow of a job: what several queries read alike is one box."""
     ttl_ms = max((p.how.ttl for p in job.plan), default=0)
-    walk = _Walk(job.streaming, ttl_ms, identities(job.plan), reused(job.plan), numbers(job.plan))
+    walk = _Walk(job.streaming, ttl_ms, identities(job.plan), reused(job.plan, job.same), numbers(job.plan))
     for planned in job.plan:
         walk.add(planned.root, planned.modes, planned.state)
     because = {w.name: p.how.because for w, p in job.planned}
@@ -120,13 +121,13 @@ class _Walk:
     streaming: bool
     ttl_ms: int
     identities: Mapping[int, Identity]
-    reused: Mapping[int, int]
+    reused: Reuse
     numbers: Mapping[int, int]
     found: list[Operator] = field(default_factory=list)
     again: dict[int, str] = field(default_factory=dict)
 
     def add(self, here: Physical, mode: Mode, sink_state: str = "") -> str:
-        node, number = here.node, self.reused.get(id(here))
+        node, number = here.node, self.numbers[id(here)]
         if number in self.again:
             return self.again[number]
         reads = tuple(self.add(i, m) for i, m in zip(here.inputs, mode.inputs, strict=True))
@@ -135,10 +136,10 @@ class _Walk:
             kept += f"; idle for {values.duration_text(self.ttl_ms)}: forgotten"
         identity = str(self.identities.get(id(here), "")) if kept else ""
         columns = tuple((f.name, type_text(f)) for f in node.fields)
-        name = f"n{self.numbers[id(here)]}"
-        self.found.append(Operator(name, here, mode, _detail(node), kept, columns, reads, number, identity))
-        if number is not None:
-            self.again[number] = name
+        name, runs = f"n{number}", self.reused.runs[number]
+        reuse = self.reused.numbers.get(id(here)) if runs == 1 else None
+        self.found.append(Operator(name, here, mode, _detail(node), kept, columns, reads, reuse, runs, identity))
+        self.again[number] = name
         return name
 
 
@@ -171,6 +172,7 @@ def as_json(flow: Flow) -> dict[str, Any]:
                 "upsertKeys": [list(key) for key in key_names(o.mode)],
                 "requires": list(o.here.asked.words),
                 "reuseId": o.reuse,
+                "runs": o.runs,
                 "columns": [{"name": n, "type": t} for n, t in o.columns],
                 "reads": list(o.reads),
             }

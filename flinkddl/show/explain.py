@@ -21,7 +21,7 @@ def explain(job: SparkJob) -> str:
     chosen = [f"\n{w.name}: {p.chosen}" for w, p in job.planned if p.chosen]
     chosen = [f"\nmode auto: {job.choice.words}", *chosen] if job.choice else chosen
     out = [f"== Job ==\n{job.name}: {mode}{trigger}{''.join(chosen)}"]
-    out += ["== Changelog plan ==\n" + "\n".join(lines) for lines in explain_plan(job.plan)]
+    out += ["== Changelog plan ==\n" + "\n".join(lines) for lines in explain_plan(job.plan, job.same)]
     if job.streaming:
         found = operators(job)
         out.append("== Operators on Spark ==\n" + "\n".join(lines(found)))

@@ -7,6 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
+from flinkddl.plan.nodes import Scan
 from flinkddl.show.layout import laid_out
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def _lines(o: Operator, flow: Flow) -> list[str]:
     if len(detail) > 5:
         detail = [*detail[:5], "…"]
     again = "" if o.reuse is None else f" (reuse_id=[{o.reuse}])"
+    again += f" ({'read' if isinstance(o.here.node, Scan) else 'runs'} {o.runs} times)" * (o.runs > 1)
     return [
         f"{o.id} {o.name}{again}",
         *detail,

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Literal
 
 from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag, FlinkDdlError
+from flinkddl.plan.across import across
 from flinkddl.plan.decoded import decoded
 from flinkddl.plan.nodes import scans
 from flinkddl.plan.sharing import same_scans
-from flinkddl.plan.stateforms import NEW, Begun, in_chains, planned
+from flinkddl.plan.stateforms import NEW, Begun, planned
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import java_jars, user_functions
@@ -69,19 +70,16 @@ def lower_job(
         # what is noted is noted once
         batches = lower_job(name, sinks, _in_mode(config, "MICRO-BATCH"), zone, bag, begun)
         return in_a_mode(batches, lambda: lower_job(name, sinks, _in_mode(config, "REALTIME"), zone, Bag(), begun))
-    physical = planned(sinks, config, begun)
-    if (timed := in_chains(physical, begun)) != physical:
+    if config.flinkddl_execution_state == "AUTO":
         with suppress(FlinkDdlError):
-            job = _made(name, timed, config, zone, said := Bag(), begun)
+            job = _made(name, sinks, config, zone, said := Bag(), replace(begun, windows=True))
             bag.extend(said)
             return job
-    return _made(name, physical, config, zone, bag, begun)
+    return _made(name, sinks, config, zone, bag, begun)
 
 
-def _made(
-    name: str, physical: tuple[PhysicalSink, ...], config: Settings, zone: str, bag: Bag, begun: Begun
-) -> SparkJob:
-    job = realtime.of_rows(_lowered(name, physical, config, zone, bag, begun))
+def _made(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Begun) -> SparkJob:
+    job = realtime.of_rows(_lowered(name, sinks, config, zone, bag, begun))
     return replace(job, settings={**job.settings, **realtime.checked(job)})
 
 
@@ -89,13 +87,14 @@ def _in_mode(config: Settings, mode: Literal["MICRO-BATCH", "REALTIME"]) -> Sett
     return replace(config, flinkddl_execution_mode=mode)
 
 
-def _lowered(
-    name: str, physical: tuple[PhysicalSink, ...], config: Settings, zone: str, bag: Bag, begun: Begun = NEW
-) -> SparkJob:
+def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Begun = NEW) -> SparkJob:
+    physical = planned(sinks, config, begun)
     realtime.check_chains(physical)
-    sinks = tuple(p.sink for p in physical)
     streaming = physical[0].how.streaming
     ctx, writes, united = _written(physical, config, zone, begun)
+    if ctx.alone - begun.alone:
+        # what was decided as if they were read with others, the form of state too, is decided anew
+        return _lowered(name, sinks, config, zone, bag, replace(begun, alone=begun.alone | ctx.alone))
     if streaming:
         ctx.steps[:] = as_streams(ctx.steps, (w.input for w in writes))
         note_kept(ctx.steps, sinks, config, bag)
@@ -125,6 +124,7 @@ def _lowered(
         as_chain=partial(_as_chain, name, sinks, config, zone) if _may_chain(config, streaming) else None,
         fitted=partial(_fitted, name, sinks, config, zone, replace(now, newer=begun.newer)) if streaming else None,
         owners=_owned(ctx, sinks),
+        same=_same(ctx, sinks),
     )
 
 
@@ -132,6 +132,13 @@ def _owned(ctx: Lowering, sinks: Sequence[Sink]) -> dict[str, str]:
     """Return the path of the node that each step was made for, where there is one."""
     places = paths(sinks)
     return {step: places[node] for step, node in ctx.owners.items() if node in places}
+
+
+def _same(ctx: Lowering, sinks: Sequence[Sink]) -> dict[str, str]:
+    """Return of each place that runs as another one the path of that."""
+    places = paths(sinks)
+    same = ((places.get(node), places.get(ran)) for node, ran in ctx.same.items() if node != ran)
+    return {place: ran for place, ran in same if place is not None and ran is not None}
 
 
 def _written(
@@ -168,7 +175,9 @@ def _begin(
     """Begin a job; ``united`` are queries of several INSERTs in which what is equal is one."""
     streaming = physical[0].how.streaming
     merging = [*united, *((p.query, p.how) for p in physical if p.how.merges and not p.how.chain)]
-    read_once = chain.from_iterable(same_scans(scans(p.query.node)) for p in physical if p.how.chain)
+    read_once = chain.from_iterable(
+        same_scans(scans(p.query.node)) if p.how.chain else across(p.query, p.how) for p in physical
+    )
     return Lowering(
         streaming=streaming,
         zone=zone,
@@ -215,8 +224,7 @@ def _may_chain(config: Settings, streaming: bool) -> bool:
 
 def _as_chain(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str) -> SparkJob:
     """Return the job as one chain a query, whether or not that can be."""
-    as_chain = replace(config, flinkddl_execution_state="CHAIN")
-    return _lowered(name, planned(sinks, as_chain, NEW), as_chain, zone, Bag())
+    return _lowered(name, sinks, replace(config, flinkddl_execution_state="CHAIN"), zone, Bag())
 
 
 def session_settings(streaming: bool) -> dict[str, str]:

@@ -111,6 +111,9 @@ class Lowering:
     the rows before and after that have been made of upserts, ``whole`` the relations that others are without their
     order of arrival, ``later`` what makes a projection of rows before and after, by the step of the one of upserts,
     ``tables`` the scans (their identity) whose newest rows all of their places share, by what has been lowered of them,
+    ``ran`` says of a table that is read as one, and of an equal sub-plan, by the keys of ``once`` and ``made``, which
+    node it was lowered for, ``same`` of each other place of it (the identity of its node) which node that is;
+    ``alone`` are scans that had to be read by themselves, though they looked as if they had not (``plan/across.py``),
     ``newer`` is what of ``NEWER`` (``plan/stateforms.py``) there may be, ``used`` what of it the job has;
     ``extras`` are the roles (``jars.lock.json``) whose jars the job's session must have beside Spark's own;
     ``owners`` notes the plan node (its identity) that each step was made for;
@@ -142,6 +145,9 @@ class Lowering:
     whole: dict[Rel, Rel] = field(default_factory=dict)
     later: dict[str, Callable[[], Rel]] = field(default_factory=dict)
     tables: dict[Rel, int] = field(default_factory=dict)
+    ran: dict[int | tuple[int, Traits], int] = field(default_factory=dict)
+    same: dict[int, int] = field(default_factory=dict)
+    alone: set[int] = field(default_factory=set)
     newer: frozenset[str] = NEWER
     used: set[str] = field(default_factory=set)
     keyed: bool = False
@@ -200,7 +206,11 @@ class Lowering:
         """Begin a query: which of its scans and sub-plans are one."""
         self.leaders, self.merged, self.together = leaders, merged, together
         self.ordered, self.asks = frozenset(), {}
-        for known in (self.once, self.made, self.newest, self.whole, self.later, self.tables):
+        self.forget()
+
+    def forget(self) -> None:
+        """Let nothing that was lowered be what another place is."""
+        for known in (self.once, self.made, self.ran, self.newest, self.whole, self.later, self.tables):
             known.clear()
 
     def add(self, step: S) -> S:

@@ -105,7 +105,7 @@ def frame_of_query(
     ctx = Lowering(streaming=streaming, zone=zone, config=catalog.settings, row_kinds=_row_by_row(node))
     # its checkpoint is the user's own, of which nobody knows how it was begun
     ctx.newer = frozenset()
-    how = replace(how_of(ctx.config, streaming=streaming), merges=False, chain=False, pairs=False)
+    how = replace(how_of(ctx.config, streaming=streaming), merges=False, chain=False, pairs=False, across=False)
     tree, how = decide(node, PLAIN, how)
     ctx.decoded = decoded([tree], streaming=streaming)
     rel = lower_stream(tree, how, ctx) if streaming else lower_batch(node, ctx)

@@ -469,7 +469,8 @@ class SparkJob:
     a run began them; None of a single INSERT whose form is SET. ``as_chain`` makes the job with one chain a query, as
     real-time mode has it. ``fitted`` makes the job with its plan as a checkpoint knows it (``spark/fitting.py``), None
     where it is that.
-    ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
+    ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``), ``same`` the path of a
+    place that runs as another one to that one's.
     ``writes`` are one an INSERT; ``united`` are queries that carry out several of them (``spark/together.py``).
     ``choice`` is there with mode 'auto', until a start has settled it (``spark/modes.py``).
     """
@@ -493,6 +494,7 @@ class SparkJob:
         default=None, compare=False, metadata=UNTOLD
     )
     owners: Mapping[str, str] = field(default_factory=dict, compare=False)
+    same: Mapping[str, str] = field(default_factory=dict, compare=False, metadata=UNTOLD)
     queries: Callable[[], tuple[tuple[str, str], ...]] = field(default=tuple, compare=False, metadata=UNTOLD)
     essence: Callable[[], tuple[Any, Any]] = field(default=lambda: ((), ()), compare=False, metadata=UNTOLD)
     plan: tuple[PhysicalSink, ...] = field(default=(), compare=False, metadata=UNTOLD, repr=False)

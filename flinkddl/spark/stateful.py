@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
-from flinkddl.plan.physical import identities
+from flinkddl.plan.physical import by_path, identities
 from flinkddl.spark.job import DropDuplicates, GroupBy, JoinStep, Read, flows
 
 if TYPE_CHECKING:
@@ -90,13 +90,7 @@ def place_of(job: SparkJob, write: Write, step: str) -> str:
 
 def nodes_by_path(job: SparkJob) -> dict[str, Physical]:
     """Return each place of the plan by its path, as the job's ``owners`` have it."""
-    ahead = [(f"{n}", sink.root) for n, sink in enumerate(job.plan)]
-    found = {}
-    while ahead:
-        path, here = ahead.pop()
-        found[path] = here
-        ahead += [(f"{path}.{i}", child) for i, child in enumerate(here.inputs)]
-    return found
+    return by_path(job.plan)
 
 
 def reported_steps(job: SparkJob, write: Write) -> Iterator[Step]:

@@ -15,6 +15,7 @@ from flinkddl.diagnostics import SourceText
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.show.dataflow import Flow, as_json, flow_of
 from flinkddl.show.pictures import dot, html, svg
+from flinkddl.spark.job import Read
 from tests.cases.test_jobs import JOBS, compiled
 
 if TYPE_CHECKING:
@@ -122,24 +123,42 @@ INSERT INTO others SELECT item, COUNT(*) FROM orders GROUP BY item;
 END;"""
 
 
+ONCE = "SET 'flinkddl.execution.state' = 'keyed';\n" + TWICE.replace("COUNT(*)", "COUNT(DISTINCT id)")
+"""One query for Spark."""
+OTHERS = "CREATE TABLE others WITH ('topic' = 'others') LIKE totals;\n"
+
+
 @pytest.mark.parametrize(
-    ("format", "words"), [("text", "reuse_id=[1]"), ("json", '"reuseId": 1'), ("dot", "reuse_id=[1]")]
+    ("format", "once", "twice"),
+    [
+        ("text", "reuse_id=[1]", "read again"),
+        ("json", '"reuseId": 1', '"runs": 2'),
+        ("dot", "reuse_id=[1]", " (runs 2 times)"),
+        ("html", "reuse_id=[1]", " (read 2 times)"),
+    ],
 )
-def test_what_is_read_twice_is_told(
-    format: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_what_is_there_twice_is_told(
+    format: str, once: str, twice: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """As what runs once, or as what runs twice."""
     script = tmp_path / "job.sql"
-    script.write_text(f"{DDL}CREATE TABLE others WITH ('topic' = 'others') LIKE totals;\n{TWICE}", encoding="utf-8")
-    assert main(["explain", str(script), "--format", format]) == 0
-    assert capsys.readouterr().out.count(words) == 1
+    for inserts, there, not_there in ((TWICE, twice, once), (ONCE, once, twice)):
+        script.write_text(f"{DDL}{OTHERS}{inserts}", encoding="utf-8")
+        assert main(["explain", str(script), "--format", format]) == 0
+        told = capsys.readouterr().out
+        assert there in told
+        assert not_there not in told
 
 
-def test_what_is_read_twice_is_one_box() -> None:
-    found = flow(f"CREATE TABLE others WITH ('topic' = 'others') LIKE totals;\n{TWICE}")
+@pytest.mark.parametrize("inserts", [TWICE, ONCE])
+def test_what_is_there_twice_is_one_box(inserts: str) -> None:
+    found = flow(OTHERS + inserts)
     assert [o.name for o in found.operators].count("Aggregate") == 1
-    (again,) = (o for o in found.operators if o.reuse is not None)
+    again = next(o for o in found.operators if len([a for a in found.operators if o.id in a.reads]) == 2)
     assert [o.name for o in found.operators if again.id in o.reads] == ["Sink", "Sink"]
-    assert "reuse_id=[1]" in svg(found)
+    assert (again.reuse, again.runs) == ((None, 2) if inserts == TWICE else (1, 1))
+    reads = [o.runs for o in found.operators if o.name == "Scan"]
+    assert sum(reads) == sum(isinstance(s, Read) for s in found.steps) == (2 if inserts == TWICE else 1)
 
 
 @pytest.mark.parametrize("format", ["text", "json", "dot", "html"])

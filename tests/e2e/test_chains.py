@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.api import Catalog
-from flinkddl.plan.stateforms import MERGES, Begun
+from flinkddl.plan.stateforms import MERGES, NEWER, TABLES, Begun
 from flinkddl.script import compile
 from flinkddl.spark.assemble import lower_job
 
@@ -80,6 +80,39 @@ def test_a_join_with_a_condition_goes_on_as_it_was_begun(
     shown += run(spark, tmp_path, capfd, ("", ""), [(3, 1), (4, 3)], OUTER)
     assert operators(tmp_path) == (2 if older else 1)
     assert table(shown) == {(1, 1, 2), (1, 1, 3), (2, 1, 3), (3, 1, None), (3, 2, None), (4, 3, None)}
+
+
+TWO = """
+SET 'flinkddl.execution.state' = 'auto';
+SET 'pipeline.name' = 'hot';
+SET 'table.exec.sink.upsert-materialize' = 'NONE';
+CREATE TABLE bids (auction INT, slot INT) WITH ('connector' = 'filesystem', 'path' = '{root}/bids', 'format' = 'json',
+  'source.monitor-interval' = '1s');
+CREATE TABLE hot (what INT, g INT, n BIGINT) WITH ('connector' = 'print', 'print-identifier' = 'hot');
+INSERT INTO hot SELECT 1, auction, COUNT(DISTINCT slot) FROM bids GROUP BY auction
+  UNION ALL SELECT 2, slot, COUNT(DISTINCT auction) FROM bids GROUP BY slot;
+"""
+
+
+@pytest.mark.parametrize("older", [True, False])
+def test_a_table_that_was_read_for_each_mention_goes_on_as_it_was_begun(
+    spark: SparkSession,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    older: bool,
+) -> None:
+    (tmp_path / "bids").mkdir()
+    with monkeypatch.context() as patched:
+        if older:
+            begun = Begun(newer=NEWER - {TABLES})
+            patched.setattr(compile, "lower_job", partial(lower_job, begun=begun))
+        shown = run(spark, tmp_path, capfd, ("", ""), [(1, 1), (2, 1), (3, 2)], TWO)
+    assert operators(tmp_path) == (2 if older else 1)
+    assert table(shown) == {(1, 1, 1), (1, 2, 1), (1, 3, 1), (2, 1, 2), (2, 2, 1)}
+    shown += run(spark, tmp_path, capfd, ("", ""), [(3, 1), (3, 2), (1, 1)], TWO)
+    assert operators(tmp_path) == (2 if older else 1)
+    assert table(shown) == {(1, 1, 1), (1, 2, 1), (1, 3, 2), (2, 1, 3), (2, 2, 1)}
 
 
 def run(

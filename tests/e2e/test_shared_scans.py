@@ -12,14 +12,17 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.catalog.model import ObjectPath
 from flinkddl.diagnostics import SourceText
-from flinkddl.script.compile import compile_script
+from flinkddl.script.compile import Start, compile_script
 from flinkddl.spark.frames import frame_of
 from flinkddl.spark.job import Read
 from flinkddl.spark.realtime import reads_of
+from tests.e2e.support import read_topic, send, upserted
 from tests.spark.stream.harness import plain
 from tests.support.nightly import each
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
     from flinkddl.runtime.broker.server import Broker
@@ -78,8 +81,33 @@ QUERIES: dict[str, tuple[str, int, int]] = {
         1,
         2,
     ),
-    "a join of three reads the third apart": (
+    "a join of three": (
         "SELECT b.n, a.seller, e.n FROM bids b JOIN auctions a ON b.auction = a.id JOIN events e ON e.n = b.n",
+        1,
+        3,
+    ),
+    "two aggregates": (
+        "SELECT seller, COUNT(DISTINCT id) FROM auctions GROUP BY seller UNION ALL "
+        "SELECT CAST(auction AS STRING), COUNT(DISTINCT price) FROM bids GROUP BY auction",
+        1,
+        2,
+    ),
+    "rows beside their totals": (
+        "SELECT b.n, t.m FROM bids b JOIN (SELECT auction, MAX(price) AS m, COUNT(DISTINCT n) AS c FROM bids "
+        "GROUP BY auction) t ON b.auction = t.auction AND b.price = t.m WHERE t.c > 2",
+        1,
+        2,
+    ),
+    "totals of those": (
+        "SELECT t.m, COUNT(*), LAST_VALUE(a.seller) FROM auctions a LEFT JOIN (SELECT auction, MAX(price) AS m "
+        "FROM bids GROUP BY auction) t ON a.id = t.auction AND a.id > t.m WHERE a.seller <> '7' GROUP BY t.m",
+        1,
+        2,
+    ),
+    "a window beside totals": (
+        "SELECT COUNT(*), SUM(n) FROM TABLE(TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL '10' SECOND)) "
+        "GROUP BY window_start, window_end UNION ALL SELECT COUNT(DISTINCT n), auction FROM bids GROUP BY auction "
+        "UNION ALL SELECT COUNT(DISTINCT n), price FROM bids GROUP BY price",
         2,
         3,
     ),
@@ -159,3 +187,58 @@ def readings(query: str, *, reuse: bool) -> int:
     text = TABLE.format(topic="t", servers="b:1").replace(", 'scan.bounded.mode' = 'latest-offset'", "")
     (job,) = compile_script(SourceText("t.sql", f"{sets} {text};\n{VIEW};\n{query};")).jobs
     return sum(read.table.endswith("events") for read in reads_of(job, job.writes[0]))
+
+
+SALES = """
+SET 'pipeline.name' = 'sales-by-all';
+SET 'flinkddl.execution.max-offsets-per-trigger' = '40';
+CREATE TABLE sales (id INT, shop INT, item INT, price INT) WITH ('connector' = 'kafka', 'topic' = '{topic}',
+  'properties.bootstrap.servers' = '{servers}', 'format' = 'json', 'scan.startup.mode' = 'earliest-offset');
+CREATE TABLE found (what STRING, k INT, n BIGINT, PRIMARY KEY (what, k) NOT ENFORCED) WITH (
+  'connector' = 'upsert-kafka', 'topic' = '{topic}-found', 'properties.bootstrap.servers' = '{servers}',
+  'key.format' = 'json', 'value.format' = 'json');
+CREATE VIEW items AS SELECT item, COUNT(DISTINCT shop) AS shops, MAX(price) AS most FROM sales GROUP BY item;
+INSERT INTO found
+SELECT 'items of a shop', shop, COUNT(DISTINCT item) FROM sales GROUP BY shop
+UNION ALL
+SELECT 'shops of an item', item, shops FROM items
+UNION ALL
+SELECT 'last of an item at its most', i.item, LAST_VALUE(s.id) FROM sales AS s
+  JOIN items AS i ON s.item = i.item AND s.price = i.most GROUP BY i.item
+UNION ALL
+SELECT 'sold', id, price FROM sales WHERE price > 60;
+"""
+
+
+def sold(rows: list[dict[str, int]]) -> dict[tuple[str, int], int]:
+    """Return what the query finds; a price is there once an item."""
+    out = {("sold", r["id"]): r["price"] for r in rows if r["price"] > 60}
+    for r in rows:
+        out["items of a shop", r["shop"]] = len({x["item"] for x in rows if x["shop"] == r["shop"]})
+        of_item = [x for x in rows if x["item"] == r["item"]]
+        out["shops of an item", r["item"]] = len({x["shop"] for x in of_item})
+        out["last of an item at its most", r["item"]] = max(of_item, key=lambda x: x["price"])["id"]
+    return out
+
+
+def test_batches_and_restarts_over_one_reading(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """Five mentions, of which one passes the stage of others and one is read once more, as it would pass three."""
+    chance = random.Random(7)
+    prices = {item: chance.sample(range(100), 90) for item in range(6)}
+    items = [chance.randrange(6) for _ in range(240)]
+    rows = [{"id": n, "shop": chance.randrange(5), "item": i, "price": prices[i].pop()} for n, i in enumerate(items)]
+    topic = f"sales-{random.randrange(10**9)}"
+    script = SALES.format(topic=topic, servers=broker.bootstrap)
+    for before, until in ((0, 80), (80, 200), (200, 240)):
+        send(broker.bootstrap, topic, rows[before:until], 3)
+        options = {"checkpoint": str(tmp_path), "notice": lambda _: None}
+        job = Catalog(spark, views=False).execute_all(script, run=options)[-1].job
+        assert job is not None
+        assert job.await_input(180)
+        job.stop()
+        left = upserted(read_topic(broker.bootstrap, f"{topic}-found"))
+        found = {(r["what"], r["k"]): r["n"] for r in map(json.loads, left.values())}
+        assert found == sold(rows[:until])
+    (plan,) = [a.job for a in compile_script(SourceText("t.sql", script)).actions if isinstance(a, Start)]
+    assert sum(isinstance(s, Read) for s in plan.steps) == 2
+    assert "sales read once" in plan.plan[0].how.because

@@ -117,6 +117,7 @@ def test_explain_shows_what_was_lowered(group: str, monkeypatch: pytest.MonkeyPa
         for start in starts(text):
             trees = [p for sink in start.job.plan for p in sink.root.walk()]
             assert _kinds(explain(start.job)) == [p.form.kind for p in trees]
+            assert written(start.job) == run(start.job)
             told = physical.numbers(start.job.plan)  # of equal sub-plans that run once one was lowered
             lowered = {told.get(id(here)) for here, _, _ in spy.seen}
             for p in trees:
@@ -126,6 +127,17 @@ def test_explain_shows_what_was_lowered(group: str, monkeypatch: pytest.MonkeyPa
                     assert spy.batch[id(p.node)] == p.form.kind, f"{p.node.describe()}\n{text}"
         for here, *kinds in spy.seen:  # of what is refused later, too
             assert kinds == [here.form.kind] * 2, f"{here.node.describe()}\n{text}"
+
+
+def written(made: J.SparkJob) -> int:
+    """Return how many scans are in the plan that EXPLAIN writes."""
+    plan = explain(made).partition("== Operators on Spark ==")[0].partition("== Spark steps ==")[0]
+    return len(re.findall(r"\bScan\(changelogMode", plan))
+
+
+def run(made: J.SparkJob) -> int:
+    """Return how often the job reads a table."""
+    return sum(isinstance(s, J.Read) for s in made.steps)
 
 
 def _kinds(text: str) -> list[str]:
@@ -141,7 +153,7 @@ def _kinds(text: str) -> list[str]:
             written[number] = out[begin:]
         if again := re.search(r"Reused\(reference_id=\[(\d+)\]\)", line):
             out += written[again[1]]
-        if kind := re.search(r"kind=\[(\w+)\](?:, reuse_id=\[(\d+)\])?\)$", line):
+        if kind := re.search(r"kind=\[(\w+)\](?:, reuse_id=\[(\d+)\])?(?:, read again)?\)$", line):
             opened += [(depth, kind[2], len(out))] if kind[2] else []
             out.append(kind[1])
     return out
@@ -159,41 +171,83 @@ COUNTS = "SELECT k, COUNT(*) FROM c GROUP BY k"
 TOTALS = "SELECT k, CAST(SUM(v) AS BIGINT) FROM c GROUP BY k"
 
 
-def plans(*inserts: str) -> tuple[physical.PhysicalSink, ...]:
+ENDED = TOTALS.replace("FROM c", "FROM c /*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */")
+KEYED = "SET 'flinkddl.execution.state' = 'keyed';"
+
+
+def job(*inserts: str, sets: str = "") -> J.SparkJob:
     body = "".join(f"{i};\n" for i in inserts)
-    (start,) = starts(f"{TABLES}EXECUTE STATEMENT SET BEGIN\n{body}END;")
-    return start.job.plan
+    (start,) = starts(f"{sets}{TABLES}EXECUTE STATEMENT SET BEGIN\n{body}END;")
+    return start.job
 
 
-@pytest.mark.parametrize(
-    ("inserts", "expected"),
-    [
-        ((f"INSERT INTO o {COUNTS}",), []),
-        ((f"INSERT INTO o {COUNTS}", f"INSERT INTO p {COUNTS}"), ["Project", "Project"]),
-        ((f"INSERT INTO o {COUNTS}", f"INSERT INTO p {TOTALS}"), ["Scan", "Scan"]),
-        (("INSERT INTO o SELECT a.k, a.n FROM o AS a JOIN o AS b ON a.k = b.k",), ["Scan", "Scan"]),
-        ((f"INSERT INTO o {COUNTS}", f"INSERT INTO p {COUNTS} HAVING k <> 'a'"), ["Scan", "Scan"]),
-    ],
-)
-def test_equal_sub_plans_are_found(inserts: tuple[str, ...], expected: list[str]) -> None:
-    found = plans(*inserts)
-    numbers = physical.reused(found)
+ONCE: dict[str, tuple[tuple[str, ...], str, list[str], int]] = {
+    "one mention": ((f"INSERT INTO o {COUNTS}",), "", [], 1),
+    "equal queries, each by itself": ((f"INSERT INTO o {COUNTS}", f"INSERT INTO p {COUNTS}"), "", [], 2),
+    "equal queries, one for Spark": (
+        (f"INSERT INTO o {TOTALS}", f"INSERT INTO p {TOTALS}"), KEYED, ["Project", "Project"], 1,
+    ),
+    "one table, one query for Spark": (
+        (f"INSERT INTO o {TOTALS}", f"INSERT INTO p {TOTALS} HAVING k <> 'a'"), KEYED, ["Scan", "Scan"], 1,
+    ),
+    "an upsert table beside itself": (
+        ("INSERT INTO o SELECT a.k, a.n FROM o AS a JOIN o AS b ON a.k = b.k",), "", ["Scan", "Scan"], 1,
+    ),
+    "equal parts": (
+        (f"INSERT INTO q SELECT a.k, b.n FROM ({TOTALS}) AS a (k, n) JOIN ({TOTALS}) AS b (k, n) ON a.n = b.n",),
+        "", ["Aggregate", "Aggregate"], 1,
+    ),
+    "equal parts, over state as aggregates": (
+        (f"INSERT INTO q SELECT a.k, b.n FROM ({TOTALS}) AS a (k, n) JOIN ({TOTALS}) AS b (k, n) ON a.n = b.n",),
+        "SET 'flinkddl.execution.state' = 'aggregate';", [], 2,
+    ),
+    "equal filters": (
+        ("INSERT INTO q SELECT k, v FROM c WHERE v > 1 UNION ALL SELECT k, v FROM c WHERE v > 1",),
+        "", ["Scan", "Scan"], 1,
+    ),
+    "other aggregates": (
+        (f"INSERT INTO q {COUNTS} UNION ALL SELECT w, COUNT(DISTINCT v) FROM c GROUP BY w",), "", ["Scan", "Scan"], 1,
+    ),
+    "other aggregates, tables apart": (
+        (f"INSERT INTO q {COUNTS} UNION ALL SELECT w, COUNT(DISTINCT v) FROM c GROUP BY w",),
+        "SET 'table.optimizer.reuse-source-enabled' = 'false';", [], 2,
+    ),
+    "a chain": (
+        (f"INSERT INTO q SELECT a.k, b.n FROM ({TOTALS}) AS a (k, n) JOIN ({TOTALS}) AS b (k, n) ON a.n = b.n",),
+        "SET 'flinkddl.execution.state' = 'chain';", ["Aggregate", "Aggregate"], 1,
+    ),
+    "batch": ((f"INSERT INTO q {ENDED} UNION ALL {ENDED}",), f"{BATCH};", [], 2),
+}  # fmt: skip
+"""INSERTs, the tops of what runs once in their places, and how often their table is read."""
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_reused_is_what_runs_once(name: str) -> None:
+    inserts, sets, expected, reads = ONCE[name]
+    made = job(*inserts, sets=sets)
+    numbers = physical.reused(made.plan, made.same).numbers
     tops = [
         p.node.name
-        for sink in found
+        for sink in made.plan
         for above in sink.root.walk()
         for p in above.inputs
         if id(p) in numbers and id(above) not in numbers
     ]
     assert tops == expected
+    assert sum(isinstance(s, J.Read) for s in made.steps) == reads
+    told = explain(made)
+    assert len(re.findall(r"\bScan\(changelogMode", told)) == reads
+    assert told.count("read again") == reads - 1
+    assert told.count("Reused(reference_id=[1])") == told.count("reuse_id=[1]") == bool(expected)
 
 
-def test_what_is_carried_in_another_way_is_not_reused() -> None:
-    """One aggregate gives upserts, the other changes: only what stands below it is there twice."""
-    found = plans(f"INSERT INTO o {COUNTS}", f"INSERT INTO q {COUNTS}")
-    numbers = physical.reused(found)
-    twice = {p.node.describe() for sink in found for p in sink.query.walk() if id(p) in numbers}
-    assert twice == {"Project(k)"}
+def test_what_is_carried_in_another_way_is_not_one() -> None:
+    """One aggregate gives upserts, the other changes: only what stands below it is equal."""
+    made = job(f"INSERT INTO o {COUNTS}", f"INSERT INTO q {COUNTS}")
+    numbers = physical.numbers(made.plan)
+    places = [p for sink in made.plan for p in sink.query.walk()]
+    twice = {p.node.describe() for p in places if sum(numbers[id(p)] == numbers[id(q)] for q in places) > 1}
+    assert twice == {"Project(k)", "Scan(default_catalog.default_database.c)"}
 
 
 def test_a_sink_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,7 +274,7 @@ def test_a_lowering_that_does_not_obey_is_a_defect() -> None:
 
 def named(*inserts: str) -> list[str]:
     """The identities of the operators with state that are told in EXPLAIN, each once."""
-    found = plans(*inserts)
+    found = job(*inserts).plan
     return list(dict.fromkeys(map(str, physical.identities(found).values())))
 
 

@@ -7,7 +7,7 @@ are what the operator above requires of the rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -62,10 +62,11 @@ class How:
 
     ``mode`` is Spark's output mode, ``realtime`` whether it runs in real-time mode; ``ttl`` in ms is
     ``table.exec.state.ttl``; ``strict`` says that state must be forgotten after it (``flinkddl.state.ttl.strict``);
-    ``shares`` that a table whose rows meet again is read once (``plan/sharing.py``), ``merges`` that equal sub-plans
-    with state run as one (``plan/merged.py``), and ``reuses`` that they may, ``blends`` that a table of changes is one
-    with the newest rows of its keys, whatever is asked of each mention and projected above it; ``pairs`` that inner
-    joins of inserts are by key as well, which Spark has an operator of its own for. ``keyed``: updating
+    ``shares`` that a table whose rows meet again is read once (``plan/sharing.py``), ``across`` that it is with
+    operators by key between (``plan/across.py``), but for the scans in ``alone`` (their identity); ``merges`` that
+    equal sub-plans with state run as one (``plan/merged.py``), and ``reuses`` that they may, ``blends`` that a table of
+    changes is one with the newest rows of its keys, whatever is asked of each mention and projected above it; ``pairs``
+    that inner joins of inserts are by key as well, which Spark has an operator of its own for. ``keyed``: updating
     operators keep their state by key, ``because`` of which where nobody said so (``plan/stateforms.py``); ``chain``:
     all of them in a chain of stages, from the scans to the sink (``spark/stream/whole.py``).
     """
@@ -76,6 +77,8 @@ class How:
     strict: bool = False
     realtime: bool = False
     shares: bool = False
+    across: bool = True
+    alone: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
     merges: bool = False
     reuses: bool = False
     blends: bool = True

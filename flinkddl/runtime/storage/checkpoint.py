@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.physical import numbers
-from flinkddl.plan.stateforms import MERGES, NEWER
+from flinkddl.plan.stateforms import MERGES, NEWER, TABLES
 from flinkddl.runtime.storage.file_systems import LOCAL, local_path
 from flinkddl.runtime.storage.moves import Move, begin, clear, finish, pending_plan
 from flinkddl.show.dataflow import flow_of
@@ -272,7 +272,7 @@ def _plan_text(checkpoint: Checkpoint, of: Said, script: Sequence[str], *, drain
     what |= {"script": script, "nodes": nodes}
     what["transactional"] = any("transactional-id" in write.options for write in job.writes)
     what["essence"] = job.essence()
-    newer = job.newer | ({MERGES} if _nothing_twice(job) else set())
+    newer = job.newer | ({MERGES, TABLES} if _nothing_twice(job) else set())
     what |= {form: form in newer for form in sorted(NEWER)} | {"forms": job.forms}
     what["trigger"] = job.trigger[0]
     what["together"] = {query.name: query.parts for query in job.united}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.across import across, others, parted
 from flinkddl.plan.clocks import timing
 from flinkddl.plan.merged import asks, blended, merged
 from flinkddl.plan.nodes import Filter, Project, Scan, Union, Unnest, Values, scans
@@ -19,9 +20,12 @@ from flinkddl.spark.stream.base import HANDLERS, lower_node
 from flinkddl.spark.stream.chain import chained
 from flinkddl.spark.stream.fanout import drop_unread
 from flinkddl.spark.stream.kinds import first_rows, last_changes, normalise, to_delta, to_images, to_upsert
+from flinkddl.spark.stream.regions import Graph, unfit
 from flinkddl.spark.stream.whole import whole
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from flinkddl.plan.nodes import Node
     from flinkddl.plan.nodes.forms import How
     from flinkddl.plan.physical import Physical, PhysicalSink
@@ -41,48 +45,97 @@ def lower(tree: Physical, how: How, ctx: Lowering) -> Rel:
         ctx.settings["spark.sql.streaming.statefulOperator.checkCorrectness.enabled"] = "false"
     if ctx.together:
         return _finished(lower_node(tree, ctx), ctx)
-    ctx.leaders = leaders(here.node for here in tree.walk() if here.shares) if how.shares else {}
+    ctx.leaders = _meeting(tree, how)
     ctx.ordered = frozenset()
     first = len(ctx.steps)
     ctx.asks = {}
     if how.chain:
-        _read_once(tree, ctx)
-    elif how.merges and how.mode == "update":
+        _read_once(tree, same_scans(scans(tree.node)), ctx)
+    elif how.mode == "update" and (how.merges or across(tree, how)):
         return _merged(tree, how, ctx, first)
-    ctx.once.clear()
+    ctx.forget()
     rel = _finished(lower_node(tree, ctx), ctx)
     if ctx.once and not how.chain:
         drop_unread(ctx, first, rel.step)
     return rel
 
 
-def _read_once(tree: Physical, ctx: Lowering) -> None:
-    """Let each table of a chain be read once, with its order of arrival where one of its readers asks for that."""
-    groups = same_scans(scans(tree.node))
-    ctx.leaders = {id(scan): id(group[0]) for group in groups for scan in group}
-    asked = ((ctx.leaders[id(here.node)], here.asked) for here in tree.walk() if isinstance(here.node, Scan))
-    ctx.ordered = frozenset(leader for leader, traits in asked if traits.sequence)
+def _meeting(tree: Physical, how: How) -> dict[int, int]:
+    return leaders(here.node for here in tree.walk() if here.shares) if how.shares else {}
+
+
+def _read_once(tree: Physical, groups: Iterable[Sequence[Scan]], ctx: Lowering) -> None:
+    """Let the scans of each group be one, with the order of arrival where one of its readers asks for that."""
+    known = {id(scan): id(group[0]) for group in groups for scan in group}
+    asked = ((known.get(id(here.node)), here.asked) for here in tree.walk() if isinstance(here.node, Scan))
+    ctx.leaders = {**ctx.leaders, **known}
+    ctx.ordered = frozenset(leader for leader, traits in asked if leader is not None and traits.sequence)
 
 
 def _merged(tree: Physical, how: How, ctx: Lowering, first: int) -> Rel:
-    """Lower a query in which equal sub-plans run as one, as far as they can be parts of a chain."""
-    apart: set[int] = set()
-    if how.blends and blended(tree, how):
+    """Lower a query in which equal sub-plans run as one, and tables are read once, as far as a chain can be between.
+
+    Where a table's rows cannot go on in one, those of its mentions that meet further below are tried; then which equal
+    sub-plans run by themselves.
+    """
+    apart, blocked = set[int](), set[int]()
+    if how.merges and how.blends and blended(tree, how):
         ctx.used.add(BLENDS)
+    found = _equal(tree, how, apart)
+    groups = across(tree, how, others(found.values()))
+    tried = {id(scan) for group in groups for scan in group}
     while True:
-        found, mark = merged(tree, how, apart), ctx.mark()
-        ctx.merged = {id(here): number for number, places in found.items() for here in places}
-        ctx.asks = {number: asks(places) for number, places in found.items()}
-        for known in (ctx.once, ctx.made, ctx.newest, ctx.whole, ctx.later, ctx.tables):
-            known.clear()
+        mark = ctx.mark()
+        _begin(tree, found, groups, ctx)
         rel = _finished(lower_node(tree, ctx), ctx)
-        left = chained(ctx, first, rel.step)
+        read = {rel.step for rel in ctx.once.values()} if groups else set()
+        drop_unread(ctx, first, rel.step)
+        graph = Graph.of(ctx.steps[first:])
+        left = chained(ctx, first, rel.step, read, merges=how.merges)
+        failed = [group for group in groups if _steps_of(group, ctx) & left]
         twice = {number for number, made in ctx.made.items() if made.step in left or _newest(made, ctx) in left}
         ctx.merged, ctx.asks, ctx.later, ctx.tables = {}, {}, {}, {}
-        if not twice:
+        if not failed and not twice:
+            ctx.alone |= tried - {id(scan) for group in groups for scan in group}
             return rel
-        apart |= twice
+        through = _blocked(failed, graph, ctx) - blocked
         ctx.back(mark)
+        if failed and not through:
+            groups = [g for group in groups for g in (parted(tree, group) if group in failed else [group])]
+            continue
+        if failed:
+            blocked |= through
+        else:
+            apart |= twice
+            found = _equal(tree, how, apart)
+        groups = across(tree, how, others(found.values()), blocked)
+        tried |= {id(scan) for group in groups for scan in group}
+
+
+def _blocked(groups: Iterable[Sequence[Scan]], graph: Graph, ctx: Lowering) -> set[int]:
+    """Return the nodes through which no chain can go that lie between the mentions of tables."""
+    bases = {name for group in groups for name in _steps_of(group, ctx)} & {*graph.parted()}
+    return {ctx.owners.get(step, 0) for base in bases for step in unfit(graph, base)} - {0}
+
+
+def _equal(tree: Physical, how: How, apart: Iterable[int]) -> dict[int, list[Physical]]:
+    return merged(tree, how, apart) if how.merges else {}
+
+
+def _begin(
+    tree: Physical, found: Mapping[int, Sequence[Physical]], groups: Sequence[Sequence[Scan]], ctx: Lowering
+) -> None:
+    """Begin to lower a query in which these sub-plans and these scans are one."""
+    ctx.merged = {id(here): number for number, places in found.items() for here in places}
+    ctx.asks = {number: asks(places) for number, places in found.items()}
+    ctx.forget()
+    _read_once(tree, groups, ctx)
+
+
+def _steps_of(group: Sequence[Scan], ctx: Lowering) -> set[str]:
+    """Return the steps of a table that was read for several of its mentions."""
+    leaders = {ctx.leaders[id(scan)] for scan in group}
+    return {rel.step for (leader, _), rel in ctx.once.items() if leader in leaders}
 
 
 def _newest(rel: Rel, ctx: Lowering) -> str:

@@ -33,6 +33,7 @@ def lower_node(here: Physical, ctx: Lowering) -> Rel:
     """
     node, number = here.node, ctx.merged.get(id(here), -1)
     if number in ctx.made:
+        ctx.same[id(node)] = ctx.ran[number]
         return _as_asked(ctx.made[number], here, ctx)
     handler = HANDLERS.of(node)
     if handler is None:
@@ -46,7 +47,7 @@ def lower_node(here: Physical, ctx: Lowering) -> Rel:
         ctx.owners.setdefault(step.name, id(node))  # its inputs have noted theirs
     if number < 0:
         return rel
-    ctx.made[number] = rel
+    ctx.made[number], ctx.ran[number] = rel, id(node)
     if ctx.blends and isinstance(node, Scan):
         ctx.tables[rel] = id(node)
     return _as_asked(rel, here, ctx)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from flinkddl.plan.stateforms import MERGES
+from flinkddl.plan.sharing import MOST_PASSED
+from flinkddl.plan.stateforms import MERGES, TABLES
 from flinkddl.spark.base import same, select, where
 from flinkddl.spark.job import (
     TIMES,
@@ -31,12 +32,12 @@ from flinkddl.spark.job import (
 )
 from flinkddl.spark.stream.base import explode, members, struct
 from flinkddl.spark.stream.fanout import drop_unread
-from flinkddl.spark.stream.regions import MOST_PASSED, Graph, region, trunk, unfolds
+from flinkddl.spark.stream.regions import Graph, region, trunk, unfolds
 from flinkddl.spark.stream.ways import Pass
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping, Sequence, Set
 
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named, Step
@@ -50,23 +51,29 @@ KEY = "key"
 ARGUMENTS = "args"
 
 
-def chained(ctx: Lowering, first: int, top: str) -> set[str]:
+def chained(ctx: Lowering, first: int, top: str, tables: Set[str] = frozenset(), *, merges: bool = True) -> set[str]:
     """Put chains into the place of what would run more than once, in the steps from number ``first`` on.
 
-    Returns the steps that run more than once all the same.
+    ``tables`` are the steps of tables that are read once; without ``merges`` chains begin at those alone. Returns the
+    steps that run more than once all the same.
     """
     drop_unread(ctx, first, top)
     kept: set[str] = set()
     while True:
         graph = Graph.of(ctx.steps[first:])
-        base = next((name for name in graph.parted() if name not in kept), None)
+        base = next((name for name in graph.parted() if name not in kept and (merges or name in tables)), None)
         if base is None:
             return kept & {*graph.parted()}
         kept.add(base)
         found = region(graph, base)
         streams = flows(ctx.steps)
-        if found is not None and all(streams[e] for e in found.entries) and _pays(ctx, found):
-            ctx.used.add(MERGES)
+        if found is None or not all(streams[e] for e in found.entries) or not _pays(ctx, found):
+            continue
+        # what an earlier version had by itself is no part of a chain that it did not have
+        inside = {*graph.parted()} & {*found.inside, *found.entries}
+        uses = {TABLES if name in tables else MERGES for name in inside}
+        if not tables or uses <= ctx.newer:
+            ctx.used |= uses
             put(ctx, graph, found)
             drop_unread(ctx, first, top)
 

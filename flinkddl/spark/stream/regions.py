@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from flinkddl.spark.job import Step
 
 MOST_WAYS = 32
-MOST_PASSED = 2
-"""Of a table that is read: rows that pass more stages cost more than reading it once more (linear.md)."""
 _OF_RECORDS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 """The columns of Spark's Kafka source."""
 Move = tuple["Step", int]
@@ -148,7 +146,18 @@ def region(graph: Graph, base: str) -> Region | None:
     return _region(graph, base, wide=True) or _region(graph, base, wide=False)
 
 
-def _region(graph: Graph, base: str, *, wide: bool) -> Region | None:
+def unfit(graph: Graph, base: str) -> list[str]:
+    """Return the steps between a step and where its rows meet that keep that from being a chain."""
+    found = _grown(graph, base, wide=True)
+    if found is None:
+        return []
+    inside, end, _ = found
+    last = [] if isinstance(graph.steps[end], UnionAll) else [end]
+    return [*(name for name in inside if not _fits(graph.steps[name])), *last]
+
+
+def _grown(graph: Graph, base: str, *, wide: bool) -> tuple[frozenset[str], str, set[str]] | None:
+    """Return what lies between a step and where its rows meet, and those of all that comes in; then that, and those."""
     bases = [base]
     while True:
         found = _between(graph, bases)
@@ -159,8 +168,15 @@ def _region(graph: Graph, base: str, *, wide: bool) -> Region | None:
         sources = {graph.source(e) if wide else e for e in entries}
         parted = sorted(e for e in sources if len(graph.readers[e]) > 1 and e not in bases)
         if not parted:
-            break
+            return inside, end, entries
         bases += parted
+
+
+def _region(graph: Graph, base: str, *, wide: bool) -> Region | None:
+    found = _grown(graph, base, wide=wide)
+    if found is None:
+        return None
+    inside, end, entries = found
     if not isinstance(graph.steps[end], UnionAll) or not all(_fits(graph.steps[name]) for name in inside):
         return None
     try:

@@ -22,7 +22,7 @@ from flinkddl.spark.unnest import elements, generator, grouping_copies
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from flinkddl.plan.nodes import Field
     from flinkddl.plan.nodes.forms import Traits
@@ -36,22 +36,29 @@ NO_WATERMARK = -(2**62)  # of a row without a time: earlier than any
 
 @lowers(Scan)
 def lower_scan(node: Scan, ctx: Lowering, here: Physical) -> Rel:
-    """Lower a table through the scan that batch and streaming share; what is read as one, the first time alone."""
+    """Lower a table through the scan that batch and streaming share."""
+    return as_one(node, ctx, here, lambda asked: _scanned(node, asked, ctx))
+
+
+def as_one(node: Scan, ctx: Lowering, here: Physical, scanned: Callable[[Traits], Rel]) -> Rel:
+    """Return the rows of a table as they are asked for; what is read as one is ``scanned`` the first time alone."""
     asked, leader = ctx.asked(here), ctx.leaders.get(id(node))
-    if leader not in ctx.ordered or asked.sequence:
-        return _scanned(node, asked, leader, ctx)
-    return without_sequence(_scanned(node, replace(asked, sequence=True), leader, ctx), ctx)  # as others need it
+    asked = replace(asked, latest=asked.latest and node.carries != "append" and not ctx.chain)
+    bare = leader in ctx.ordered and not asked.sequence
+    asked = replace(asked, sequence=asked.sequence or bare)  # as others need it
+    if leader is None:
+        return scanned(asked)
+    if (leader, asked) not in ctx.once:
+        ctx.once[leader, asked], ctx.ran[leader, asked] = scanned(asked), id(node)
+    else:
+        ctx.same[id(node)] = ctx.ran[leader, asked]
+    rel = ctx.once[leader, asked]
+    return without_sequence(rel, ctx) if bare else rel
 
 
-def _scanned(node: Scan, asked: Traits, leader: int | None, ctx: Lowering) -> Rel:
-    asked = replace(asked, latest=asked.latest and not ctx.chain)
-    if leader is not None and (leader, asked) in ctx.once:
-        return ctx.once[leader, asked]
+def _scanned(node: Scan, asked: Traits, ctx: Lowering) -> Rel:
     rel: Rel = import_module("flinkddl.spark.scan").lower_scan(node, ctx, asked.sequence or asked.watermark)
-    rel = _stamped(node, rel, ctx, asked.sequence) if asked.watermark and rel.kind == "append" else rel
-    if leader is not None:
-        ctx.once[leader, asked] = rel
-    return rel
+    return _stamped(node, rel, ctx, asked.sequence) if asked.watermark and rel.kind == "append" else rel
 
 
 def _stamped(node: Scan, rel: Rel, ctx: Lowering, sequence: bool) -> Rel:

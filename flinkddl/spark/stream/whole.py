@@ -37,6 +37,7 @@ def whole(sink: PhysicalSink, rel: Rel, first: int, ctx: Lowering) -> Rel:
         twins = _twins(sink, first, ctx, frozenset() if together else keeps)
         if found := _whole(twins, rel, first, ctx):
             ctx.used |= set() if keeps.isdisjoint(twins) else {MERGES}
+            _note(steps[first:], twins, ctx)
             return found
     ctx.steps[:] = steps
     return rel
@@ -55,6 +56,17 @@ def _whole(twins: Mapping[str, str], rel: Rel, first: int, ctx: Lowering) -> Rel
     put(ctx, graph, found)
     drop_unread(ctx, first, end)
     return rel.with_(step=end)
+
+
+def _note(steps: Sequence[Step], twins: Mapping[str, str], ctx: Lowering) -> None:
+    """Note the nodes all of whose steps are those of another node."""
+    owned: dict[int, list[str]] = {}
+    for step in steps:
+        owned.setdefault(ctx.owners.get(step.name, 0), []).append(step.name)
+    for node, names in owned.items():
+        ran = {ctx.owners.get(twins.get(name, name), 0) for name in names}
+        if len(ran) == 1 and node not in ran:
+            ctx.same[node] = ran.pop()
 
 
 def _parted(step: Step, ctx: Lowering, first: int) -> bool:

@@ -30,10 +30,11 @@ from flinkddl.spark.context import DELETED, SENDER, SEQUENCE, VERSION, WEIGHT, K
 from flinkddl.spark.scan import guarded
 from flinkddl.spark.stream import lower_for
 from flinkddl.spark.stream.base import HANDLERS
+from flinkddl.spark.stream.rows import as_one
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
-    from flinkddl.plan.physical import Physical, PhysicalSink
+    from flinkddl.plan.physical import PhysicalSink
 
 Accepts = Literal["append", "upsert", "changelog"]
 END = "2199-01-01 00:00:00"
@@ -77,7 +78,7 @@ def write(folder: str | Path, number: int, rows: list[dict[str, Any]]) -> None:
     os.utime(target, (1_700_000_000 + number, 1_700_000_000 + number))
 
 
-def _lower_feed(node: Feed, ctx: Lowering, here: Physical) -> Rel:
+def _lower_feed(node: Feed, ctx: Lowering) -> Rel:
     extra = {"append": "", "delta": f", {WEIGHT} INT", "upsert": f", {VERSION} BIGINT, {DELETED} BOOLEAN"}[node.kind]
     schema = ", ".join(f"{quote(f.name)} {spark_type(f.type)}" for f in node.fields) + extra + f", {SEQUENCE} BIGINT"
     schema += f", {SENDER} BIGINT"
@@ -120,7 +121,7 @@ def _told(node: Feed, step: str, clock: int, ctx: Lowering) -> str:
     return ctx.add(J.Where(name=ctx.fresh("real"), input=ctx.add(told).name, condition=real)).name
 
 
-HANDLERS[Feed] = _lower_feed
+HANDLERS[Feed] = lambda node, ctx, here: as_one(node, ctx, here, lambda _: _lower_feed(node, ctx))
 
 
 def fed(

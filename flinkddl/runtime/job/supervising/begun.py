@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.stateforms import BLENDS, CHAIN, INSIDE, MERGES, OVERS, PAIRS, Begun
+from flinkddl.plan.stateforms import BLENDS, CHAIN, INSIDE, MERGES, OVERS, PAIRS, TABLES, Begun
 from flinkddl.runtime.job.reporting.progress import short
 from flinkddl.runtime.session.stages import stages_missing
 from flinkddl.runtime.storage.checkpoint import job_folder, stored_plan
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _WRITERS = {
     MERGES: "a chain of operators by key",
+    TABLES: "a chain of operators by key over a table that is read once",
     INSIDE: "a join by key that tests its condition itself",
     PAIRS: "a join of inserts by key",
     BLENDS: "operators by key over a table of changes that is read once",
