@@ -55,8 +55,7 @@ class Begun:
     ``forms`` says of INSERTs by their number in which form their state lies; ``newer`` is what it had of ``NEWER``;
     ``together`` are the INSERTs that were one query, by its name, None where that is to be chosen. ``alone`` are scans
     (their identity) that looked as if one reading could be for them and others, and cannot (``How.alone``).
-    ``windows``:
-    a query with windows that nothing was begun with may be a chain, where its tables are read once then.
+    ``windows``: a query with windows that nothing was begun with may be a chain, where its tables are read once then.
     """
 
     forms: Mapping[int, StateForm] = field(default_factory=dict)

@@ -27,6 +27,8 @@ WEIGHT = "__w"  # delta: +1 or -1 (any integer after a join)
 VERSION = "__version"  # upsert: rises with every change of a key
 DELETED = "__deleted"  # upsert: the key is gone
 SEQUENCE = "__seq"  # arrival order, only where an operator asked for it
+UNTOLD = "nullif(0L, 0L)"  # the order of a row that has none: NULL, which is later than all of earlier batches
+UNKNOWN = "9223372036854775807L"  # the same where it is turned around (RetractMultiset.java)
 SEQUENCE_STEP = 4096  # ``__seq`` of a Kafka record is its offset times this, plus its partition
 ARRIVAL = {
     True: "flinkddl.arrival()",

@@ -9,6 +9,7 @@ from flinkddl.deep import deep
 from flinkddl.plan.identity import digest
 from flinkddl.plan.nodes import Filter, LookupJoin, Node, Scan, Sink, scans
 from flinkddl.plan.nodes.base import Stateless
+from flinkddl.spark.context import UNTOLD
 from flinkddl.spark.java_functions import without_files
 from flinkddl.spark.job import DropDuplicates, GroupBy, JoinStep, Read, StageCall, StateCall, WithWatermark
 from flinkddl.sqltypes import DataType
@@ -159,4 +160,5 @@ def _kept(agg: str | StateCall | StageCall) -> str:
 def call_of(call: StateCall) -> str:
     """Return a call by what it keeps alone: in both forms the same."""
     args = call.other_args if call.form == "keyed" and call.other_args else call.args
+    args = tuple(a.replace(UNTOLD, "0L") for a in args)  # what earlier versions said of it; it keeps the same
     return replace(call, ttl=(), form="aggregate", args=args, other_args=()).sql

@@ -62,7 +62,8 @@ def test_java_stays_small() -> None:
     # 190 more: what a group of state by key has given out, for operators that are new above it.
     # 640 more: windows in a chain, their timers, and event time as rows.
     # 640 more: sessions, Top-N and joins within windows, interval joins.
-    assert lines < 17420, f"{lines} lines of Java"
+    # 110 more: what comes out of an operator is numbered, batch by batch, where its order counts.
+    assert lines < 17530, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

@@ -14,6 +14,7 @@ from flinkddl.spark.edits import Edit, compare, renumbered
 from flinkddl.spark.fingerprint import state_of
 from flinkddl.spark.job import GroupBy, SparkJob
 from flinkddl.spark.meaning import meanings
+from flinkddl.spark.stream import kinds, ranking
 
 KAFKA = "'properties.bootstrap.servers' = 'b:9092'"
 TABLES = f"""
@@ -199,6 +200,30 @@ def test_state_is_kept(case: str, form: str) -> None:
     assert not found.dropped
     assert not found.new
     assert found.kept
+
+
+FIRST_TWO = "(SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS n FROM o) WHERE n <= 2)"
+JOINED = "(SELECT o.k, v, w FROM o JOIN u ON o.k = u.k)"
+UNORDERED = (
+    f"INSERT INTO s SELECT k, LAST_VALUE(v) FROM {FIRST_TWO} GROUP BY k;",
+    f"INSERT INTO s SELECT k, LAST_VALUE(v) FROM {JOINED} GROUP BY k;",
+    f"INSERT INTO s SELECT k, v FROM {FIRST_TWO};",
+    f"INSERT INTO b SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS n FROM {FIRST_TWO})"
+    " WHERE n <= 1;",
+    "INSERT INTO s SELECT k, LAST_VALUE(v) FROM (SELECT k, v FROM o UNION ALL SELECT k, w FROM u) GROUP BY k;",
+)
+
+
+@pytest.mark.parametrize("form", [*FORMS, "chain"])
+@pytest.mark.parametrize("text", UNORDERED)
+def test_rows_without_an_order_lie_in_the_same_state(monkeypatch: pytest.MonkeyPatch, text: str, form: str) -> None:
+    """Once they all had the same one."""
+    made = said(job(TABLES + NAMED + text, form))
+    for module in (kinds, ranking):
+        monkeypatch.setattr(module, "UNTOLD", "0L")
+    earlier = said(job(TABLES + NAMED + text, form))
+    assert made == earlier
+    assert made[0]["operators"]
 
 
 @pytest.mark.parametrize("form", FORMS)

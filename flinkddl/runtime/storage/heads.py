@@ -81,12 +81,12 @@ class _Bytes:
         return self.take(max(0, self.number()))
 
 
-_NONE = -(1 << 63)  # of rows that have no order but that of their turns
+_NONE = (-(1 << 63), (1 << 63) - 1)  # of rows that have no order but that of their turns
 
 
 def _aggregate(data: _Bytes, _: Sequence[Any]) -> dict[str, Any]:
     rows, sequence = data.number(), data.number()
-    return {"rows": rows, "sequence": None if sequence == _NONE else sequence, "calls": data.rest.hex()}
+    return {"rows": rows, "sequence": None if sequence in _NONE else sequence, "calls": data.rest.hex()}
 
 
 def _latest(data: _Bytes, arguments: Sequence[Any]) -> dict[str, Any]:

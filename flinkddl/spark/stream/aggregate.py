@@ -8,10 +8,11 @@ aggregates do it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes import Aggregate
+from flinkddl.plan.nodes.forms import needs_order
 from flinkddl.plan.nodes.values import plain
 from flinkddl.spark.base import group, names_of, select, where
 from flinkddl.spark.context import DELETED, VERSION, Rel
@@ -63,11 +64,13 @@ class Grouping:
     note: str
     prefix: str = "window_aggregate"
     ttl: int | None = None
+    ordered: bool = False
+    """Whether the order of its rows counts above it."""
 
 
 def grouped(rel: Rel, by: Grouping, fields: tuple[Field, ...], ctx: Lowering, here: Physical) -> Rel:
     """Group an ``append`` or ``delta`` relation; the result is a ``images`` of keys, then calls."""
-    step, finishes = accumulate(rel, by, ctx)
+    step, finishes = accumulate(rel, replace(by, ordered=here.asked.sequence), ctx)
     names = [name for name, _ in by.keys]
 
     def row(side: str) -> str:
@@ -87,16 +90,20 @@ def grouped(rel: Rel, by: Grouping, fields: tuple[Field, ...], ctx: Lowering, he
 
 def accumulate(rel: Rel, by: Grouping, ctx: Lowering) -> tuple[str, list[Finish]]:
     """Add the GROUP BY whose column ``__pair`` holds the accumulators; returns its step and how to finish each call."""
-    args, finishes = accumulators(rel, by.calls)
+    args, finishes = accumulators(rel, by.calls, by.ordered)
     call = StateCall(family(ctx), "aggregate", args, hinted_ttl(ctx, by.ttl))
     return group(rel.step, by.keys or ONE_GROUP, [(IMAGES, call)], ctx, by.prefix, by.note), finishes
 
 
-def accumulators(rel: Rel, calls: Sequence[AggCall]) -> tuple[tuple[str, ...], list[Finish]]:
-    """Return the arguments that keep what calls need, and how each is finished."""
+def accumulators(rel: Rel, calls: Sequence[AggCall], ordered: bool = False) -> tuple[tuple[str, ...], list[Finish]]:
+    """Return the arguments that keep what calls need, and how each is finished.
+
+    ``ordered``: the order of the rows counts above, if not here.
+    """
     registry = Registry()
     finishes = [plan_call(c, rel, registry) for c in calls]
-    return (weight(rel), arrival(rel), registry.struct()), finishes
+    came = arrival(rel) if rel.sequence or ordered or any(map(needs_order, calls)) else "0L"
+    return (weight(rel), came, registry.struct()), finishes
 
 
 _DIRECT = frozenset({"COUNT", "SUM", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "ARRAY_AGG"})

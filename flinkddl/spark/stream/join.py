@@ -30,7 +30,7 @@ from flinkddl.spark.rowtime import is_rowtime, untimed
 from flinkddl.spark.stream.base import explode, lowers, members, struct
 from flinkddl.spark.stream.fanout import united
 from flinkddl.spark.stream.fires import TIME, Within
-from flinkddl.spark.stream.kinds import BY_TURN, KEY, arrival, family, inputs, single, weight, weighted
+from flinkddl.spark.stream.kinds import KEY, arrival, family, inputs, single, weight, weighted
 from flinkddl.spark.ttl import hinted_ttl, must_forget
 from flinkddl.sqltypes import quote, spark_type
 
@@ -174,8 +174,7 @@ def plain(rel: Rel, ctx: Lowering, here: Physical) -> Rel:
     columns = names_of(fields)
     named: list[Named] = list(zip(columns, map(quote, rel.columns[: len(fields)]), strict=True))
     named += [(WEIGHT, WEIGHT)] * (rel.kind == "delta")
-    came = BY_TURN if ctx.chain and not rel.sequence else arrival(rel)
-    named += [(SEQUENCE, came)] * here.asked.sequence + [(WINDOW, WINDOW)] * rel.windowed
+    named += [(SEQUENCE, arrival(rel))] * here.asked.sequence + [(WINDOW, WINDOW)] * rel.windowed
     step = select(rel.step, named, ctx, "joined")
     return rel.with_(step=step, columns=columns, fields=fields, sequence=here.asked.sequence)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.stateforms import BLENDS
 from flinkddl.spark.base import extend, group, names_of, same, select, where
-from flinkddl.spark.context import AFTER, BEFORE, DELETED, SEQUENCE, VERSION, WEIGHT, Rel
+from flinkddl.spark.context import AFTER, BEFORE, DELETED, SEQUENCE, UNTOLD, VERSION, WEIGHT, Rel
 from flinkddl.spark.job import StateCall
 from flinkddl.spark.stream.base import choose, explode, lower_node, members, struct, without_sequence
 from flinkddl.sqltypes import comparable, quote
@@ -31,7 +31,7 @@ IMAGES = "__pair"
 KEY = "__key"
 TURN = "__turn"
 BY_TURN = "CAST(NULL AS BIGINT)"
-"""The order of what has none, in a chain: an operator that asks for it takes the rows as they come (Aggregate.java)."""
+"""``UNTOLD`` as a sink of a chain has always had it, whose checkpoints know it so."""
 ONE_GROUP: list[Named] = [(f"{KEY}0", "0")]
 """The key of a GROUP BY without keys: a constant keeps it out of Spark's global aggregate, a row for no input."""
 
@@ -42,22 +42,23 @@ def weight(rel: Rel) -> str:
 
 
 def arrival(rel: Rel) -> str:
-    """Return the arrival order of a row as BIGINT text; 0 where the relation has none."""
-    return SEQUENCE if rel.sequence else "0L"
+    """Return the arrival order of a row as BIGINT text; NULL where the relation has none.
+
+    Of NULL an operator counts its groups' turns: in each batch such rows are later than all that came before.
+    """
+    return SEQUENCE if rel.sequence else UNTOLD
 
 
 def in_turn(rel: Rel, ctx: Lowering) -> tuple[Rel, str]:
-    """Give each change when it came, as BIGINT text: its arrival order, or its micro-batch's time, which replays keep.
+    """Give each change when it came, as BIGINT text: its arrival order, or NULL, for which the operator counts.
 
-    A real-time batch has one time for minutes: in a chain the operator counts its turns instead.
-    The time stands in a column of its own: Spark takes a micro-batch's time for non-deterministic, and nothing that is
-    may be an argument of an aggregate function.
+    Without a chain that is a column: once it was the micro-batch's time, and the checkpoint knows it by its name.
     """
     if rel.sequence:
         return rel, SEQUENCE
     if ctx.chain:
         return rel, BY_TURN
-    return rel.with_(step=extend(rel, [(TURN, "unix_millis(current_timestamp())")], ctx, "in_turn")), TURN
+    return rel.with_(step=extend(rel, [(TURN, UNTOLD)], ctx, "in_turn")), TURN
 
 
 def family(ctx: Lowering) -> Family:
@@ -157,7 +158,7 @@ def to_upsert(rel: Rel, ctx: Lowering) -> Rel:
     n = len(rel.fields)
     row = f"IF({AFTER}, {struct(map(quote, rel.columns))}, {struct(map(quote, rel.before_columns))})"
     step = select(rel.step, [("__row", row), (DELETED, f"NOT {AFTER}"), *_tail(rel)], ctx, "record")
-    record = [(VERSION, arrival(rel)), (DELETED, DELETED), *_tail(rel)]
+    record = [(VERSION, SEQUENCE if rel.sequence else "0L"), (DELETED, DELETED), *_tail(rel)]
     columns = [*zip(rel.columns, members("__row", n), strict=True), *record]
     return rel.with_(step=select(step, columns, ctx, "upsert"), kind="upsert")
 
@@ -169,7 +170,7 @@ def _tail(rel: Rel) -> list[Named]:
 def to_images(rel: Rel, key: tuple[int, ...], ctx: Lowering) -> Rel:
     """Bring any relation to ``images`` by a key: the row that came last among the live ones of that key.
 
-    Changes without an order of arrival are told apart by their micro-batch only.
+    Of changes without an order of arrival those of a later batch came later.
     """
     if rel.kind == "upsert" and set(rel.key) == set(key):
         return normalise(rel, ctx)

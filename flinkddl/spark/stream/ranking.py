@@ -11,7 +11,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes import Deduplicate, Rank, Sort
 from flinkddl.plan.rex import SortKey
 from flinkddl.spark.base import carried, extend, group, same, select, where
-from flinkddl.spark.context import AFTER, SEQUENCE
+from flinkddl.spark.context import AFTER, SEQUENCE, UNTOLD
 from flinkddl.spark.job import DropDuplicates, StateCall
 from flinkddl.spark.lateness import drop_late
 from flinkddl.spark.partitions import above_timed
@@ -108,7 +108,9 @@ def ranked(step: str, rel: Rel, node: Rank, ctx: Lowering, sequence: bool = Fals
     def side(which: str) -> str:
         return f"IF({which} IS NULL, NULL, {struct([*members(which, n), *rank])})"
 
-    came = f", 's', coalesce({members('__n', n + 1)[n]}, {members('__o', n + 1)[n]})" if sequence else ""
+    # by their places, and behind the first ones, rows come out again when others come
+    own = "coalesce({}, {})".format(*(members(which, n + 1)[n] for which in ("__n", "__o")))
+    came = f", 's', {UNTOLD if node.with_rank or node.start > 1 else own}" if sequence else ""
     step = select(step, [(IMAGES, f"named_struct('o', {side('__o')}, 'n', {side('__n')}{came})")], ctx, "place")
     return unpack(step, carried(node.fields, rel), ctx, (), f"{IMAGES}.s" if sequence else None)
 

@@ -145,12 +145,13 @@ def _final(node: TemporalJoin, sides: Sides, right_time: int, ctx: Lowering) -> 
     """Append mode: (row, older version) pairs and each row alone, grouped by row; the newest version wins."""
     left, right = sides.both
     n = len(left.fields)
-    rows: list[Named] = [(f"__l{i}", left.sql(i)) for i in range(n)] + [("__ls", arrival(left))]
+    rows: list[Named] = [(f"__l{i}", left.sql(i)) for i in range(n)]
+    rows += [("__ls", _known(SEQUENCE) if left.sequence else "0L")]
     rows += [(f"__k{k}", sql) for k, (_, sql) in enumerate(_keys(node, left, right, 0))]
     row_step = select(left.step, rows, ctx, "rows")
     version = f"named_struct('d', {DELETED}, 'r', {struct(map(quote, right.columns))})"
     version_type = f"STRUCT<d: BOOLEAN, r: {struct_type(right.fields)}>"
-    stamp = f"named_struct('t', {right.sql(right_time)}, 's', {VERSION})"
+    stamp = f"named_struct('t', {right.sql(right_time)}, 's', {_known(VERSION)})"
     versions = [("__at", right.sql(right_time)), ("__stamp", stamp), ("__version_row", version)]
     versions += [(f"__m{k}", sql) for k, (_, sql) in enumerate(_keys(node, right, left, 1))]
     version_step = select(right.step, versions, ctx, "versions")
@@ -178,6 +179,11 @@ def _final(node: TemporalJoin, sides: Sides, right_time: int, ctx: Lowering) -> 
         both, keep, newest, ctx, "as_of", "TemporalJoin: the newest version, when the watermark passes the row"
     )
     return _Met(step, [f"__l{i}" for i in range(n)], "__best")
+
+
+def _known(came: str) -> str:
+    """Return an order that is never NULL, as Spark's join has it in its state."""
+    return f"coalesce({came}, 0L)"
 
 
 def _corrected(node: TemporalJoin, sides: Sides, right_time: int, ctx: Lowering) -> _Met:

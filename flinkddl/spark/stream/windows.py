@@ -15,7 +15,7 @@ from flinkddl.plan.nodes import Deduplicate, Field, Rank, WindowAggregate, Windo
 from flinkddl.plan.nodes.forms import is_native
 from flinkddl.plan.nodes.values import plain
 from flinkddl.spark.base import carried, extend, group, names_of, project, same, select, where
-from flinkddl.spark.context import SEQUENCE, WINDOW, Rel
+from flinkddl.spark.context import SEQUENCE, UNKNOWN, WINDOW, Rel
 from flinkddl.spark.lateness import END, START, drop_late_windows
 from flinkddl.spark.rowtime import millis, never_null
 from flinkddl.spark.stream.aggregate import Grouping, accumulate, grouped, key_columns, native_calls
@@ -258,10 +258,10 @@ def lower_any_deduplicate(node: Deduplicate, ctx: Lowering, here: Physical) -> R
 
 
 def _newest_first(rel: Rel, ctx: Lowering) -> Rel:
-    """Turn arrival around: on equal time the later row wins keep-last."""
+    """Turn arrival around, known or not: on equal time the later row wins keep-last."""
     if not rel.sequence:
         return rel
-    return rel.with_(step=extend(rel, [(SEQUENCE, f"-{SEQUENCE}")], ctx, "newest_first"))
+    return rel.with_(step=extend(rel, [(SEQUENCE, f"-coalesce({SEQUENCE}, {UNKNOWN})")], ctx, "newest_first"))
 
 
 def _top(rel: Rel, node: Rank, ctx: Lowering, here: Physical) -> Rel:

@@ -19,7 +19,7 @@ from flinkddl.catalog.model import ObjectPath, Table
 from flinkddl.catalog.settings import NOTHING_SET, Settings
 from flinkddl.plan import nodes as N
 from flinkddl.plan.changelog import SinkPlan
-from flinkddl.plan.nodes.base import ALL, Mode
+from flinkddl.plan.nodes.base import ALL, I, Mode
 from flinkddl.plan.physical import how_of, physical_sink
 from flinkddl.plan.stateforms import chosen
 from flinkddl.runtime.job.steps import perform
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from flinkddl.plan.physical import PhysicalSink
 
 Accepts = Literal["append", "upsert", "changelog"]
+Meets = Literal["", "last", "races", "NOTHING", "ERROR"]
+"""What stands where rows meet at one key of a sink: the last live row, the last change, the first row; "" none meet."""
 END = "2199-01-01 00:00:00"
 
 
@@ -128,15 +130,16 @@ def fed(
     node: N.Node,
     accepts: Accepts = "changelog",
     key: tuple[int, ...] = (),
-    arbitrated: bool = False,
+    meets: Meets = "",
     config: Settings = NOTHING_SET,
 ) -> PhysicalSink:
-    """Plan a sink that takes the node's changes; ``arbitrated``: rows of several upsert keys meet at its key."""
-    mode = Mode(node, ALL, True, () if arbitrated else (frozenset(key),), ())
-    sink = N.Sink(input=node, table=None, fields=node.fields)
+    """Plan a sink that takes the node's changes; ``meets``: what is done where rows of several keys meet at its own."""
+    conflict = meets if meets in ("NOTHING", "ERROR") else None
+    mode = Mode(node, I if conflict else ALL, True, () if meets else (frozenset(key),), ())
+    sink = N.Sink(input=node, table=None, fields=node.fields, conflict=conflict)
     auto = config.flinkddl_execution_state == "AUTO"
     how = how_of(replace(config, flinkddl_execution_state="KEYED") if auto else config)
-    found = physical_sink(sink, SinkPlan(accepts, key, arbitrated, mode), how)
+    found = physical_sink(sink, SinkPlan(accepts, key, meets not in ("", "races"), mode), how)
     return chosen(found) if auto else found
 
 
@@ -166,7 +169,7 @@ class Running:
     accepts: Accepts = "changelog"
     key: tuple[int, ...] = ()
     config: dict[str, str] = field(default_factory=dict)
-    arbitrated: bool = False
+    meets: Meets = ""
     checkpoint: str = field(default_factory=lambda: tempfile.mkdtemp(prefix="stream"))
     table: Counter[Any] = field(default_factory=Counter)
     rows: dict[Any, Any] = field(default_factory=dict)
@@ -177,7 +180,7 @@ class Running:
         """Run everything that is there, from where the last run stopped."""
         child = self.spark.newSession()
         ctx = Lowering(streaming=True, config=Settings.of({**STATE, **self.config}))
-        rel = lower_for(fed(self.node, self.accepts, self.key, self.arbitrated, ctx.config), ctx)
+        rel = lower_for(fed(self.node, self.accepts, self.key, self.meets, ctx.config), ctx)
         assert [f.type.as_attribute(None).root for f in rel.fields] == [
             f.type.as_attribute(None).root for f in self.node.fields
         ]

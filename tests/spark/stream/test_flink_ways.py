@@ -62,7 +62,7 @@ def test_top_one_over_append_rows_takes_back_the_row_that_lost(spark: SparkSessi
 def test_of_rows_that_meet_at_a_sink_key_the_one_that_came_last_stands(spark: SparkSession, tmp_path: Path) -> None:
     """Flink's SinkUpsertMaterializer over a Top-2 whose sink has the partition as its key."""
     top = rank(filled(tmp_path / "t"), SortKey(2, descending=True, nulls_first=False), end=2)
-    running = Running(spark, top, "upsert", key=(1,), arbitrated=True).go()
+    running = Running(spark, top, "upsert", key=(1,), meets="last").go()
     places = {
         k: sorted((r for r in ROWS if r[1] == k), key=lambda r: (r[2] is None, -(r[2] or 0), r[0]))[:2]
         for k in {r[1] for r in ROWS}

@@ -223,6 +223,20 @@ public abstract class Retract<S extends Retract.State> implements AggregateFunct
 
     // ---- small helpers -------------------------------------------------------------------------------------------
 
+    /** When a row came, its second argument; of what came out of an operator nobody knows. */
+    public static long sequence(InternalRow in) { return in.isNullAt(1) ? RetractMultiset.UNKNOWN : in.getLong(1); }
+
+    /** The same, of what gives all it has at once: its batch says which of two rows came later. */
+    final long came(InternalRow in) {
+        long sequence = sequence(in);
+        return whole ? numbered(sequence, RetractMultiset.NUMBERED + batch()) : sequence;
+    }
+
+    /** A sequence, which is a number where it is not known; below zero where the later row is the better one. */
+    public static long numbered(long sequence, long number) {
+        return sequence == RetractMultiset.UNKNOWN ? number : sequence == -RetractMultiset.UNKNOWN ? -number : sequence;
+    }
+
     StructType struct(int argument) { return (StructType) inputs.apply(argument).dataType(); }
 
     static StructType type(Object... namesAndTypes) {

@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.StructType;
 /**
  * {@code retract_aggregate(weight, sequence, STRUCT<`kind:0`: argument, ...>)}: the aggregates of a group before and
  * after this batch as {@code STRUCT<o, n, s>}; {@code o} or {@code n} is NULL where the group had no rows, {@code s} is
- * the sequence of the newest change; NULL as a whole when nothing changed.
+ * the sequence of the newest change, where all know theirs; NULL as a whole when nothing changed.
  *
  * <p>Kinds: count, sum over plain values (BIGINT, DOUBLE or DECIMAL); dcount, dsum, min, max, first, last, collect,
  * dcollect, array, darray, listagg, dlistagg over a value wrapped in a struct, where a NULL struct is no value (so
@@ -107,7 +107,7 @@ public final class RetractAggregate extends Retract<RetractAggregate.Group> {
             s.accs = create(finish);
         }
         long weight = in.getLong(0);
-        long sequence = in.isNullAt(1) ? 0 : in.getLong(1);
+        long sequence = came(in);
         InternalRow args = in.getStruct(2, finish.length);
         s.pending += weight;
         s.sequence = Math.max(s.sequence, sequence);
@@ -144,7 +144,7 @@ public final class RetractAggregate extends Retract<RetractAggregate.Group> {
         UnsafeRow old = s.base > 0 ? values(s, true).copy() : null;
         UnsafeRow now = s.base + s.pending > 0 ? values(s, false).copy() : null;
         boolean same = old == null || now == null ? old == now : old.equals(now);
-        return same ? null : row(old, now, s.sequence);
+        return same ? null : row(old, now, s.sequence >= RetractMultiset.NUMBERED ? null : s.sequence);
     }
 
     private UnsafeRow values(Group s, boolean old) {

@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
@@ -155,12 +156,15 @@ public final class RetractFinish implements Serializable {
     private byte[] edge(RetractMultiset set, boolean old, boolean last) {
         byte[] best = null;
         long at = 0;
+        Function<RetractMultiset.Entry, long[]> sequences = set.sequences(old);
         for (Map.Entry<RetractMultiset.Key, RetractMultiset.Entry> e : set.entries.entrySet()) {
-            long[] s = e.getValue().sequences(old);
+            long[] s = sequences.apply(e.getValue());
             if (s.length > 0) {
                 long mine = last ? s[s.length - 1] : s[0];
-                if (best == null || (last ? mine > at : mine < at)) {
-                    best = e.getKey().bytes;
+                byte[] value = e.getKey().bytes;
+                int c = best == null ? 0 : mine != at ? Long.compare(mine, at) : Arrays.compareUnsigned(value, best);
+                if (best == null || (last ? c > 0 : c < 0)) {
+                    best = value;
                     at = mine;
                 }
             }
@@ -184,8 +188,9 @@ public final class RetractFinish implements Serializable {
     /** Live values in the order they came; a DISTINCT one where its first copy stands. */
     private List<Item> items(RetractMultiset set, boolean old) {
         List<Item> items = new ArrayList<>();
+        Function<RetractMultiset.Entry, long[]> sequences = set.sequences(old);
         set.entries.forEach((key, e) -> {
-            long[] s = e.sequences(old);
+            long[] s = sequences.apply(e);
             for (int i = 0; i < (kind.startsWith("d") ? Math.min(1, s.length) : s.length); i++) {
                 items.add(new Item(s[i], key.bytes));
             }

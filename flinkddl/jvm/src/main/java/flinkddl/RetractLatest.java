@@ -3,7 +3,9 @@ package flinkddl;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
+import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
@@ -11,21 +13,17 @@ import org.apache.spark.sql.types.StructType;
  * {@code retract_latest(deleted BOOLEAN, STRUCT<o: STRUCT<version...>, r: STRUCT<row...>>)} gives
  * {@code STRUCT<o: row, n: row, s: version>}: the newest row before and after this batch, NULL where the key is deleted
  * or was never there; NULL as a whole when they are equal. Flink's ChangelogNormalize and keep-last deduplication;
- * with a descending version, keep-first. The versions {@code arrived} and {@code darrived} order the rows of one batch
- * alone: those of a later one came later, whatever their offsets in another partition are.
+ * with a descending version, keep-first ({@link RetractVersion}).
  */
 final class RetractLatest extends Retract<RetractLatest.Newest> {
-    private final RetractOrder order;
+    private final RetractVersion order;
     private final int orders;
     private final int fields;
-    private final boolean arrived, first;
 
     RetractLatest(StructType inputs) {
         super("retract_latest", inputs);
         StructType version = (StructType) struct(1).apply(0).dataType();
-        order = new RetractOrder(version);
-        arrived = version.apply(0).name().equals("arrived");
-        first = version.apply(0).name().equals("darrived");
+        order = new RetractVersion(version);
         orders = version.length();
         fields = ((StructType) struct(1).apply(1).dataType()).length();
     }
@@ -86,20 +84,21 @@ final class RetractLatest extends Retract<RetractLatest.Newest> {
             offer(a, b.pending, b.pendingDeleted);
         }
         // a late change must not win over what was given out: it is dropped here, before the state is written
-        if (a.pending != null && a.base != null && (first || !arrived && order.compare(version(a.pending), version(a.base)) < 0)) {
+        if (a.pending != null && a.base != null && !order.replaces(version(a.pending), version(a.base), true)) {
             a.pending = null;
         }
         return a;
     }
 
     private void offer(Newest s, byte[] change, boolean deleted) {
-        if (s.pending == null || order.compare(version(change), version(s.pending)) >= 0) {
+        int c = s.pending == null ? 1 : order.compare(version(change), version(s.pending));
+        if (c > 0 || c == 0 && (!order.unknown(version(change)) || Arrays.compareUnsigned(change, s.pending) >= 0)) {
             s.pending = change;
             s.pendingDeleted = deleted;
         }
     }
 
-    private InternalRow version(byte[] change) { return view(change, 2).getStruct(0, orders); }
+    private UnsafeRow version(byte[] change) { return view(change, 2).getStruct(0, orders); }
 
     private InternalRow payload(byte[] change, boolean deleted) {
         return change == null || deleted ? null : view(change, 2).getStruct(1, fields);

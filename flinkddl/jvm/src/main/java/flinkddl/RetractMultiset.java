@@ -6,14 +6,24 @@ import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Function;
 
 /**
  * Rows with signed weights, of earlier batches (base) and of this one (pending). A weight may pass through negative
  * values when a change overtakes the one it takes back; such an entry stays until the other half comes.
  *
- * <p>An ordered multiset also keeps when each live copy came (its sequence); taking back removes the oldest copy.
+ * <p>An ordered multiset also keeps when each live copy came (its sequence); taking back removes the oldest copy. From the
+ * first row on whose sequence is not known ({@link #UNKNOWN}) those of a batch are behind all that came in earlier ones,
+ * and get numbers that say so when the batch is over.
  */
-final class RetractMultiset {
+public final class RetractMultiset {
+    /** The sequence of a row that came out of an operator: in its batch it is behind those that know theirs. */
+    public static final long UNKNOWN = Long.MAX_VALUE;
+    /** Where numbers begin: no offset, no time in ms, no row of a file ({@code arrival()}) has one as large. */
+    public static final long NUMBERED = 1L << 60;
+
+    private static final long BEHIND = 1L << 61;
     private static final long[] NONE = {};
 
     final Map<Key, Entry> entries = new HashMap<>();
@@ -55,12 +65,52 @@ final class RetractMultiset {
             return forgets ? Math.max(0, w) : w;
         }
 
-        /** Sequences of the live copies, oldest first; as many as the weight says. */
-        long[] sequences(boolean old) {
-            long[] all = old || pendingSeq.length == 0 ? baseSeq : sorted(baseSeq, pendingSeq);
+        private long[] sequences(boolean old, boolean numbers) {
+            long[] came = old || !numbers ? pendingSeq : Arrays.stream(pendingSeq).map(s -> s == UNKNOWN ? s : s + BEHIND).toArray();
+            long[] all = old || pendingSeq.length == 0 ? baseSeq : sorted(baseSeq, came);
             int live = (int) Math.max(0, weight(old));
             return live >= all.length ? all : Arrays.copyOfRange(all, all.length - live, all.length);
         }
+    }
+
+    /** Sequences of the live copies of each row, oldest first, as many as its weight says: good to be compared. */
+    Function<Entry, long[]> sequences(boolean old) {
+        boolean numbers = !old && numbers();
+        return e -> e.sequences(old, numbers);
+    }
+
+    /** Whether what is pending is behind all else, whatever its sequences say. */
+    private boolean numbers() {
+        for (Entry e : entries.values()) {
+            if (from(e.baseSeq, NUMBERED) || from(e.pendingSeq, UNKNOWN)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether one is as large. */
+    private static boolean from(long[] sequences, long least) {
+        for (long s : sequences) {
+            if (s >= least) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Give what is pending the next numbers, in its order. */
+    private void number() {
+        long last = NUMBERED;
+        TreeMap<Long, Long> numbers = new TreeMap<>();
+        for (Entry e : entries.values()) {
+            last = Math.max(last, Arrays.stream(e.baseSeq).max().orElse(last));
+            Arrays.stream(e.pendingSeq).forEach(s -> numbers.put(s, s));
+        }
+        for (Map.Entry<Long, Long> number : numbers.entrySet()) {
+            number.setValue(++last);
+        }
+        entries.values().forEach(e -> e.pendingSeq = Arrays.stream(e.pendingSeq).map(numbers::get).toArray());
     }
 
     private static long[] sorted(long[] a, long[] b) {
@@ -96,8 +146,11 @@ final class RetractMultiset {
     }
 
     void fold() {
+        if (ordered && numbers()) {
+            number();
+        }
         entries.values().removeIf(e -> {
-            e.baseSeq = e.sequences(false);
+            e.baseSeq = e.sequences(false, false);
             e.base += e.pending;
             e.pending = 0;
             e.pendingSeq = NONE;

@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.function.Function;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
@@ -108,7 +109,7 @@ public final class RetractOver extends Retract<RetractOver.Rows> {
     @Override Rows update(Rows s, InternalRow in) {
         s.byRows = in.getBoolean(2);
         s.preceding = in.isNullAt(3) ? -1 : in.getLong(3);
-        s.rows.add(bytes(in, 4, parts), in.getLong(0), in.isNullAt(1) ? 0 : in.getLong(1));
+        s.rows.add(bytes(in, 4, parts), in.getLong(0), sequence(in));
         return s;
     }
 
@@ -140,9 +141,10 @@ public final class RetractOver extends Retract<RetractOver.Rows> {
 
     private List<InternalRow> evaluate(Rows s, boolean old) {
         List<Place> places = new ArrayList<>();
+        Function<RetractMultiset.Entry, long[]> sequences = s.rows.sequences(old);
         s.rows.entries.forEach((key, e) -> {
             InternalRow row = view(key.bytes, parts);
-            for (long sequence : e.sequences(old)) {
+            for (long sequence : sequences.apply(e)) {
                 places.add(new Place(row.getStruct(0, widths[0]), row, key.bytes, sequence));
             }
         });

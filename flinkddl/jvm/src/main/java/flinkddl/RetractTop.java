@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.ArrayType;
@@ -24,7 +25,8 @@ import org.apache.spark.sql.types.StructType;
  * batch, as {@code ARRAY<STRUCT<k BIGINT, o: row, n: row>>} of what changed. Ranked: one element per place {@code k}
  * whose row changed. Not ranked: rows that went (n is NULL) and rows that came (o is NULL).
  *
- * <p>Equal order: the earlier row keeps the better place, as in Flink. {@code grows} says that nothing is ever taken
+ * <p>Equal order: the earlier row keeps the better place, as in Flink; a row without a sequence is later than what came in
+ * earlier batches. {@code grows} says that nothing is ever taken
  * back: then only the first {@code last} rows are kept.
  */
 final class RetractTop extends Retract<RetractTop.Rows> {
@@ -91,7 +93,7 @@ final class RetractTop extends Retract<RetractTop.Rows> {
         s.last = in.getLong(3);
         s.ranked = in.getBoolean(4);
         s.grows = in.getBoolean(5);
-        long sequence = in.isNullAt(1) ? 0 : in.getLong(1);
+        long sequence = came(in);
         if (s.bar == null || before(in.getStruct(6, 2).getStruct(0, orders), sequence, s.bar)) {
             s.rows.add(bytes(in, 6, 2), in.getLong(0), sequence);
             trim(s);
@@ -133,9 +135,10 @@ final class RetractTop extends Retract<RetractTop.Rows> {
     /** The rows at places 1..last, best first. */
     private List<Place> places(Rows s, boolean old) {
         List<Place> all = new ArrayList<>();
+        Function<RetractMultiset.Entry, long[]> sequences = s.rows.sequences(old);
         s.rows.entries.forEach((key, e) -> {
             InternalRow o = view(key.bytes, 2).getStruct(0, orders);
-            for (long sequence : e.sequences(old)) {
+            for (long sequence : sequences.apply(e)) {
                 all.add(new Place(o, key.bytes, sequence));
             }
         });

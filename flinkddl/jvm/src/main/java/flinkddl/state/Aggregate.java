@@ -3,6 +3,7 @@ package flinkddl.state;
 import flinkddl.Retract;
 import flinkddl.RetractAggregate;
 import flinkddl.RetractFinish;
+import flinkddl.RetractMultiset;
 import java.util.Iterator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
@@ -20,7 +21,7 @@ class Aggregate extends Kind {
     private transient UnsafeProjection projection;
     private transient Call[] state;
 
-    /** {@code arguments}: weight BIGINT, sequence BIGINT, NULL for the number of the group's turn, a struct with an argument a call. */
+    /** {@code arguments}: weight BIGINT, sequence BIGINT, NULL of a row that is later than those of earlier turns, a struct with an argument a call. */
     Aggregate(StructType arguments) {
         calls = (StructType) arguments.apply(2).dataType();
         fields = arguments.length();
@@ -50,15 +51,12 @@ class Aggregate extends Kind {
 
     /** Bring in rows; returns whether nothing is left. {@code rest}: the number of rows, the newest sequence. */
     final boolean add(Store group, Iterator<UnsafeRow> rows, long[] rest) {
-        long turn = 0; // what came together came at once
         while (rows.hasNext()) {
             UnsafeRow row = rows.next();
             long weight = row.getLong(0);
-            boolean known = !row.isNullAt(1);
-            turn = known || turn > 0 ? turn : group.next();
-            long sequence = known ? row.getLong(1) : turn;
+            long sequence = Retract.sequence(row);
             rest[0] += weight;
-            rest[1] = known ? Math.max(rest[1], sequence) : rest[1];
+            rest[1] = Math.max(rest[1], sequence);
             if (Partials.taken(row, state)) {
                 continue;
             }
@@ -69,7 +67,7 @@ class Aggregate extends Kind {
         }
         boolean empty = rest[0] == 0;
         for (Call call : state) {
-            call.fold();
+            call.fold(group);
             empty &= call.isEmpty();
         }
         return empty;
@@ -81,7 +79,10 @@ class Aggregate extends Kind {
         return rest[0] > 0 ? Retract.row(null, results(), newest(rest)) : null;
     }
 
-    static Long newest(long[] rest) { return rest[1] == Long.MIN_VALUE ? null : (Long) rest[1]; }
+    /** The newest sequence, where all rows know theirs. */
+    static Long newest(long[] rest) {
+        return rest[1] == Long.MIN_VALUE || rest[1] == RetractMultiset.UNKNOWN ? null : (Long) rest[1];
+    }
 
     /** Read what is kept of the group; returns whether it is there. */
     final boolean read(Store group, long[] rest) { return read(group.head(), group.map(0), rest); }

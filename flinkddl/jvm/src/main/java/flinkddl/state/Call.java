@@ -41,8 +41,8 @@ abstract class Call {
 
     abstract void add(InternalRow args, int i, long weight, long sequence);
 
-    /** Bring what was added into what is kept. */
-    abstract void fold();
+    /** Bring what was added into what is kept of the group. */
+    abstract void fold(Store group);
 
     abstract boolean isEmpty();
 
@@ -81,7 +81,7 @@ abstract class Call {
 
         @Override void add(InternalRow args, int i, long weight, long sequence) { acc.add(args, i, weight, sequence); }
 
-        @Override void fold() { acc.fold(); }
+        @Override void fold(Store group) { acc.fold(); }
 
         @Override boolean isEmpty() { return acc.isEmpty(); }
 
@@ -132,7 +132,10 @@ abstract class Call {
             }
         }
 
-        @Override void fold() {
+        @Override void fold(Store group) {
+            if (ordered) {
+                Copies.number(changes.values(), group);
+            }
             changes.forEach(this::fold);
             changes.clear();
         }

@@ -1,7 +1,11 @@
 package flinkddl.state;
 
 import flinkddl.Retract;
+import flinkddl.RetractMultiset;
 import java.util.Arrays;
+import java.util.Collection;
+import java.util.Map;
+import java.util.TreeMap;
 
 /** A row's copies: how many there are, and when each came, the oldest first. What is taken back is the oldest copy. */
 final class Copies {
@@ -62,6 +66,24 @@ final class Copies {
         Arrays.fill(sequences, came, came + more, sequence);
         came += more;
     }
+
+    /**
+     * Give the changes of a turn the next numbers of their group, in their order, where one of them does not know when it
+     * came, or one of an earlier turn did not: what comes in a later turn came later.
+     */
+    static void number(Collection<Copies> changes, Store group) {
+        if (!group.counts() && changes.stream().noneMatch(Copies::unknown)) {
+            return;
+        }
+        TreeMap<Long, Long> numbers = new TreeMap<>();
+        changes.forEach(c -> Arrays.stream(c.sequences, 0, c.came).forEach(s -> numbers.put(s, s)));
+        for (Map.Entry<Long, Long> number : numbers.entrySet()) {
+            number.setValue(group.next());
+        }
+        changes.forEach(c -> Arrays.setAll(c.sequences, i -> i < c.came ? numbers.get(c.sequences[i]) : 0));
+    }
+
+    private boolean unknown() { return Arrays.stream(sequences, 0, came).anyMatch(s -> s == RetractMultiset.UNKNOWN); }
 
     /** Whether a change takes nothing back. */
     boolean grows() { return weight == came; }

@@ -1,7 +1,7 @@
 package flinkddl.state;
 
 import flinkddl.Retract;
-import flinkddl.RetractOrder;
+import flinkddl.RetractVersion;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.function.Consumer;
@@ -15,21 +15,17 @@ import org.apache.spark.unsafe.Platform;
  * a deletion. Of rows with one version the one with the larger bytes counts, in whatever order they come.
  */
 final class Latest extends Kind {
-    private final RetractOrder order;
+    private final RetractVersion order;
     private final int versions;
     private final int fields;
-    private final boolean arrived;
-    private final boolean first;
 
     /** {@code arguments}: deleted BOOLEAN, STRUCT of the version and the row. */
     Latest(StructType arguments) {
         StructType change = (StructType) arguments.apply(1).dataType();
         StructType version = (StructType) change.apply(0).dataType();
-        order = new RetractOrder(version);
+        order = new RetractVersion(version);
         versions = version.length();
         fields = ((StructType) change.apply(1).dataType()).length();
-        arrived = version.apply(0).name().equals("arrived");
-        first = version.apply(0).name().equals("darrived");
     }
 
     @Override int maps() { return 0; }
@@ -48,7 +44,7 @@ final class Latest extends Kind {
             return nothing();
         }
         // what comes later is newer: nobody asks for the version of a deletion again
-        group.keep(arrived && deleted(best) ? null : best);
+        group.keep(order.arrived() && deleted(best) ? null : best);
         InternalRow before = payload(old);
         InternalRow after = payload(best);
         boolean same = before == null || after == null ? before == after : before.equals(after);
@@ -95,7 +91,9 @@ final class Latest extends Kind {
         return c != 0 ? c : Arrays.compareUnsigned(a, Store.BODY, a.length, b, Store.BODY, b.length);
     }
 
-    private boolean replaces(byte[] best, byte[] old) { return !first && (arrived || compare(best, old) > 0); }
+    private boolean replaces(byte[] best, byte[] old) {
+        return order.replaces(version(best), version(old), Arrays.compareUnsigned(best, Store.BODY, best.length, old, Store.BODY, old.length) > 0);
+    }
 
     private UnsafeRow change(byte[] head) { return Rows.view(head, Store.BODY, head.length - 1 - Store.BODY, 2); }
 

@@ -122,10 +122,13 @@ final class Over extends Kind {
             preceding = row.isNullAt(3) ? -1 : row.getLong(3);
             UnsafeRow entry = row.getStruct(4, parts);
             looks = Math.max(looks, looks(entry));
-            batch.computeIfAbsent(entry.getBytes(), k -> new Copies()).add(row.getLong(0), row.isNullAt(1) ? 0 : row.getLong(1));
+            batch.computeIfAbsent(entry.getBytes(), k -> new Copies()).add(row.getLong(0), Retract.sequence(row));
         }
         read(group);
         reach = Math.max(reach, looks);
+        if (!inTurn) {
+            Copies.number(batch.values(), group);
+        }
         if (inTurn) {
             inTurn(batch);
         } else if (lateness != null) {

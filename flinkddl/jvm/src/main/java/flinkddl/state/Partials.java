@@ -2,6 +2,7 @@ package flinkddl.state;
 
 import flinkddl.Retract;
 import flinkddl.RetractFinish;
+import flinkddl.RetractMultiset;
 import java.io.DataInput;
 import java.io.IOException;
 import java.util.Arrays;
@@ -42,7 +43,7 @@ final class Partials implements Combiner {
 
     private static final class Held {
         long weight;
-        Long sequence;
+        long sequence = Long.MIN_VALUE;
         Object[] parts;
         long[] group;
     }
@@ -52,9 +53,7 @@ final class Partials implements Combiner {
         Held sum = held == null ? first() : (Held) held;
         long weight = view.getLong(0);
         sum.weight += weight;
-        if (!view.isNullAt(1) && (sum.sequence == null || view.getLong(1) > sum.sequence)) {
-            sum.sequence = view.getLong(1);
-        }
+        sum.sequence = Math.max(sum.sequence, Retract.sequence(view));
         UnsafeRow arguments = view.getStruct(ARGUMENTS, calls.length);
         for (int i = 0; i < calls.length; i++) {
             calls[i].add(sum.parts[i], arguments, i, weight);
@@ -79,7 +78,7 @@ final class Partials implements Combiner {
         });
         Object[] row = new Object[view.numFields() + 1];
         row[0] = sum.weight;
-        row[1] = sum.sequence;
+        row[1] = sum.sequence == RetractMultiset.UNKNOWN ? null : (Long) sum.sequence;
         for (int i = 0; i < sum.group.length; i++) {
             row[ARGUMENTS + 1 + i] = sum.group[i];
         }

@@ -68,7 +68,7 @@ final class Session extends Kind {
     @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {
         List<UnsafeRow> batch = new ArrayList<>();
         rows.forEachRemaining(row -> batch.add(row.copy()));
-        batch.sort(Comparator.<UnsafeRow>comparingLong(row -> row.isNullAt(1) ? 0 : row.getLong(1))
+        batch.sort(Comparator.<UnsafeRow>comparingLong(Retract::sequence)
             .thenComparingLong(row -> row.getLong(TIME)).thenComparing(UnsafeRow::getBytes, Arrays::compareUnsigned));
         List<Span> spans = read(group);
         long time = group.time();

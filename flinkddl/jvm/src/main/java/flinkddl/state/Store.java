@@ -1,5 +1,6 @@
 package flinkddl.state;
 
+import flinkddl.RetractMultiset;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -27,6 +28,7 @@ final class Store {
     static final int BODY = 8;
     private static final int MAPS = 3;
     private static final int COUNTER = 56;
+    private static final long ABOVE = 1L << COUNTER - 1; // from here on the counter is above all sequences
     private static final int TIMED = 0x80; // the head ends with a time
 
     private final ValueState<byte[]> head;
@@ -42,6 +44,7 @@ final class Store {
     private byte[] key;
     private long now;
     private long counter;
+    private boolean there; // the group's head
     private int layout; // of the group's head
     private boolean noted; // the sweep will come by
     private int figures; // where those of the node at hand begin
@@ -70,6 +73,7 @@ final class Store {
         sweep = sweeps.computeIfAbsent(Rows.node(key), n -> new Sweep(head, maps[0], alone ? new byte[0] : new byte[] {(byte) (n >> 8), n.byteValue()}));
         sweep.once(key, kind.life(), now, this::looked);
         counter = 0;
+        there = false;
         layout = kind.layout();
         noted = false;
         size = 0;
@@ -98,6 +102,7 @@ final class Store {
             return null;
         }
         layout = written;
+        there = true;
         noted = timed(bytes);
         counter = Long.reverseBytes(Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET)) & (1L << COUNTER) - 1;
         return noted ? Arrays.copyOf(bytes, bytes.length - Long.BYTES) : bytes;
@@ -184,8 +189,17 @@ final class Store {
     /** The timers of a node. */
     Timers timers(int node, Kind of) { return timers.computeIfAbsent(node, n -> new Timers(head, maps[0], n, of.bucket())); }
 
-    /** The next number of this group's counter; of use after {@link #head}, and kept by {@link #keep}. */
-    long next() { return ++counter; }
+    /** Whether rows of this group were numbered as they came; of use after {@link #head}. */
+    boolean counts() { return counter > 0; }
+
+    /**
+     * The next number of this group's counter; of use after {@link #head}, and kept by {@link #keep}. A group that had
+     * other sequences before goes on above all of them.
+     */
+    long next() {
+        counter = counter == 0 && there ? ABOVE : counter + 1;
+        return counter < ABOVE ? counter : counter - ABOVE + RetractMultiset.NUMBERED;
+    }
 
     /** Keep a head, whose first {@link #BODY} bytes are filled here; null forgets it. */
     void keep(byte[] bytes) {

@@ -120,11 +120,9 @@ final class Top extends Kind {
         UnsafeRow x = left.getStruct(6, 2);
         UnsafeRow y = right.getStruct(6, 2);
         int c = order.compare(x.getStruct(0, orders), y.getStruct(0, orders));
-        c = c != 0 ? c : Long.compare(sequence(left), sequence(right));
+        c = c != 0 ? c : Long.compare(Retract.sequence(left), Retract.sequence(right));
         return c != 0 ? c : Tree.BYTES.compare(x.getBytes(), y.getBytes());
     }
-
-    private static long sequence(UnsafeRow row) { return row.isNullAt(1) ? 0 : row.getLong(1); }
 
     @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> in) {
         TreeMap<byte[], Copies> changes = new TreeMap<>(Tree.BYTES);
@@ -132,9 +130,10 @@ final class Top extends Kind {
             UnsafeRow row = in.next();
             bounds(row);
             byte[] entry = row.getStruct(6, 2).getBytes();
-            changes.computeIfAbsent(entry, k -> new Copies()).add(row.getLong(0), sequence(row));
+            changes.computeIfAbsent(entry, k -> new Copies()).add(row.getLong(0), Retract.sequence(row));
         }
         read(group.head(), group.layout(), group.map(0), group.now());
+        Copies.number(changes.values(), group);
         List<byte[]> before = best();
         changes.forEach(grows ? (entry, change) -> came(entry, new Copies().and(change)) : this::changed);
         if (grows) {

@@ -35,7 +35,9 @@ final class WindowTop extends Kind {
         }
         byte[] head = group.head();
         Serializable state = state(head);
+        long turn = group.next();
         for (boolean more = true; more; more = rows.hasNext(), row = more ? rows.next() : null) {
+            row.setLong(1, Retract.numbered(Retract.sequence(row), turn));
             state = function.update(state, row);
         }
         byte[] kept = Retract.written(state);
