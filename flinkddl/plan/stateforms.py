@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from flinkddl.catalog.settings import Settings
+    from flinkddl.plan.decoded import Parts
     from flinkddl.plan.nodes import Node, Sink
     from flinkddl.plan.physical import Physical, PhysicalSink
 
@@ -41,8 +42,12 @@ OVERS = "overs"
 """OVER keeps its state by key where the query does."""
 PAIRS = "pairs"
 """Inner joins of inserts keep their rows by key where the query does (``How.pairs``)."""
-NEWER = frozenset({MERGES, INSIDE, BLENDS, OVERS, PAIRS})
+NARROWS = "narrows"
+"""Of a table of upserts the newest rows are kept with the columns that are read, not whole (``plan/decoded.py``)."""
+NEWER = frozenset({MERGES, INSIDE, BLENDS, OVERS, PAIRS, NARROWS})
 """What earlier versions had in other operators, over whose checkpoints Spark takes those alone."""
+EVERYWHERE = frozenset({OVERS, NARROWS})
+"""What of it is the same where a Spark has no operators by key."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +55,14 @@ class Begun:
     """How the checkpoint was begun with which a job goes on.
 
     ``forms`` says of INSERTs by their number in which form their state lies; ``newer`` is what it had of ``NEWER``;
-    ``together`` are the INSERTs that were one query, by its name, None where that is to be chosen.
+    ``together`` are the INSERTs that were one query, by its name, None where that is to be chosen. ``kept`` says of
+    tables of upserts, in words, what of their rows is there (``spark/fitting.py``).
     """
 
     forms: Mapping[int, StateForm] = field(default_factory=dict)
     newer: frozenset[str] = NEWER
     together: Mapping[str, tuple[str, ...]] | None = None
+    kept: Mapping[str, tuple[Parts, ...]] = field(default_factory=dict)
 
 
 NEW = Begun()

@@ -15,6 +15,7 @@ from flinkddl.sqltypes import quote
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from flinkddl.plan.decoded import Parts
     from flinkddl.plan.physical import PhysicalSink
     from flinkddl.plan.stateforms import Begun
     from flinkddl.spark.restarts import RestartStrategy
@@ -469,7 +470,8 @@ class SparkJob:
     a run began them; None of a single INSERT whose form is SET. ``as_chain`` makes the job with one chain a query, as
     real-time mode has it. ``fitted`` makes the job with its plan as a checkpoint knows it (``spark/fitting.py``), None
     where it is that.
-    ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``).
+    ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``). ``kept`` is what of
+    the rows of tables of upserts is kept, by the identity of their scans (``plan/decoded.py``).
     ``writes`` are one an INSERT; ``united`` are queries that carry out several of them (``spark/together.py``).
     ``choice`` is there with mode 'auto', until a start has settled it (``spark/modes.py``).
     """
@@ -497,6 +499,7 @@ class SparkJob:
     essence: Callable[[], tuple[Any, Any]] = field(default=lambda: ((), ()), compare=False, metadata=UNTOLD)
     plan: tuple[PhysicalSink, ...] = field(default=(), compare=False, metadata=UNTOLD, repr=False)
     united: tuple[Write, ...] = ()
+    kept: Mapping[int, Parts] = field(default_factory=dict, compare=False, metadata=UNTOLD, repr=False)
     choice: Choice | None = field(default=None, compare=False, metadata=UNTOLD, repr=False)
 
     def told(self) -> dict[str, Any]:

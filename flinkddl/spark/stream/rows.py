@@ -49,6 +49,8 @@ def _scanned(node: Scan, asked: Traits, leader: int | None, ctx: Lowering) -> Re
         return ctx.once[leader, asked]
     rel: Rel = import_module("flinkddl.spark.scan").lower_scan(node, ctx, asked.sequence or asked.watermark)
     rel = _stamped(node, rel, ctx, asked.sequence) if asked.watermark and rel.kind == "append" else rel
+    if (kept := ctx.reading.kept.get(id(node))) is not None:
+        ctx.narrow[rel.step] = kept
     if leader is not None:
         ctx.once[leader, asked] = rel
     return rel
