@@ -294,12 +294,17 @@ class StageCall:
     out is for the next stage.
     Its result is a STRUCT, by the places of the edges: ``k0`` and ``r0``, key and result of a node, ``p1``, a row that
     passes.
+
+    ``ways`` are for people, (step, step) pairs: whose rows come in, and for whom, a node or what a deeper stage has.
+    ``ends``: of the last stage of a chain the steps whose rows come out of the chain.
     """
 
     nodes: tuple[StageNode, ...]
     passes: tuple[str, ...] = ()
     time: str = ""
     tells: bool = False
+    ways: tuple[tuple[str, str], ...] = ()
+    ends: tuple[str, ...] = ()
 
     @property
     def sql(self) -> str:
