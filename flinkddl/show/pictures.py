@@ -35,7 +35,8 @@ def dot(flows: Iterable[Flow]) -> str:
         for o in flow.operators:
             out += [f"    j{number}{r} -> j{number}{o.id} [label={_quoted(_edge(by_id[r]))}];" for r in o.reads]
         if flow.stages:
-            told = _quoted("\n".join(["Stages", *(s.line for s in flow.stages), ""]))
+            lines = (line for s in flow.stages for line in wrap(s.line, 2 * _LETTERS, subsequent_indent="   "))
+            told = _quoted("\n".join(["Stages", *lines, ""]))
             out.append(f'    j{number}stages [shape=plaintext, style="", label={told}];')
         out.append("  }")
     return "\n".join([*out, "}"])

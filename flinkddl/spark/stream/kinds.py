@@ -109,7 +109,7 @@ def normalise(rel: Rel, ctx: Lowering) -> Rel:
         return ctx.newest[rel]
     told, first, kept = ("normalise", "ChangelogNormalize: newest row per key"), len(ctx.steps), _kept(rel, ctx)
     change = (DELETED, f"named_struct('arrived', {VERSION})")
-    step = newest(rel, keyed(rel, rel.key), change, ctx, told, kept.values())
+    step = newest(_picked(rel, kept, ctx), keyed(rel, rel.key), change, ctx, told, kept.values())
     order = f"{IMAGES}.s.arrived" if rel.sequence else None
     images = unpack(step, rel.fields, ctx, rel.key, order, list(kept))
     if ctx.merged:
@@ -127,6 +127,14 @@ def _kept(rel: Rel, ctx: Lowering) -> dict[int, str]:
     ctx.used.add(NARROWS)
     there = ((i, f) for i, f in enumerate(rel.fields) if f.name in parts)
     return {i: _part(rel.sql(i), f.type, parts[f.name]) for i, f in there}
+
+
+def _picked(rel: Rel, kept: Iterable[int], ctx: Lowering) -> Rel:
+    """Leave columns out that are not kept: of a projection to the others each step is the same, and in a chain one."""
+    columns = [rel.columns[i] for i in kept]
+    if len(columns) == len(rel.columns):
+        return rel
+    return rel.with_(step=select(rel.step, same((*columns, *rel.reserved)), ctx, "read"))
 
 
 def _part(value: str, type: DataType, parts: Parts | None) -> str:
