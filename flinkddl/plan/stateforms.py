@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from flinkddl.catalog.settings import Settings
+    from flinkddl.plan.decoded import Parts
     from flinkddl.plan.nodes import Node, Sink
     from flinkddl.plan.physical import Physical, PhysicalSink
 
@@ -44,8 +45,12 @@ PAIRS = "pairs"
 """Inner joins of inserts keep their rows by key where the query does (``How.pairs``)."""
 TABLES = "tables"
 """A table of inserts is read once where operators by key lie between its mentions (``How.across``)."""
-NEWER = frozenset({MERGES, INSIDE, BLENDS, OVERS, PAIRS, TABLES})
+NARROWS = "narrows"
+"""Of a table of upserts the newest rows are kept with the columns that are read, not whole (``plan/decoded.py``)."""
+NEWER = frozenset({MERGES, INSIDE, BLENDS, OVERS, PAIRS, TABLES, NARROWS})
 """What earlier versions had in other operators, over whose checkpoints Spark takes those alone."""
+EVERYWHERE = frozenset({OVERS, NARROWS})
+"""What of it is the same where a Spark has no operators by key."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +58,16 @@ class Begun:
     """How the checkpoint was begun with which a job goes on.
 
     ``forms`` says of INSERTs by their number in which form their state lies; ``newer`` is what it had of ``NEWER``;
-    ``together`` are the INSERTs that were one query, by its name, None where that is to be chosen. ``alone`` are scans
-    (their identity) that looked as if one reading could be for them and others, and cannot (``How.alone``).
-    ``windows``: a query with windows that nothing was begun with may be a chain, where its tables are read once then.
+    ``together`` are the INSERTs that were one query, by its name, None where that is to be chosen. ``kept`` says of
+    tables of upserts, in words, what of their rows is there (``spark/fitting.py``). ``alone`` are scans (by identity)
+    that looked as if one reading could be for them and others, and cannot (``How.alone``). ``windows``: a query with
+    windows that nothing was begun with may be a chain, where its tables are read once then.
     """
 
     forms: Mapping[int, StateForm] = field(default_factory=dict)
     newer: frozenset[str] = NEWER
     together: Mapping[str, tuple[str, ...]] | None = None
+    kept: Mapping[str, tuple[Parts, ...]] = field(default_factory=dict)
     alone: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
     windows: bool = field(default=False, compare=False, repr=False)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from flinkddl.deep import deep
 from flinkddl.diagnostics.secrets import mask
 from flinkddl.plan.physical import explain as explain_plan
+from flinkddl.show.stages import stages_of
 from flinkddl.spark.operators import lines, operators
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def explain(job: SparkJob) -> str:
     if job.streaming:
         found = operators(job)
         out.append("== Operators on Spark ==\n" + "\n".join(lines(found)))
+        if stages := stages_of(job):
+            out.append("== Stages ==\n" + "\n".join(s.line for s in stages))
     out.append("== Spark steps ==\n" + "\n".join(map(str, job.steps)))
     lines_of = [_write(w) if w.name == job.run_of(w.name) else _part(w, job) for w in job.writes]
     out.append("== Writes ==\n" + "\n".join([*lines_of, *map(_write, job.united)]))

@@ -35,6 +35,10 @@ def dot(flows: Iterable[Flow]) -> str:
         by_id = {o.id: o for o in flow.operators}
         for o in flow.operators:
             out += [f"    j{number}{r} -> j{number}{o.id} [label={_quoted(_edge(by_id[r]))}];" for r in o.reads]
+        if flow.stages:
+            lines = (line for s in flow.stages for line in wrap(s.line, 2 * _LETTERS, subsequent_indent="   "))
+            told = _quoted("\n".join(["Stages", *lines, ""]))
+            out.append(f'    j{number}stages [shape=plaintext, style="", label={told}];')
         out.append("  }")
     return "\n".join([*out, "}"])
 
@@ -73,7 +77,7 @@ def _state(o: Operator, flow: Flow) -> list[str]:
 @deep
 def html(flows: Iterable[Flow], title: str = "flinkddl") -> str:
     """Return a page with one picture a job, and what its colours and words mean."""
-    parts = [f"<h2>{escape(f.title)}</h2>\n<div class=picture>{svg(f)}</div>\n{_steps(f)}" for f in flows]
+    parts = [f"<h2>{escape(f.title)}</h2>\n<div class=picture>{svg(f)}</div>\n{_stages(f)}{_steps(f)}" for f in flows]
     return _PAGE.format(title=escape(title), legend=_legend(), body="\n".join(parts))
 
 
@@ -81,7 +85,8 @@ _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <style>
 body {{ font: 14px/1.4 system-ui, sans-serif; margin: 20px; color: #1c2733; }}
-h2 {{ font-size: 16px; overflow-wrap: anywhere; }} summary {{ cursor: pointer; }}
+h2 {{ font-size: 16px; overflow-wrap: anywhere; }} h3 {{ font-size: 14px; }}
+.stages {{ list-style: none; padding: 0; }} summary {{ cursor: pointer; }}
 pre {{ background: #f6f7f9; padding: 8px; overflow: auto; }}
 .picture {{ overflow-x: auto; }}
 .legend {{ background: #f6f7f9; padding: 8px 12px; font-size: 13px; line-height: 1.6; }}
@@ -109,9 +114,14 @@ def _legend() -> str:
         f"<div class=legend>A box is an operator, in the colour of how Spark carries its rows: {''.join(kinds)}<br>\n"
         f"On its arrow: the changes it gives, in Flink's letters, and how they are carried: {''.join(changes)}<br>\n"
         "<span class=state>state: what it keeps from batch to batch, and under which identity; by key: in which "
-        "operator, which several nodes may share.</span>"
+        "operator, which several nodes may share, and whose rows go past it for others.</span>"
         "The mouse over a box shows its columns.</div>"
     )
+
+
+def _stages(flow: Flow) -> str:
+    items = "".join(f"<li>{escape(s.line)}</li>\n" for s in flow.stages)
+    return f"<h3>Stages</h3>\n<ul class=stages>\n{items}</ul>\n" if items else ""
 
 
 def _steps(flow: Flow) -> str:

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Literal
 from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag, FlinkDdlError
 from flinkddl.plan.across import across
-from flinkddl.plan.decoded import decoded
+from flinkddl.plan.decoded import reading
 from flinkddl.plan.nodes import scans
 from flinkddl.plan.sharing import same_scans
-from flinkddl.plan.stateforms import NEW, Begun, planned
+from flinkddl.plan.stateforms import NARROWS, NEW, Begun, planned
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import java_jars, user_functions
 from flinkddl.spark.fingerprint import essence, fingerprint, queries
 from flinkddl.spark.finished import as_streams
-from flinkddl.spark.fitting import fitted
+from flinkddl.spark.fitting import as_noted, fitted, kept_before
 from flinkddl.spark.job import SparkJob
 from flinkddl.spark.modes import in_a_mode
 from flinkddl.spark.operators import paths
@@ -125,6 +125,7 @@ def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, ba
         fitted=partial(_fitted, name, sinks, config, zone, replace(now, newer=begun.newer)) if streaming else None,
         owners=_owned(ctx, sinks),
         same=_same(ctx, sinks),
+        kept=ctx.reading.kept,
     )
 
 
@@ -185,11 +186,13 @@ def _begin(
         bounded=streaming and all(p.bounded for p in physical),
         timed=timed_tables([p.sink for p in physical]),
         newer=begun.newer,
-        decoded=decoded(
+        reading=reading(
             [p.query for p in physical],
             streaming=streaming,
             merging=merging,
             shared=(*twins([tree for tree, _ in united]), *read_once),
+            narrows=NARROWS in begun.newer,
+            wider=partial(as_noted, begun.kept) if begun.kept else None,
         ),
     )
 
@@ -211,10 +214,11 @@ def _fitted(
     name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Begun, said: Iterable[dict[str, Any]]
 ) -> SparkJob | None:
     """Return the job with its plan as a checkpoint knows it, under the digests of what was written; None if it is."""
-    found = fitted(sinks, said)
-    if found == sinks:
+    said = list(said)
+    found, kept = fitted(sinks, said), kept_before(said)
+    if found == sinks and not kept:
         return None
-    made = lower_job(name, found, config, zone, Bag(), begun)
+    made = lower_job(name, found, config, zone, Bag(), replace(begun, kept=kept))
     return replace(made, queries=partial(queries, sinks), fitted=None)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from flinkddl.catalog.settings import NOTHING_SET, Settings
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.plan.decoded import NOTHING_KNOWN
 from flinkddl.plan.nodes.forms import Kind as Kind  # noqa: TC001 - connectors take it from here
 from flinkddl.plan.stateforms import BLENDS, NEWER
 from flinkddl.sqltypes import quote
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from flinkddl.connectors.base import PayloadField
     from flinkddl.plan.clocks import Timing
-    from flinkddl.plan.decoded import Parts
+    from flinkddl.plan.decoded import Parts, Reading
     from flinkddl.plan.nodes import Field, Node
     from flinkddl.plan.nodes.forms import Traits
     from flinkddl.plan.physical import Physical, PhysicalSink
@@ -106,7 +107,8 @@ class Lowering:
     ``zone`` is ``table.local-time-zone``; ``streaming`` the execution mode; ``config`` what the session has SET;
     ``row_kinds`` asks a scan of CDC records for ``__kind``;
     ``bounded`` says of a streaming run that its sources end; ``timed`` are the tables below operators on event time;
-    ``decoded`` says what is read of each scan (its identity, ``plan/decoded.py``); ``leaders`` which scans are read as
+    ``reading`` says what is read of each scan (its identity, ``plan/decoded.py``), and ``narrow`` what of the rows of a
+    step is kept, by its name; ``leaders`` which scans are read as
     one, ``ordered`` of which of those the order of arrival is wanted, and ``once`` what has been lowered of those, by
     their leader and what is asked of them; ``merged`` has the numbers of equal sub-plans by the identities of their
     places, ``asks`` what is asked of each by its places together, ``made`` what has been lowered of those, ``newest``
@@ -136,7 +138,8 @@ class Lowering:
     bounded: bool = False
     row_kinds: bool = False
     timed: frozenset[str] = frozenset()
-    decoded: Mapping[int, Parts] = field(default_factory=dict, repr=False)
+    reading: Reading = field(default=NOTHING_KNOWN, repr=False)
+    narrow: dict[str, Parts] = field(default_factory=dict)
     leaders: Mapping[int, int] = field(default_factory=dict)
     ordered: frozenset[int] = frozenset()
     once: dict[tuple[int, Traits], Rel] = field(default_factory=dict)
@@ -178,7 +181,7 @@ class Lowering:
 
     def parts(self, node: Node, fields: Iterable[PayloadField]) -> Parts | None:
         """Return what a format is to build of a scan's fields, by their names in the message; None is everything."""
-        read = self.decoded.get(id(node))
+        read = self.reading.decoded.get(id(node))
         return None if read is None else {f.name: read[f.column] for f in fields if f.column in read}
 
     def asked(self, here: Physical) -> Traits:

@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.plan.decoded import holds, parts_of
 from flinkddl.spark.carried import Carried, Numbers, carried, highest_of
 from flinkddl.spark.folders import folder_inside, fresh_folder
 from flinkddl.spark.job import GroupBy, StageCall, StateCall
@@ -173,8 +174,9 @@ def _compared(old: Said, new: Said) -> Iterator[tuple[tuple[Any, Any], str]]:
     unsaid = f"an earlier version wrote its checkpoint, which does not say which filter stands below '{kept}'"
     yield (bool(kept and not old.get("held")), False), unsaid
     yield from (_filters(a, b) for a, b in pairs)
+    lacks = "; ".join(filter(None, (_lacks(a.line, b.line) for a, b in pairs)))
     for a, b in zip(old["operators"], new["operators"], strict=True):
-        yield (a[:2], b[:2]), _kept_words(a[2], b[2])
+        yield (a[:2], b[:2]), lacks or _kept_words(a[2], b[2])
     yield (old["reads"], new["reads"]), f"it reads {old['reads']}, and now {new['reads']}"
     yield (old["mode"], new["mode"]), f"it writes in mode {old['mode']}, and now in {new['mode']}"
     yield (old["sink"], new["sink"]), "its sink is another one, and remembers what was written"
@@ -235,6 +237,21 @@ def _kept_words(was: str, now: str) -> str:
     if was == now:
         return f"'{now}' keeps other columns of its rows"
     return f"what '{was}' keeps is now that of '{now}'"
+
+
+def _lacks(was: Sequence[Any], now: Sequence[Any]) -> str:
+    """Return which columns of a table are read now and were not, so that its rows are kept without them."""
+    if not was[5:] or not now[4:]:
+        return ""
+    had = parts_of(was[5])
+    read = now[5] if now[5:] else [[name] for name in now[4]]
+    new = [".".join(names) for names in read if not holds(had, names)]
+    place = was[2].partition(COLUMNS)[0]
+    return (
+        f"it keeps rows of '{place}' without ({', '.join(new)}), which {'are' if new[1:] else 'is'} read now"
+        if new
+        else ""
+    )
 
 
 def _words(was: str, now: str) -> str:

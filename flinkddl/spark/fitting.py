@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.plan.decoded import holds, names_in, parts_of
 from flinkddl.plan.rewrite.fitted import lifted, without
 from flinkddl.spark.meaning import APART, COLUMNS, Traces, told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from flinkddl.plan.decoded import Parts
     from flinkddl.plan.nodes import Filter, Scan, Sink
     from flinkddl.plan.rex import Rex
 
@@ -46,6 +48,24 @@ class _Noted:
         if known is None or not read or any(f is not None and f.name not in _BY_NAME for f in read):
             return frozenset()
         return frozenset(i for i, f in enumerate(scan.fields) if f"{f.name} {f.type}" not in known)
+
+
+def kept_before(said: Iterable[dict[str, Any]]) -> dict[str, tuple[Parts, ...]]:
+    """Return what of the rows of tables of changes a checkpoint has, by their words: all, where it does not say."""
+    out: dict[str, tuple[Parts, ...]] = {}
+    for line in (line for query in said for line in query["tree"] if line[2].startswith("Scan(") and line[4:]):
+        place, parts = line[2].partition(COLUMNS)[0], parts_of(line[5] if line[5:] else ([name] for name in line[4]))
+        if parts not in out.get(place, ()):
+            out[place] = (*out.get(place, ()), parts)
+    return out
+
+
+def as_noted(kept: Mapping[str, Sequence[Parts]], scan: Scan, parts: Parts) -> Parts:
+    """Return what of a table's rows is to be kept where these are read: the least that a checkpoint has with them."""
+    there = {f.name for f in scan.fields}
+    noted = kept.get(told(scan).partition(COLUMNS)[0], ())
+    each = [had for had in noted if there >= had.keys() and all(holds(had, names) for names in names_in(parts))]
+    return min(each, key=lambda had: len(list(names_in(had))), default=parts)
 
 
 def fitted(sinks: Sequence[Sink], said: Iterable[dict[str, Any]]) -> tuple[Sink, ...]:

@@ -15,7 +15,7 @@ from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.dialect.script import parse_script
 from flinkddl.plan.builder.hooks import context_of
 from flinkddl.plan.builder.planner import plan_query
-from flinkddl.plan.decoded import decoded
+from flinkddl.plan.decoded import reading
 from flinkddl.plan.nodes import Filter, Project, Scan, scans
 from flinkddl.plan.nodes.forms import PLAIN
 from flinkddl.plan.physical import decide, how_of
@@ -107,7 +107,7 @@ def frame_of_query(
     ctx.newer = frozenset()
     how = replace(how_of(ctx.config, streaming=streaming), merges=False, chain=False, pairs=False, across=False)
     tree, how = decide(node, PLAIN, how)
-    ctx.decoded = decoded([tree], streaming=streaming)
+    ctx.reading = reading([tree], streaming=streaming)
     rel = lower_stream(tree, how, ctx) if streaming else lower_batch(node, ctx)
     if rel.kind == "upsert":
         ctx.output_mode = "update"

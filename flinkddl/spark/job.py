@@ -15,6 +15,7 @@ from flinkddl.sqltypes import quote
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from flinkddl.plan.decoded import Parts
     from flinkddl.plan.physical import PhysicalSink
     from flinkddl.plan.stateforms import Begun
     from flinkddl.spark.restarts import RestartStrategy
@@ -293,12 +294,17 @@ class StageCall:
     out is for the next stage.
     Its result is a STRUCT, by the places of the edges: ``k0`` and ``r0``, key and result of a node, ``p1``, a row that
     passes.
+
+    ``ways`` are for people, (step, step) pairs: whose rows come in, and for whom, a node or what a deeper stage has.
+    ``ends``: of the last stage of a chain the steps whose rows come out of the chain.
     """
 
     nodes: tuple[StageNode, ...]
     passes: tuple[str, ...] = ()
     time: str = ""
     tells: bool = False
+    ways: tuple[tuple[str, str], ...] = ()
+    ends: tuple[str, ...] = ()
 
     @property
     def sql(self) -> str:
@@ -470,7 +476,8 @@ class SparkJob:
     real-time mode has it. ``fitted`` makes the job with its plan as a checkpoint knows it (``spark/fitting.py``), None
     where it is that.
     ``owners`` maps a step to the path of the plan node that it serves (``spark/operators.py``), ``same`` the path of a
-    place that runs as another one to that one's.
+    place that runs as another one to that one's. ``kept`` is what of the rows of tables of upserts is kept, by the
+    identity of their scans (``plan/decoded.py``).
     ``writes`` are one an INSERT; ``united`` are queries that carry out several of them (``spark/together.py``).
     ``choice`` is there with mode 'auto', until a start has settled it (``spark/modes.py``).
     """
@@ -499,6 +506,7 @@ class SparkJob:
     essence: Callable[[], tuple[Any, Any]] = field(default=lambda: ((), ()), compare=False, metadata=UNTOLD)
     plan: tuple[PhysicalSink, ...] = field(default=(), compare=False, metadata=UNTOLD, repr=False)
     united: tuple[Write, ...] = ()
+    kept: Mapping[int, Parts] = field(default_factory=dict, compare=False, metadata=UNTOLD, repr=False)
     choice: Choice | None = field(default=None, compare=False, metadata=UNTOLD, repr=False)
 
     def told(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.deep import deep
+from flinkddl.plan.decoded import names_in
 from flinkddl.plan.identity import Traced, digest
 from flinkddl.plan.nodes import Filter, Join, Project, Scan, Union
 from flinkddl.plan.nodes.terms import names_of, rex_text
@@ -27,8 +28,9 @@ from flinkddl.spark.stateful import place_of, stateful
 from flinkddl.sqltypes import DataType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from flinkddl.plan.decoded import Parts
     from flinkddl.plan.nodes import Node
     from flinkddl.plan.nodes.base import Mode, Needed
     from flinkddl.plan.physical import Physical, PhysicalSink
@@ -48,6 +50,7 @@ KEPT_BY_SINK = "Sink(the rows of each"
 _CALLS = re.compile(r"'(\w+):\d+'")
 _ORDERLESS = frozenset({"count", "sum", "dcount", "dsum", "min", "max"})
 """Accumulators (RetractFinish.java) that keep the same in whatever order their rows came."""
+NO_PARTS: Mapping[int, Parts] = {}
 COLUMNS = ", with "
 APART = "; "
 """What stands before the columns of a table in its words, and between them."""
@@ -91,7 +94,7 @@ def plain_meanings(job: SparkJob) -> list[dict[str, Any]]:
 def _meaning(job: SparkJob, write: Write, planned: Sequence[PhysicalSink]) -> Meaning:
     steps = {step.name: step for step in job.steps}
     mine = below(steps[write.input], steps)
-    traces = Traces()
+    traces = Traces(job.kept)
     named = NAMED_SOURCES in job.settings
     operators = [
         [
@@ -181,7 +184,14 @@ def _read(step: Step, named: bool) -> str:
 
 
 class Traces(Traced):
-    """Traces the fields of nodes to columns of sources, by all that a source is."""
+    """Traces the fields of nodes to columns of sources, by all that a source is.
+
+    ``kept``: what of the rows of tables is kept, by the identity of their scans (``plan/decoded.py``).
+    """
+
+    def __init__(self, kept: Mapping[int, Parts] = NO_PARTS) -> None:
+        super().__init__()
+        self.kept = kept
 
     def _short(self, text: str) -> str:
         return text if len(text) <= _LONGEST else _digest(text)
@@ -237,7 +247,7 @@ class Traces(Traced):
         """Yield the digest of an inner join without its condition, or those of a filter's conditions, with their words.
 
         Of a table of changes that of what is read, and a digest a column: what nobody reads may come and go, if the SQL
-        of the state has none of it (``operators``).
+        of the state has none of it (``operators``). Where not all of a row is kept, the names of what is.
         """
         match node:
             case Join(kind="inner") if loose:
@@ -251,6 +261,8 @@ class Traces(Traced):
                 read = sorted(needed.union(*node.upsert_keys(())))
                 yield _digest(f"{_source(node)} {[columns[i] for i in read]}")
                 yield {f.name: _digest(text) for f, text in zip(node.fields, columns, strict=True)}
+                if (parts := self.kept.get(id(node))) is not None:
+                    yield sorted(map(list, names_in(parts)))
 
     def whole(self, node: Node) -> str:
         """Return all that an operator is as a digest."""

@@ -160,8 +160,7 @@ def spark_operator(step: Step) -> str:
 
 def _staged(step: GroupBy) -> str:
     """Return the words for a node that shares its operator with others, or with rows that pass."""
-    passing = len(step.stage.passes) if step.stage else 0
-    return f" in '{step.name}'{f', which rows of {passing} others pass' * (passing > 0)}" if step.stage else ""
+    return f" in '{step.name}'{', which others pass' * bool(step.stage.passes)}" if step.stage else ""
 
 
 def _grouping(calls: Sequence[StateCall]) -> str:

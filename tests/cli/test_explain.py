@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from flinkddl.cli.main import main
 from flinkddl.diagnostics import SourceText
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.show.dataflow import Flow, as_json, flow_of
+from flinkddl.show.explain import explain
 from flinkddl.show.pictures import dot, html, svg
 from flinkddl.spark.job import Read
 from tests.cases.test_jobs import JOBS, compiled
@@ -264,14 +266,125 @@ def test_operators_by_key_are_shown_with_their_nodes() -> None:
     found = flow(f"SET 'flinkddl.execution.state' = 'keyed';\nINSERT INTO totals {query};")
     ids = {o.id: o.name for o in found.operators}
     stages = [
-        (s["name"], s["depth"], [ids[n["node"]] for n in s["nodes"]], s["passes"]) for s in as_json(found)["stages"]
+        (s["name"], s["depth"], [ids[n["node"]] for n in s["nodes"]], [(e["from"], ids[e["to"]]) for e in s["passes"]])
+        for s in as_json(found)["stages"]
     ]
+    counted = found.stages[0].nodes[0][0]
     assert stages[:3] == [
-        ("aggregate", 1, ["Aggregate"], 0), ("stage", 2, ["Aggregate"], 1), ("inner_join", 3, ["Join"], 0),
-    ]  # fmt: skip
+        ("aggregate", 1, ["Aggregate"], []),
+        ("stage", 2, ["Aggregate"], [(counted, "Join")]),
+        ("inner_join", 3, ["Join"], []),
+    ]
     assert [s.reads for s in found.stages[1:3]] == [("aggregate",), ("stage",)]
     text = dot([found])
-    assert "by key in 'stage', which rows of 1 others" in text
+    assert f"by key in 'stage', passed by rows of {counted} for " in text.replace("\\l", " ")
     assert "by key in 'inner_join'" in text
     whole = f"SET 'flinkddl.execution.state' = 'aggregate';\nINSERT INTO totals {query};"
     assert "by key" not in dot([flow(whole)])
+    assert "Stages" not in dot([flow(whole)]) + html([flow(whole)]) + explain(flow(whole).of)
+
+
+STAGES = {
+    "67_all_kinds": [
+        "1 'latest': n6 latest of n1 orders",
+        "1 'aggregate': n11 aggregate of n1 orders",
+        "2 'aggregate_2': n13 aggregate of n11",
+        "1 'aggregate_3': n16 aggregate of n1 orders",
+        "2 'stage': n19 aggregate of n16; passed by rows of n16 for n21",
+        "3 'inner_join': n21 inner of n16, n19",
+        "4 'aggregate_5': n23 aggregate of n21",
+        "1 'normalise': n26 latest of n26 people",
+        "1 'aggregate_7': n39 aggregate of n1 orders",
+        "1 'top': n50 top of n1 orders",
+        "1 'top_2': n53 top of n1 orders",
+        "1 'over': n55 over of n1 orders",
+        "2 'stage_2': n28 inner of n26 people, n1 orders; n31 leftif of n26 people, n1 orders; n34 left of n26 people, "
+        "n1 orders; n41 full of n26 people, n39; n45 semi of n26 people, n1 orders; n47 anti of n26 people, n1 orders",
+        "3 'stage_3': n36 aggregate of n34; passed by rows of n28, n31, n41, n45, n47 for n57",
+        "5 'materialise': n59 aggregate of n28, n31, n36, n41, n45, n47, n3, n6, n13, n23, n50, n53, n55",
+    ],
+    "68_windows_in_a_chain": [
+        "1 'stage': n4 window of n1 orders; n14 session of n12 clicks; n16 window of n12 clicks; "
+        "n22 intervalinner of n1 orders, n12 clicks; event time comes in",
+        "2 'stage_2': n7 windowtop of n4; n10 window of n4; n18 windowinner of n4, n16; passed by rows of n4, n14, n22 "
+        "for n26; event time comes in",
+    ],
+}
+"""Of queries with all kinds the list of stages: depth, name, nodes with what they keep and whose rows they get."""
+EDGES = {
+    "67_all_kinds": {
+        ("stage_2", "n26", "people", "n45", "(city = 'Rome')", ("id",)),
+        ("stage_2", "n1", "orders", "n31", "", ("id", "person", "price")),
+        ("aggregate", "n1", "orders", "n11", "", ("product", "person", "price", "(price > 10)")),
+        ("aggregate_5", "n21", "", "n23", "", ("CHAR_LENGTH(product)", "(n#1 - n)")),
+        ("stage", "n16", "", "n21", "", ("product", "EXPR$1")),
+        ("normalise", "n26", "people", "n26", "", ("id", "city", "budget")),
+    },
+    "68_windows_in_a_chain": {
+        ("stage", "n1", "orders", "n4", "(price > 10)", ("product", "at")),
+        ("stage", "n12", "clicks", "n22", "", ("person", "at")),
+        ("stage_2", "n4", "", "n10", "", ("product", "EXPR$4", "window_time")),
+        ("stage_2", "n22", "", "n26", "", (
+            "CAST(CAST('clicked before' AS VARCHAR(20)) AS STRING)", "product", "CAST(price AS BIGINT)",
+        )),
+    },
+}  # fmt: skip
+"""Some of the edges: the operator, from, its table, to, filter and columns."""
+
+
+def of_job(name: str) -> Flow:
+    path = next(p for p in JOBS if p.stem == name)
+    return flow_of(next(a for a in compiled(path).actions if isinstance(a, Start)).job)
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_stages_are_listed_alike_in_each_form(name: str) -> None:
+    found, lines = of_job(name), STAGES[name]
+    text = explain(found.of)
+    assert text.split("== Stages ==\n")[1].split("\n\n")[0].split("\n") == lines
+    assert re.findall("<li>(.*)</li>", html([found])) == [escape(line) for line in lines]
+    drawn = dot([found]).replace("\\l   ", " ")
+    assert '[shape=plaintext, style="", label="Stages\\l' + "".join(f"{line}\\l" for line in lines) in drawn
+    stages = as_json(found)["stages"]
+    assert [f"{s['depth']} '{s['name']}': " for s in stages] == [line[: line.index(": ") + 2] for line in lines]
+    assert [bool(s["passes"]) for s in stages] == ["passed by" in line for line in lines]
+    assert [s["eventTime"] for s in stages] == ["event time" in line for line in lines]
+    edges = {
+        (s["name"], e["from"], e["table"], e["to"], e["filter"], tuple(e["columns"]))
+        for s in stages
+        for e in (*s["edges"], *s["passes"])
+    }
+    assert edges >= EDGES[name]
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_each_operator_of_a_query_with_all_kinds_is_in_its_text_and_its_picture(name: str) -> None:
+    found = of_job(name)
+    text, page = explain(found.of), html([found])
+    boxes = ["".join(g.itertext()) for g in ElementTree.fromstring(svg(found)).iter(f"{SVG}g")]
+    assert len(boxes) == len(found.operators)
+    for o, box in zip(found.operators, boxes, strict=True):
+        assert f"\n{o.id} {o.here.node.describe()}\n" in "\n".join(map(str.strip, text.split("\n")))
+        assert f"{o.id} {o.name}" in box
+        assert f">{o.id} {o.name}" in page
+        assert o.state == "" or o.identity == "" or o.identity in box
+        for stage in found.stages_with(o.id) if o.state else ():
+            assert f"'{stage.name}'" in box.replace("by key in", "")
+
+
+def test_what_nobody_reads_does_not_come_to_a_stage() -> None:
+    found = flow("INSERT INTO totals SELECT CAST(rate AS STRING), COUNT(*) FROM rates GROUP BY rate;")
+    ((edge,), *_) = [s["edges"] for s in as_json(found)["stages"]]
+    assert (edge["table"], edge["columns"]) == ("rates", ["item", "rate"])
+
+
+def test_operators_between_are_told_with_an_edge() -> None:
+    tags = f"CREATE TABLE tagged (id INT, tags ARRAY<STRING>, x INT) WITH ({KAFKA.format('tagged')});"
+    query = (
+        "SELECT t, COUNT(DISTINCT id) FROM tagged CROSS JOIN UNNEST(tags) AS u (t) WHERE x > 1 AND t <> 'a' GROUP BY t"
+    )
+    ((edge,),) = [s["edges"] for s in as_json(flow(f"{tags} INSERT INTO totals {query};"))["stages"]]
+    (through,) = edge["through"]
+    assert through.startswith("Unnest(")
+    assert "x > 1" in edge["filter"]
+    assert "t <> 'a'" in edge["filter"]

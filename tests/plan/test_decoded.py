@@ -8,6 +8,7 @@ import pytest
 
 from flinkddl.catalog.state import Catalog
 from flinkddl.diagnostics import SourceText
+from flinkddl.plan.stateforms import NARROWS, NEWER
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.show.explain import explain
 from flinkddl.spark import job as J
@@ -25,6 +26,9 @@ CREATE TABLE u (id BIGINT, a STRING, z STRING, PRIMARY KEY (id) NOT ENFORCED) WI
   'properties.bootstrap.servers' = 'h:9092', 'topic' = 'u', 'key.format' = 'json', 'value.format' = 'json');
 CREATE TABLE c (id BIGINT, a STRING, z STRING, PRIMARY KEY (id) NOT ENFORCED)
   WITH ({kafka}, 'topic' = 'c', 'format' = 'debezium-json');
+CREATE TABLE p (id BIGINT, k STRING, v BIGINT, r ROW<b INT, c ROW<d STRING, e INT>>, z STRING, w AS v + 1,
+  m AS CAST(v % 2 AS STRING), l STRING, PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'upsert-kafka',
+  'topic' = 'p', 'properties.bootstrap.servers' = 'h:9092', 'key.format' = 'json', 'value.format' = 'json');
 CREATE TABLE j (id BIGINT, a STRING, z STRING) WITH ({kafka}, 'topic' = 'j', 'format' = 'avro',
   'avro.encoding' = 'json');
 CREATE TABLE f (id BIGINT, a STRING, z STRING) WITH ('connector' = 'filesystem', 'path' = '/tmp/f', 'format' = 'json');
@@ -73,6 +77,21 @@ READ = [
     ("a STRING", "SELECT a FROM k", "", ["decodes: a of 2"]),
     ("a STRING", "SELECT a FROM f", "", ["decodes: a of 3"]),
     ("a STRING", "SELECT a FROM s UNION ALL SELECT a FROM w", "", ["decodes: a of 5", "decodes: a, t of 3"]),
+    # the key is lost: it is read all the same, and what else is
+    ("a STRING, n BIGINT", "SELECT a, COUNT(*) FROM u GROUP BY a", "a", ["decodes: id, a of 3"]),
+    ("a STRING", "SELECT a FROM u WHERE z > 'b'", "a", []),
+    ("a STRING", "SELECT a FROM u WHERE a > 'b'", "a", ["decodes: id, a of 3"]),
+    ("k STRING, n BIGINT", "SELECT k, SUM(v) FROM p GROUP BY k", "k", ["decodes: id, k, v of 6"]),
+    ("k STRING, n BIGINT", "SELECT r.c.d, SUM(v) FROM p WHERE r.b > 2 GROUP BY r.c.d", "k",
+     ["decodes: id, v, r.b, r.c.d of 6"]),
+    ("k STRING, n BIGINT", "SELECT m, MAX(w) FROM p GROUP BY m", "k", ["decodes: id, v of 6"]),
+    ("a STRING, k STRING", "SELECT s.a, p.k FROM s JOIN p ON s.id = p.v", "a",
+     ["decodes: id, a of 5", "decodes: id, k, v of 6"]),
+    ("k STRING, n BIGINT", "SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS n FROM p) "
+     "WHERE n = 1", "k", ["decodes: id, k, v of 6"]),
+    ("k STRING, v BIGINT", "SELECT x.k, y.v FROM p x JOIN p y ON x.k = y.k WHERE x.r.b > 1", "k",
+     ["decodes: id, k, v, r.b of 6"]),
+    ("a STRING, n BIGINT", "SELECT a, COUNT(*) FROM c GROUP BY a", "a", ["decodes: id, a of 3"]),
 ]  # fmt: skip
 
 
@@ -83,8 +102,6 @@ def test_what_is_read_is_decoded(columns: str, query: str, key: str, expected: l
 
 WHOLE = [
     ("id BIGINT, a STRING, z STRING", "SELECT * FROM f", ""),
-    # a change of a field that nobody reads is a change there: the key is lost
-    ("a STRING, n BIGINT", "SELECT a, COUNT(*) FROM u GROUP BY a", "a"),
     ("a STRING", "SELECT a FROM j", ""),
 ]
 
@@ -94,8 +111,60 @@ def test_all_of_a_table_is_decoded(columns: str, query: str, key: str) -> None:
     assert told(into(columns, query, key)) == []
 
 
+DUPLICATES = "SET 'table.exec.source.cdc-events-duplicate' = 'true';"
+P = "SELECT r.c.d, SUM(v) FROM p WHERE r.b > 2 GROUP BY r.c.d"
+KEPT = {
+    "SELECT a, COUNT(*) FROM u GROUP BY a": ["named_struct('c0', `id`, 'c1', `a`)"],
+    "SELECT m, MAX(w) FROM p GROUP BY m": ["named_struct('c0', `id`, 'c1', `w`, 'c2', `m`)"],
+    P: [
+        "named_struct('c0', `id`, 'c1', `v`, 'c2', IF(`r` IS NULL, NULL, named_struct('b', `r`.`b`, 'c', "
+        "IF(`r`.`c` IS NULL, NULL, named_struct('d', `r`.`c`.`d`)))))"
+    ],
+    "SELECT x.k, y.v FROM p x JOIN p y ON x.k = y.k": ["named_struct('c0', `id`, 'c1', `k`, 'c2', `v`)"],
+    "SELECT k, 1 FROM p WHERE z > 'b'": ["named_struct('c0', `id`, 'c1', `k`, 'c2', `z`)"],
+}
+"""What is kept of the newest rows of a table's keys."""
+
+
+def newest(job: SparkJob) -> list[str]:
+    calls = [call for s in job.steps if isinstance(s, J.GroupBy) for call in s.state_calls if call.kind == "latest"]
+    return [call.args[1].partition(", 'r', ")[2][:-1] for call in calls]
+
+
+@pytest.mark.parametrize("form", ["auto", "keyed", "chain", "aggregate"])
+@pytest.mark.parametrize("query", KEPT)
+def test_what_is_read_is_kept(query: str, form: str) -> None:
+    job = job_of(f"SET 'flinkddl.execution.state' = '{form}'; {into('k STRING, n BIGINT', query, 'k')}")
+    apart = {"named_struct('c0', `id`, 'c1', `k`)"} if form == "aggregate" and "JOIN" in query else set[str]()
+    assert set(newest(job)) == {*KEPT[query], *apart}
+    assert NARROWS in job.newer
+
+
+def test_so_it_is_of_a_cdc_table_whose_changes_may_come_twice() -> None:
+    job = job_of(f"{DUPLICATES} {into('a STRING, n BIGINT', 'SELECT a, COUNT(*) FROM c GROUP BY a', 'a')}")
+    assert newest(job) == ["named_struct('c0', `id`, 'c1', `a`)"]
+    assert [s.note for s in job.steps if s.note.startswith("decodes")] == ["decodes: id, a of 3"]
+
+
+@pytest.mark.parametrize("query", KEPT)
+def test_an_earlier_version_kept_whole_rows(query: str) -> None:
+    job = job_of(into("k STRING, n BIGINT", query, "k"))
+    assert job.apart is not None
+    before = job.apart(NEWER - {NARROWS})
+    columns = "`id`, 'c1', `a`, 'c2', `z`" if " u " in query else "`id`, 'c1', `k`, 'c2', `v`, 'c3', `r`, 'c4', `z`"
+    assert all(f"named_struct('c0', {columns}" in text for text in newest(before))
+    assert before.newer == job.newer - {NARROWS}
+    assert before.kept == {}
+
+
+def test_a_job_that_reads_all_of_a_row_is_as_it_was() -> None:
+    query = "SELECT a, COUNT(z) FROM u GROUP BY a"
+    assert NARROWS not in job_of(into("a STRING, n BIGINT", query, "a")).newer
+
+
 FRAMES = [
     ("SELECT id, a FROM u", "streaming", ["decodes: id, a of 3"]),
+    ("SELECT a FROM u", "streaming", []),  # nobody knows how its checkpoint was begun
     ("SELECT id, a FROM u", "batch", []),  # folded: a change of z makes a row younger
     ("SELECT id, a FROM c", "batch", []),
     ("SELECT a FROM s", "batch", ["decodes: a of 5"]),

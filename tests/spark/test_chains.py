@@ -123,7 +123,7 @@ def test_each_step_reads_earlier_ones_and_is_read() -> None:
 def test_explain_says_what_runs_once() -> None:
     words = [" ".join(o.operators) for o in operators(job(HOT))]
     assert words.count("transformWithState flinkddl.stage_aggregate_1") == 1
-    assert "transformWithState flinkddl.stage_aggregate_2 in 'stage', which rows of 1 others pass" in words
+    assert "transformWithState flinkddl.stage_aggregate_2 in 'stage', which others pass" in words
     numbers = {o.number for o in operators(job(HOT)) if o.operators == (f"runs once, as the other n{o.number}",)}
     assert len(numbers) == 2
 

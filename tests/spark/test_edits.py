@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from flinkddl.diagnostics import SourceText
-from flinkddl.runtime.job.supervising.begun import fitting
+from flinkddl.plan.stateforms import NARROWS, NEWER
+from flinkddl.runtime.job.supervising.begun import fitting, formed
+from flinkddl.runtime.storage.checkpoint import job_folder, open_checkpoint, stored_plan
+from flinkddl.runtime.storage.file_systems import LOCAL
 from flinkddl.script.compile import Start, compile_script
 from flinkddl.spark.edits import Edit, compare, renumbered
 from flinkddl.spark.fingerprint import state_of
 from flinkddl.spark.job import GroupBy, SparkJob
 from flinkddl.spark.meaning import meanings
 from flinkddl.spark.stream import kinds, ranking
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 KAFKA = "'properties.bootstrap.servers' = 'b:9092'"
 TABLES = f"""
@@ -108,6 +114,14 @@ UPSERTS = """
 CREATE TABLE p (id INT, k STRING, v INT, PRIMARY KEY (id) NOT ENFORCED) WITH
   ('connector' = 'upsert-kafka', 'topic' = 'p', {KAFKA}, 'key.format' = 'json', 'value.format' = 'json');
 """.replace("{KAFKA}", KAFKA)
+WIDE = """
+CREATE TABLE q (id INT, k STRING, v INT, x INT, r ROW<a INT, c INT>, PRIMARY KEY (id) NOT ENFORCED) WITH
+  ('connector' = 'upsert-kafka', 'topic' = 'q', {KAFKA}, 'key.format' = 'json', 'value.format' = 'json');
+""".replace("{KAFKA}", KAFKA)
+S2 = f"""
+CREATE TABLE s2 (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH
+  ('connector' = 'upsert-kafka', 'topic' = 's2', {KAFKA}, 'key.format' = 'json', 'value.format' = 'json');
+"""
 BY_K = UPSERTS + "INSERT INTO s SELECT k, SUM(v) FROM p GROUP BY k;"
 BY_K_ABOVE = UPSERTS + "INSERT INTO s SELECT k, SUM(v) FROM p WHERE k <> 'a' GROUP BY k;"
 PAIRS = UPSERTS + "INSERT INTO b SELECT p.k, v + w FROM p JOIN u ON p.k = u.k WHERE p.k <> 'a';"
@@ -142,6 +156,9 @@ FITTED: dict[str, tuple[str, str, str]] = {
     "an unread column": (BY_K, "v INT, PRIMARY", "v INT, more STRING, PRIMARY"),
     "an unread column before others": (BY_K, "(id INT, k", "(id INT, more STRING, k"),
     "an unread column of a join's side": (TWO, "w INT, PRIMARY", "w INT, more STRING, PRIMARY"),
+    "a column that is not read any more": (WIDE + "INSERT INTO b SELECT k, v + x FROM q;", "v + x", "v"),
+    "a field of a row that is not read any more": (WIDE + "INSERT INTO b SELECT k, v + r.a FROM q;", "v + r.a", "v"),
+    "a row of which less is read": (WIDE + "INSERT INTO b SELECT k, r.a + r.c FROM q;", "r.a + r.c", "r.c"),
     "an unread column and a filter": (
         SUMS,
         "w INT, PRIMARY KEY (k) NOT ENFORCED",
@@ -160,9 +177,15 @@ UNFIT: dict[str, tuple[str, str, str, str]] = {
     ),
     "a column that the join lacks": (PAIRS, "WHERE p.k", "WHERE p.id > 3 AND p.k", "the filter '(id > 3)' below"),
     "what a row is padded with": (OUTER, "WHERE p.v > 1", "WHERE p.v > 1 AND w > 3", "is now 'Join(inner"),
-    "an unread column's type": (
-        UPSERTS.replace("v INT,", "v INT, more STRING,") + "INSERT INTO s SELECT k, SUM(v) FROM p GROUP BY k;",
-        "more STRING", "more INT", "(more STRING) and has (more INT)",
+    "a column that was not read": (
+        WIDE + "INSERT INTO b SELECT k, v FROM q;", "SELECT k, v", "SELECT k, v + x",
+        "without (x), which is read now",
+    ),
+    "a field of a row that was not read": (
+        WIDE + "INSERT INTO b SELECT k, r.a FROM q;", "r.a", "r.a + r.c", "without (r.c), which is read now",
+    ),
+    "a filter of a column that was not read": (
+        WIDE + "INSERT INTO b SELECT k, v FROM q;", "FROM q", "FROM q WHERE x > 3", "without (x), which is read now",
     ),
     "columns in another order": (BY_K, "(id INT, k STRING, v INT,", "(id INT, v INT, k STRING,", "and has (id INT NOT"),
 }  # fmt: skip
@@ -268,6 +291,65 @@ def test_a_plan_is_brought_to_what_its_state_is_of(case: str, form: str) -> None
     assert state(found) == state(before)
     again = fitting(made, {"meaning": said(found)})  # and the next start is over what this one has noted
     assert again.fingerprint == found.fingerprint
+
+
+@pytest.mark.parametrize("form", [*FORMS, "chain"])
+def test_the_type_of_a_column_that_nobody_reads_may_change(form: str) -> None:
+    """The start over the old state does not read it at all, the one after that checks it as any other."""
+    query = WIDE + "INSERT INTO s SELECT k, SUM(v) FROM q GROUP BY k;"
+    made, found, edit = refitted(query, "x INT", "x STRING", form)
+    assert not edit.refused, edit.words
+    assert state(found) == state(made)
+    assert fitting(made, {"meaning": said(found)}) is made
+    assert not compare(said(found), said(made)).refused
+
+
+EARLIER = {
+    "as it was": (WIDE + "INSERT INTO s SELECT k, SUM(v) FROM q GROUP BY k;", "SUM(v)", "SUM(v)"),
+    "a column more": (WIDE + "INSERT INTO b SELECT k, v FROM q;", "SELECT k, v", "SELECT k, v + x + r.c"),
+    "a column less": (WIDE + "INSERT INTO b SELECT k, v + x FROM q;", "v + x", "v"),
+    "an unread column of the table": (
+        WIDE + "INSERT INTO s SELECT k, SUM(v) FROM q GROUP BY k;",
+        "x INT",
+        "x INT, more STRING",
+    ),
+    "joined with itself": (WIDE + "INSERT INTO b SELECT m.k, n.v FROM q AS m JOIN q AS n ON m.v = n.x;", "b:9", "c:9"),
+}
+
+
+@pytest.mark.parametrize("form", [*FORMS, "chain"])
+@pytest.mark.parametrize("case", EARLIER)
+def test_whole_rows_that_an_earlier_version_kept_go_on(case: str, form: str, tmp_path: Path) -> None:
+    text, old, new = EARLIER[case]
+    made = job(TABLES + NAMED + text, form)
+    assert made.apart is not None
+    before = made.apart(NEWER - {NARROWS})
+    assert state(before) != state(made)
+    open_checkpoint(before, str(tmp_path))
+    stored = stored_plan(LOCAL, job_folder(str(tmp_path), made))
+    assert stored is not None
+    edited = job((TABLES + NAMED + text).replace(old, new), form)
+    found = fitting(formed(edited, stored, lambda: ""), stored)
+    assert not compare(stored["meaning"], said(found)).refused
+    assert state(found) == state(before)
+    assert not (found.newer & {NARROWS})
+
+
+def test_an_insert_less_leaves_the_rows_that_others_kept_with_it() -> None:
+    first, second = (
+        f"INSERT INTO {sink} SELECT k, SUM({column}) FROM q GROUP BY k;" for sink, column in (("s", "v"), ("s2", "x"))
+    )
+    both, one = (
+        job(TABLES + NAMED + WIDE + S2 + BOTH.format(first + second), "keyed"),
+        job(TABLES + NAMED + WIDE + S2 + first, "keyed"),
+    )
+    assert len(both.runs) == 1
+    told = said(both)
+    found = fitting(one, {"meaning": told})
+    edit = compare(told, said(found))
+    assert not edit.refused, edit.words
+    assert edit.kept
+    assert edit.dropped
 
 
 def state(made: SparkJob) -> list[str]:

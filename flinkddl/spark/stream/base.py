@@ -63,6 +63,8 @@ def without_sequence(rel: Rel, ctx: Lowering) -> Rel:
     kept = (*rel.columns, *rel.before_columns, *(c for c in rel.reserved if c != SEQUENCE))
     bare = rel.with_(step=select(rel.step, same(kept), ctx, "unordered"), sequence=False)
     ctx.whole[bare] = rel
+    if rel.step in ctx.narrow:
+        ctx.narrow[bare.step] = ctx.narrow[rel.step]
     return bare
 
 

@@ -154,13 +154,32 @@ class _Chain:
         calls = tuple(StageNode(g.name, f"{EDGE}{i}", g.keys, _call(g)) for i, g in enumerate(groups))
         count = len(nodes) + len(passes)
         time = f"{EDGE}{count}" if depth <= self.last else ""
-        call = StageCall(calls, tuple(f"{EDGE}{i}" for i in range(len(nodes), count)), time, depth < self.last)
+        edges = tuple(f"{EDGE}{i}" for i in range(len(nodes), count))
+        call = StageCall(calls, edges, time, depth < self.last, self._ways(depth), self._ends(depth))
         keys = tuple((f"__key{i}", f"{EDGE}{i}.{KEY}") for i in range(len(nodes)))
         notes = [g.note or g.name for g in groups]
         name, note = self.ctx.fresh("stage"), f"{'; '.join(notes)}{f'; {len(passes)} pass' if passes else ''}"
         self.ctx.add(GroupBy(name=name, input=step, keys=keys, aggs=((STAGE, call),), note=note))
         self.ctx.owners[name] = self.ctx.owners.get(nodes[0], 0)
         return name
+
+    def _ways(self, depth: int) -> tuple[tuple[str, str], ...]:
+        """Return whose rows come into a stage and for whom, of nodes of it and of what is deeper."""
+        depths = self.found.depths
+        inside = [(n, ways) for n, ways in self.found.ways.items() if depths[n] < depth]
+        outside = [(e, ways) for e, ways in self.found.entries.items() if self._first(ways) <= depth]
+        every = ((origin, way.target) for origin, ways in (*outside, *inside) for way in ways)
+        return tuple(sorted({p for p in every if depths[p[1]] >= depth}, key=lambda p: tuple(map(self._place, p))))
+
+    def _ends(self, depth: int) -> tuple[str, ...]:
+        if depth < self.found.stages:
+            return ()
+        every = {**self.found.entries, **self.found.ways}
+        given = (o for o, ways in every.items() if any(way.target == self.found.end for way in ways))
+        return tuple(sorted(given, key=self._place))
+
+    def _place(self, name: str) -> tuple[int, str]:
+        return self.graph.place.get(name, -1), name
 
     def group(self, name: str) -> GroupBy:
         """Return the GROUP BY of an operator with state."""

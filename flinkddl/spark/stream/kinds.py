@@ -1,8 +1,8 @@
 """Conversions between the kinds of relations, as the planner places them.
 
 - ``append`` to ``delta``: weight 1.
-- ``upsert`` to ``images`` (Flink's ChangelogNormalize): ``flinkddl.retract_latest`` keeps the newest row per key and
-  knows the one it gave out before; an update that changes nothing gives nothing.
+- ``upsert`` to ``images`` (Flink's ChangelogNormalize): ``flinkddl.retract_latest`` keeps the newest row per key, of a
+  table the columns that are read, and knows the one it gave out before; an update that changes nothing gives nothing.
 - ``images`` to ``delta``: the old row with weight -1, the new one with 1.
 - ``images`` to ``upsert``: the new row, or a deletion where there is none. No state.
 - ``delta`` to ``images`` by a sink's key (Flink's SinkUpsertMaterializer): the last row of that key.
@@ -12,20 +12,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.plan.stateforms import BLENDS
+from flinkddl.functions.core import string
+from flinkddl.plan.stateforms import BLENDS, NARROWS
 from flinkddl.spark.base import extend, group, names_of, same, select, where
 from flinkddl.spark.context import AFTER, BEFORE, DELETED, SEQUENCE, UNTOLD, VERSION, WEIGHT, Rel
 from flinkddl.spark.job import StateCall
 from flinkddl.spark.stream.base import choose, explode, lower_node, members, struct, without_sequence
-from flinkddl.sqltypes import comparable, quote
+from flinkddl.sqltypes import Root, comparable, quote, spark_type
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from flinkddl.plan.decoded import Parts
     from flinkddl.plan.nodes import Field
     from flinkddl.plan.physical import Physical
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Family, Named
+    from flinkddl.sqltypes import DataType
 
 IMAGES = "__pair"
 KEY = "__key"
@@ -105,9 +108,11 @@ def normalise(rel: Rel, ctx: Lowering) -> Rel:
         ctx.used.add(BLENDS)
         ctx.newest[rel] = ctx.later[rel.step]().with_(fields=rel.fields, key=rel.key)
         return ctx.newest[rel]
-    told, first = ("normalise", "ChangelogNormalize: newest row per key"), len(ctx.steps)
-    step = newest(rel, keyed(rel, rel.key), (DELETED, f"named_struct('arrived', {VERSION})"), ctx, told)
-    images = unpack(step, rel.fields, ctx, rel.key, f"{IMAGES}.s.arrived" if rel.sequence else None)
+    told, first, kept = ("normalise", "ChangelogNormalize: newest row per key"), len(ctx.steps), _kept(rel, ctx)
+    change = (DELETED, f"named_struct('arrived', {VERSION})")
+    step = newest(_picked(rel, kept, ctx), keyed(rel, rel.key), change, ctx, told, kept.values())
+    order = f"{IMAGES}.s.arrived" if rel.sequence else None
+    images = unpack(step, rel.fields, ctx, rel.key, order, list(kept))
     if ctx.merged:
         ctx.newest[rel] = images
     for made in ctx.steps[first:] if rel in ctx.tables else ():  # not of the place that needs them first
@@ -115,29 +120,80 @@ def normalise(rel: Rel, ctx: Lowering) -> Rel:
     return images
 
 
+def _kept(rel: Rel, ctx: Lowering) -> dict[int, str]:
+    """Return what is kept of a row, by the places of its fields: all that is there, of a table what is read of it."""
+    parts = ctx.narrow.get(rel.step)
+    if parts is None:
+        return {i: rel.sql(i) for i in range(len(rel.fields))}
+    ctx.used.add(NARROWS)
+    there = ((i, f) for i, f in enumerate(rel.fields) if f.name in parts)
+    return {i: _part(rel.sql(i), f.type, parts[f.name]) for i, f in there}
+
+
+def _picked(rel: Rel, kept: Iterable[int], ctx: Lowering) -> Rel:
+    """Leave columns out that are not kept: of a projection to the others each step is the same, and in a chain one."""
+    columns = [rel.columns[i] for i in kept]
+    if len(columns) == len(rel.columns):
+        return rel
+    return rel.with_(step=select(rel.step, same((*columns, *rel.reserved)), ctx, "read"))
+
+
+def _part(value: str, type: DataType, parts: Parts | None) -> str:
+    """Return a value with the fields inside it that are read; without the others, not even as NULL."""
+    if parts is None or type.root is not Root.ROW:
+        return value
+    inside = [
+        (f.name, _part(f"{value}.{quote(f.name)}", f.type, parts[f.name])) for f in type.fields if f.name in parts
+    ]
+    items = ", ".join(f"{string(name)}, {sql}" for name, sql in inside)
+    return f"IF({value} IS NULL, NULL, named_struct({items}))"
+
+
 def keyed(rel: Rel, key: tuple[int, ...]) -> list[Named]:
     """Return the columns of a key."""
     return [(f"{KEY}{i}", rel.sql(k)) for i, k in enumerate(key)]
 
 
-def newest(rel: Rel, by: Sequence[Named], change: tuple[str, str], ctx: Lowering, told: tuple[str, str]) -> str:
+def newest(
+    rel: Rel,
+    by: Sequence[Named],
+    change: tuple[str, str],
+    ctx: Lowering,
+    told: tuple[str, str],
+    row: Iterable[str] | None = None,
+) -> str:
     """Add the GROUP BY that keeps the newest row of each key; ``change``: texts of whether it is gone, its version.
 
-    ``told`` are the prefix of the step's name and its note.
+    ``told`` are the prefix of the step's name and its note; ``row`` is what of a row is kept, by default all of it.
     """
-    entry = f"named_struct('o', {change[1]}, 'r', {struct(map(quote, rel.columns))})"
+    entry = f"named_struct('o', {change[1]}, 'r', {struct(map(quote, rel.columns) if row is None else row)})"
     return group(rel.step, by, [(IMAGES, StateCall("retract", "latest", (change[0], entry)))], ctx, *told)
 
 
 def unpack(
-    step: str, fields: tuple[Field, ...], ctx: Lowering, key: tuple[int, ...], sequence: str | None = None
+    step: str,
+    fields: tuple[Field, ...],
+    ctx: Lowering,
+    key: tuple[int, ...],
+    sequence: str | None = None,
+    there: Sequence[int] | None = None,
 ) -> Rel:
-    """Turn a ``IMAGES`` column STRUCT<o: row, n: row> into a ``images`` relation; drops keys without a change."""
+    """Turn a ``IMAGES`` column STRUCT<o: row, n: row> into a ``images`` relation; drops keys without a change.
+
+    ``there`` are the fields that its rows have, by default all; nobody reads the others.
+    """
     step = where(step, f"{IMAGES} IS NOT NULL", ctx, "changed")
     columns = names_of(fields)
     rel = Rel(step, columns, fields, "images", key, sequence is not None)
-    named: list[Named] = list(zip(columns, members(f"{IMAGES}.n", len(fields)), strict=True))
-    named += zip(rel.before_columns, members(f"{IMAGES}.o", len(fields)), strict=True)
+    places = {i: n for n, i in enumerate(range(len(fields)) if there is None else there)}
+
+    def row(which: str) -> list[str]:
+        values = members(f"{IMAGES}.{which}", len(places))
+        nulls = (f"CAST(NULL AS {spark_type(f.type)})" for f in fields)
+        return [values[places[i]] if i in places else null for i, null in enumerate(nulls)]
+
+    named: list[Named] = list(zip(columns, row("n"), strict=True))
+    named += zip(rel.before_columns, row("o"), strict=True)
     named += [(BEFORE, f"{IMAGES}.o IS NOT NULL"), (AFTER, f"{IMAGES}.n IS NOT NULL")]
     named += [(SEQUENCE, sequence)] if sequence else []
     return rel.with_(step=select(step, named, ctx, "pair"))

@@ -58,7 +58,10 @@ def as_one(node: Scan, ctx: Lowering, here: Physical, scanned: Callable[[Traits]
 
 def _scanned(node: Scan, asked: Traits, ctx: Lowering) -> Rel:
     rel: Rel = import_module("flinkddl.spark.scan").lower_scan(node, ctx, asked.sequence or asked.watermark)
-    return _stamped(node, rel, ctx, asked.sequence) if asked.watermark and rel.kind == "append" else rel
+    rel = _stamped(node, rel, ctx, asked.sequence) if asked.watermark and rel.kind == "append" else rel
+    if (kept := ctx.reading.kept.get(id(node))) is not None:
+        ctx.narrow[rel.step] = kept
+    return rel
 
 
 def _stamped(node: Scan, rel: Rel, ctx: Lowering, sequence: bool) -> Rel:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkddl.diagnostics import FlinkDdlError
-from flinkddl.plan.stateforms import BLENDS, CHAIN, INSIDE, MERGES, OVERS, PAIRS, TABLES, Begun
+from flinkddl.plan.stateforms import BLENDS, CHAIN, EVERYWHERE, INSIDE, MERGES, NARROWS, PAIRS, TABLES, Begun
 from flinkddl.runtime.job.reporting.progress import short
 from flinkddl.runtime.session.stages import stages_missing
 from flinkddl.runtime.storage.checkpoint import job_folder, stored_plan
@@ -135,14 +135,14 @@ def formed(job: SparkJob, stored: Mapping[str, Any] | None, missing: Callable[[]
         raise FlinkDdlError.of("FD893", message, help=help)
     if job.apart is not None and stored is not None and not job.newer <= stored["newer"]:
         job = job.apart(stored["newer"])
-    if job.apart is None or job.newer <= {OVERS} or not (why := missing()):
+    if job.apart is None or job.newer <= EVERYWHERE or not (why := missing()):
         return job
     if stored is not None:
         wrote = next(words for what, words in _WRITERS.items() if what in job.newer)
         message = f"the state of job '{job.name}' was written by {wrote}: {why}"
         help = "go on with the Spark that wrote it, or start anew with --fresh"
         raise FlinkDdlError.of("FD893", message, help=help)
-    return job.apart(frozenset())
+    return job.apart(job.newer & {NARROWS})
 
 
 def stored_run(spark: SparkSession, job: SparkJob, options: RunOptions) -> dict[str, Any] | None:
