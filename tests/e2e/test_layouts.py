@@ -45,8 +45,7 @@ def test_a_layout_that_is_not_known(spark: SparkSession, tmp_path: Path) -> None
     script = tmp_path / "job.sql"
     script.write_text(SCRIPT.format(root=tmp_path))
     bring(1, "a", "b")
-    ours = newer(tmp_path)
-    printed, _ = elsewhere.run(script, tmp_path / "state", ours=ours)
+    printed, _ = elsewhere.run(script, tmp_path / "state", ours=newer(tmp_path))
     assert elsewhere.shown(printed, "totals") == {"a": ["1", "1"], "b": ["1", "1"]}
     bring(2, "b", "c")
     options = {"checkpoint": str(tmp_path / "state"), "notice": lambda _: None}
@@ -55,5 +54,4 @@ def test_a_layout_that_is_not_known(spark: SparkSession, tmp_path: Path) -> None
     with pytest.raises(FlinkDdlError, match=r"FD528\): a group .* is in layout 5, this version reads those up to 1"):
         job.await_input(180)
     job.stop()
-    printed, _ = elsewhere.run(script, tmp_path / "state", ours=ours)  # as if it had never been
-    assert elsewhere.shown(printed, "totals") == {"b": ["2", "2"], "c": ["1", "2"]}
+    assert {p.name for p in (tmp_path / "state").rglob("commits/*") if p.name.isdigit()} == {"0"}

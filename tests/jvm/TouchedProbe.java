@@ -12,9 +12,10 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * What a batch of ten changes touches in a group that holds many rows: {@code KIND ROWS} with {@code max}, {@code min},
- * {@code dcount} or {@code top}. Each change takes back the row that is first, so that the next one comes forward;
- * every other one brings a row anywhere. Says how many pages were read and written, and how many there are.
+ * What a batch of ten changes touches in a group that holds many rows: {@code KIND,.. ROWS,..}, of {@code max},
+ * {@code min}, {@code dcount} and {@code top}. Each change takes back the row that is first, so that the next one comes forward;
+ * every other one brings a row anywhere. Says of each kind and size
+ * how many pages were read and written, and how many there are.
  */
 public final class TouchedProbe {
     private static final int CHANGES = 10;
@@ -55,9 +56,7 @@ public final class TouchedProbe {
         return results;
     }
 
-    public static void main(String[] args) throws Exception {
-        Asked asked = asked(args[0]);
-        int size = Integer.parseInt(args[1]);
+    private static String touched(Asked asked, int size) throws Exception {
         OverProbe.Heap heap = new OverProbe.Heap();
         UnsafeProjection made = UnsafeProjection.create(asked.arguments);
         PriorityQueue<Integer> live = new PriorityQueue<>(asked.last ? Comparator.<Integer>reverseOrder() : Comparator.<Integer>naturalOrder());
@@ -79,6 +78,14 @@ public final class TouchedProbe {
         if (turn(asked, heap, batch) != 1) {
             throw new IllegalStateException("nothing has changed");
         }
-        System.out.println(heap.touched + " " + heap.map.size());
+        return heap.touched + " " + heap.map.size();
+    }
+
+    public static void main(String[] args) throws Exception {
+        for (String kind : args[0].split(",")) {
+            for (String size : args[1].split(",")) {
+                System.out.println(kind + " " + touched(asked(kind), Integer.parseInt(size)));
+            }
+        }
     }
 }

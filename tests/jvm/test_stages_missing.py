@@ -73,6 +73,6 @@ def test_a_job_runs_with_aggregates(tmp_path: Path, name: str) -> None:
     (line,) = elsewhere.lines(said, "FD888")
     assert "FD888: state is kept by aggregates: " in line
     assert why in line
-    operators = b"".join(p.read_bytes() for p in (tmp_path / "state").rglob("state/*/_metadata/*/*") if p.is_file())
+    operators = b"".join(p.read_bytes() for p in (tmp_path / "state").rglob("_metadata/**/*") if p.is_file())
     assert b"stateStoreSave" in operators
     assert b"transformWithState" not in operators

@@ -32,7 +32,7 @@ from flinkddl.spark.stream.fanout import united
 from flinkddl.spark.stream.fires import TIME, Within
 from flinkddl.spark.stream.kinds import BY_TURN, KEY, arrival, family, inputs, single, weight, weighted
 from flinkddl.spark.ttl import hinted_ttl, must_forget
-from flinkddl.sqltypes import Root, quote, spark_type
+from flinkddl.sqltypes import comparable, quote, spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -260,13 +260,9 @@ def _tagged(sides: Sides, ctx: Lowering) -> str:
 
 
 def _spread(rel: Rel) -> str:
-    """Return a number that is the same for equal rows; Spark has none for what holds a MAP or a MULTISET."""
-    kept = [c for c, f in zip(rel.columns, rel.fields, strict=True) if not _mapped(f.type)]
+    """Return a number that is the same for equal rows; Spark has none for a MAP, a MULTISET or a VARIANT."""
+    kept = [c for c, f in zip(rel.columns, rel.fields, strict=True) if comparable(f.type)]
     return f"xxhash64({struct(map(quote, kept))})"
-
-
-def _mapped(t: DataType) -> bool:
-    return t.root in (Root.MAP, Root.MULTISET) or any(map(_mapped, (*t.children, *(f.type for f in t.fields))))
 
 
 def struct_type(fields: Sequence[Field]) -> str:
