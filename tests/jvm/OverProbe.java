@@ -168,7 +168,9 @@ public final class OverProbe {
         return CollectionConverters.asScala(java.util.Arrays.asList(values)).toList();
     }
 
-    static Stage stage(StructType arguments) throws Exception {
+    static Stage stage(StructType arguments) throws Exception { return stage("over", arguments); }
+
+    static Stage stage(String kind, StructType arguments) throws Exception {
         Method find = Class.forName("flinkddl.Retract").getDeclaredMethod("find", String.class);
         find.setAccessible(true);
         Function<String, UnboundFunction> aggregates = name -> {
@@ -178,7 +180,7 @@ public final class OverProbe {
                 throw new IllegalStateException(e);
             }
         };
-        return Stage.of(new Stage.Name("over", 1, "", 0L), arguments, aggregates);
+        return Stage.of(new Stage.Name(kind, 1, "", 0L), arguments, aggregates);
     }
 
     /** State in this heap, which counts what is touched. */

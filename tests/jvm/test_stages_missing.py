@@ -1,51 +1,78 @@
-"""A jar that lacks the rule's class, as another build of Spark would lack one of its own: aggregates run as before."""
+"""Another Spark than the one that the rule was made for: a job runs with aggregates and says so once (FD888)."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
 
-from flinkddl.jvm import build
+from tests.support import elsewhere
+from tests.support.nightly import nightly
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-PROGRAM = """
-import json, sys
-from pyspark.sql import SparkSession
-
-jar, rows, checkpoint = sys.argv[1:]
-builder = SparkSession.builder.master("local[1]").config("spark.driver.extraClassPath", jar)
-for key, value in {"ui.enabled": "false", "sql.shuffle.partitions": "1", "sql.catalog.flinkddl": "flinkddl.Functions",
-                   "sql.streaming.statefulOperator.checkCorrectness.enabled": "false"}.items():
-    builder = builder.config("spark." + key, value)
-spark = builder.getOrCreate()
-spark.readStream.schema("k INT, v INT, n BIGINT").json(rows).createOrReplaceTempView("t")
-change = "named_struct('o', named_struct('arrived', n), 'r', named_struct('v', v))"
-newest = spark.sql(f"SELECT k, flinkddl.stage_latest_1(false, {change}) AS s FROM t GROUP BY k")
-query = newest.select("k", "s.n.v").writeStream.outputMode("update").format("memory").queryName("out")
-query.option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination()
-why = spark.sql("SELECT flinkddl.stages_missing()").first()[0]
-print(json.dumps([why, sorted(map(list, spark.table("out").collect()))]))
+SCRIPT = """
+SET 'flinkddl.execution.state' = 'keyed';
+SET 'pipeline.name' = 'totals';
+CREATE TABLE bids (k STRING, v INT) WITH ('connector' = 'filesystem', 'path' = '{root}/bids', 'format' = 'json',
+  'source.monitor-interval' = '1s');
+CREATE TABLE totals (k STRING, n BIGINT, m INT) WITH ('connector' = 'print', 'print-identifier' = 'totals');
+INSERT INTO totals SELECT k, COUNT(DISTINCT v), MAX(v) FROM bids GROUP BY k;
 """
+MODE = "org/apache/spark/sql/streaming/TimeMode.class"
+PROCESSOR = "org/apache/spark/sql/streaming/StatefulProcessor.class"
+VERSION = "spark-version-info.properties"
+
+
+def renamed() -> dict[str, bytes]:
+    """A method that the rule calls has another name."""
+    name, other = (b"\x01\x00\x09" + n for n in (b"EventTime", b"EventTimo"))  # a name among a class's constants
+    whole = elsewhere.of_spark("spark-sql-api", MODE)
+    assert whole.count(name) == 1
+    return {MODE: whole.replace(name, other)}
+
+
+def gone() -> dict[str, bytes]:
+    """A class that the rule extends is not there: Java finds another one in its place."""
+    return {PROCESSOR: elsewhere.of_spark("spark-sql-api", MODE)}
+
+
+def newer() -> dict[str, bytes]:
+    """A version that nobody has tested."""
+    whole = elsewhere.of_spark("spark-core", VERSION)
+    assert b"version=4.3." in whole
+    return {VERSION: whole.replace(b"version=4.3.", b"version=4.9.")}
+
+
+BUILDS = {
+    "renamed": (renamed, "is another build: java.lang.NoSuchMethodError: "),
+    "gone": (
+        gone,
+        f"is another build: java.lang.NoClassDefFoundError: {PROCESSOR[:-6]}",
+    ),
+    "newer": (newer, "the operators by key were tested with Spark 4.3.x, this is 4.9.0"),
+}
 
 
 @pytest.mark.spark
-@pytest.mark.slow
-def test_aggregates_run_where_a_class_is_missing(tmp_path: Path) -> None:
-    jar = tmp_path / "flinkddl-functions.jar"
-    with zipfile.ZipFile(build.JAR) as whole:
-        build.write_jar({n: whole.read(n) for n in whole.namelist() if "/StageRule" not in n}, jar)
-    rows = tmp_path / "rows"
-    rows.mkdir()
-    (rows / "1.json").write_text("\n".join(json.dumps({"k": n % 2, "v": n, "n": n}) for n in range(9)))
-    command = [sys.executable, "-c", PROGRAM, str(jar), str(rows), str(tmp_path / "checkpoint")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    why, out = json.loads(done.stdout.splitlines()[-1])
-    assert "is another build: java.lang.NoClassDefFoundError: flinkddl/state/StageRule" in why
-    assert out == [[0, 8], [1, 7]]
+@pytest.mark.parametrize("name", ["renamed", nightly("gone"), nightly("newer")])
+def test_a_job_runs_with_aggregates(tmp_path: Path, name: str) -> None:
+    made: Callable[[], dict[str, bytes]]
+    made, why = BUILDS[name]
+    (tmp_path / "bids").mkdir()
+    rows = ({"k": "ab"[n % 2], "v": n // 2} for n in range(9))
+    (tmp_path / "bids" / "1.json").write_text("\n".join(map(json.dumps, rows)))
+    script = tmp_path / "job.sql"
+    script.write_text(SCRIPT.format(root=tmp_path))
+    first = elsewhere.jar(tmp_path, made())
+    printed, said = elsewhere.run(script, tmp_path / "state", first=first)
+    assert elsewhere.shown(printed, "totals") == {"a": ["5", "4"], "b": ["4", "3"]}
+    (line,) = elsewhere.lines(said, "FD888")
+    assert "FD888: state is kept by aggregates: " in line
+    assert why in line
+    operators = b"".join(p.read_bytes() for p in (tmp_path / "state").rglob("_metadata/**/*") if p.is_file())
+    assert b"stateStoreSave" in operators
+    assert b"transformWithState" not in operators

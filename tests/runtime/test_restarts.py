@@ -120,6 +120,7 @@ def test_what_fails_meanwhile_is_started_with_it() -> None:
         ("TimeoutException: Timed out waiting for a node assignment", True, True),
         ("java.lang.IllegalArgumentException: FD750: value of table 't': column 'a'", True, False),
         ("FD751: key of table 't'", True, False),
+        ("FD528: a group of this state was written by a newer flinkddl", True, False),
         ("[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012", True, False),
         ("[USER_RAISED_EXCEPTION] NULL in a NOT NULL column SQLSTATE: P0001", True, False),
         ("[UNRESOLVED_COLUMN] x SQLSTATE: 42703", True, False),

@@ -32,7 +32,7 @@ from flinkddl.spark.stream.fanout import united
 from flinkddl.spark.stream.fires import TIME, Within
 from flinkddl.spark.stream.kinds import KEY, arrival, family, inputs, single, weight, weighted
 from flinkddl.spark.ttl import hinted_ttl, must_forget
-from flinkddl.sqltypes import quote, spark_type
+from flinkddl.sqltypes import comparable, quote, spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -248,7 +248,7 @@ def _tagged(sides: Sides, ctx: Lowering) -> str:
         rows = [f"CAST(NULL AS {t})" for t in types]
         rows[side] = f"CAST({row} AS {types[side]})"
         # rows that can match nothing are spread: they share no state
-        salt = f"IF({match}, 0L, xxhash64({row}))" if own or timed else "0L"
+        salt = f"IF({match}, 0L, {_spread(rel)})" if own or timed else "0L"
         named: list[Named] = [
             (f"{KEY}{i}", common(sql, a, b)) for i, (sql, a, b) in enumerate(zip(own, mine, other, strict=True))
         ] or [(f"{KEY}0", "0")]
@@ -256,6 +256,12 @@ def _tagged(sides: Sides, ctx: Lowering) -> str:
         named += [(TIME, t) for t in timed]
         parts.append(select(rel.step, [*named, *sides.window], ctx, ("left", "right")[side]))
     return united("both_sides", parts, "Join: both sides by key", ctx)
+
+
+def _spread(rel: Rel) -> str:
+    """Return a number that is the same for equal rows; Spark has none for a MAP, a MULTISET or a VARIANT."""
+    kept = [c for c, f in zip(rel.columns, rel.fields, strict=True) if comparable(f.type)]
+    return f"xxhash64({struct(map(quote, kept))})"
 
 
 def struct_type(fields: Sequence[Field]) -> str:

@@ -193,7 +193,8 @@ class Running:
         columns = [f"`{c}`" for c in (*rel.columns, *rel.reserved) if c not in ("__window",)]
         query = frames[rel.step].select(columns).writeStream.outputMode(ctx.output_mode)
         query = query.option("checkpointLocation", self.checkpoint).foreachBatch(self._take)
-        query.trigger(availableNow=True).start().awaitTermination()
+        self.query = query.trigger(availableNow=True).start()
+        self.query.awaitTermination()
         return self
 
     def _take(self, batch: Any, _: int) -> None:

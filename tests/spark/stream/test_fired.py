@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,11 @@ from flinkddl.plan import nodes as N
 from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, SortKey
 from flinkddl.spark.job import GroupBy
 from tests.spark.stream.harness import JOB, Feed, feed, plain, write
-from tests.spark.stream.stages import Staged, forget_commit
+from tests.spark.stream.stages import Staged
 from tests.support.nightly import each
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -42,7 +44,8 @@ DELAY = 8_000
 BATCHES = 6
 NEVER = -(2**62)
 FOR_EVER = 2**62
-Row = tuple[str, int, int]  # key, value, time in ms
+Row = tuple[str | None, int, int]  # key, value, time in ms
+Window = tuple[str | None, int, int]  # key, start, end
 Bounds = Callable[[int], list[tuple[int, int]]]
 
 
@@ -92,28 +95,33 @@ class Source:
         return [*out, FOR_EVER]
 
 
-def source(folder: Path, seed: int, every: int = 1) -> Source:
-    """Write a table: its times go on by 30 s a batch, a row is up to 40 s behind or before, in such steps."""
+def source(folder: Path, seed: int, every: int = 1, keys: Sequence[str | None] = "abc") -> Source:
+    """Write a table: its times go on by 1.2 s a row, a row is up to 40 s behind or before, in such steps.
+
+    It is cut into batches anywhere, and a batch brings its rows in any order: their order in the source goes with them.
+    """
     r = random.Random(seed)
     spec = N.WatermarkSpec(index=2, expression=Literal(ROWTIME, None), delay_ms=DELAY)
     node = feed(folder, FIELDS, watermark=spec, senders=2)
-    batches: list[list[tuple[int, Row]]] = []
-    for n in range(BATCHES):
-        times = (BEGIN + n * 30_000 + r.randrange(-40_000, 40_000, every) for _ in range(25))
-        rows = [(r.choice((0, 1)) if n else 0, (r.choice("abc"), r.randrange(5), t)) for t in times]
-        batches.append(rows)
-        write(node.folder, n, [record(row, sender, i) for i, (sender, row) in enumerate(rows)])
+    rows: list[tuple[int, Row]] = []
+    for n in range(25 * BATCHES):
+        time = BEGIN + n * 1_200 + r.randrange(-40_000, 40_000, every)
+        rows.append((r.choice((0, 1)) if n > 15 else 0, (r.choice(keys), r.randrange(5), time)))
+    cuts = sorted(r.sample(range(1, len(rows)), BATCHES - 1))
+    for n, (start, end) in enumerate(pairwise([0, *cuts, len(rows)])):
+        records = [record(row, sender, i) for i, (sender, row) in enumerate(rows[start:end], start)]
+        write(node.folder, n, r.sample(records, len(records)))
     write(node.folder, BATCHES, [{"ts": "2200-01-01T00:00:00Z"}])
-    return Source(node, batches)
+    return Source(node, [rows[start:end] for start, end in pairwise([0, *cuts, len(rows)])])
 
 
 def record(row: Row, sender: int, number: int) -> dict[str, Any]:
     return {"k": row[0], "v": row[1], "ts": at(row[2]).isoformat() + "Z", "__seq": number, "__sender": sender}
 
 
-def windows(source: Source, bounds: Bounds) -> list[dict[tuple[str, int, int], list[int]]]:
+def windows(source: Source, bounds: Bounds) -> list[dict[Window, list[int]]]:
     """Return what each batch gives: the values of the windows whose time it brings, by key and bounds."""
-    open: dict[tuple[str, int, int], list[int]] = {}
+    open: dict[Window, list[int]] = {}
     given, time = [], NEVER
     for rows, then in zip([*source.batches, []], source.times(), strict=True):
         for _, (k, v, t) in rows:
@@ -138,7 +146,7 @@ def counted(input: N.Node, window: N.Window) -> N.WindowAggregate:
     return N.WindowAggregate(fields=fields, input=input, window=window, keys=(0,), aggs=CALLS, properties=properties)
 
 
-def row(w: tuple[str, int, int], v: list[int]) -> tuple[Any, ...]:
+def row(w: Window, v: list[int]) -> tuple[Any, ...]:
     k, start, end = w
     return (k, len(v), sum(v), len(set(v)), min(v), at(start), at(end), at(end - 1))
 
@@ -247,7 +255,7 @@ def test_rows_that_change_above_windows(spark: SparkSession, tmp_path: Path) -> 
     node = N.Union(fields=sums.fields, parts=(sums, every))
     running = run(spark, node)
     assert not running.wrong
-    totals: Counter[str] = Counter()
+    totals: Counter[str | None] = Counter()
     for batch in windows(made, bounds):
         for (k, _, _), v in batch.items():
             totals[k] += len(v)
@@ -322,11 +330,11 @@ def in_windows(source: Source) -> N.WindowTableFunction:
     return N.WindowTableFunction(fields=fields, input=source.node, window=window)
 
 
-def held(source: Source) -> list[dict[tuple[str, int, int], list[tuple[int, int]]]]:
-    """Return what each batch gives, as ``windows``: values with their times."""
-    open: dict[tuple[str, int, int], list[tuple[int, int]]] = {}
+def held(source: Source, times: Sequence[int] = ()) -> list[dict[Window, list[tuple[int, int]]]]:
+    """Return what each batch gives, as ``windows``: values with their times. ``times``: where they are not its own."""
+    open: dict[Window, list[tuple[int, int]]] = {}
     given, time = [], NEVER
-    for rows, then in zip([*source.batches, []], source.times(), strict=True):
+    for rows, then in zip([*source.batches, []], times or source.times(), strict=True):
         for _, (k, v, t) in rows:
             ((start, end),) = tumble(t)
             if end - 1 > time:
@@ -336,11 +344,8 @@ def held(source: Source) -> list[dict[tuple[str, int, int], list[tuple[int, int]
     return given
 
 
-@pytest.mark.parametrize("last", [1, 3])
-def test_best_rows_of_a_window(spark: SparkSession, tmp_path: Path, last: int) -> None:
-    made = source(tmp_path / "t", 12)
-    rows = in_windows(made)
-    order = (SortKey(1, descending=True, nulls_first=False), SortKey(2))
+def window_top(source: Source, order: tuple[SortKey, ...], last: int) -> N.Node:
+    rows = in_windows(source)
     ranked = N.Rank(
         fields=(*rows.fields, N.Field("rn", T.BIGINT)),
         input=rows,
@@ -351,15 +356,27 @@ def test_best_rows_of_a_window(spark: SparkSession, tmp_path: Path, last: int) -
         with_rank=True,
         window=(3, 4),
     )
-    running = run(spark, picked(ranked, 0, 1, 3, 6), accepts="append")
-    assert given(running) == [
+    return picked(ranked, 0, 1, 2, 3, 6)
+
+
+def window_top_model(source: Source, last: int, by: Callable[[tuple[int, int]], Any]) -> list[Counter[Any]]:
+    """``by``: the order of values with their times; of equal ones the one that came first is before."""
+    return [
         Counter(
-            (k, v, at(start), n)
+            (k, v, at(t), at(start), n)
             for (k, start, _), mine in batch.items()
-            for n, (v, _) in enumerate(sorted(mine, key=lambda r: (-r[0], r[1]))[:last], 1)
+            for n, (v, t) in enumerate(sorted(mine, key=by)[:last], 1)
         )
-        for batch in held(made)
+        for batch in held(source)
     ]
+
+
+@pytest.mark.parametrize("last", [1, 3])
+def test_best_rows_of_a_window(spark: SparkSession, tmp_path: Path, last: int) -> None:
+    made = source(tmp_path / "t", 12)
+    order = (SortKey(1, descending=True, nulls_first=False), SortKey(2))
+    running = run(spark, window_top(made, order, last), accepts="append")
+    assert given(running) == window_top_model(made, last, lambda r: (-r[0], r[1]))
     assert sum(running.state(stages(running)).values()) == 2
     running.close()
 
@@ -380,13 +397,12 @@ def test_first_and_last_row_of_a_window(spark: SparkSession, tmp_path: Path, kee
     running.close()
 
 
-@pytest.mark.parametrize(
-    ("kind", "beyond"),
-    each(3, [(k, b) for k in ("left", "inner", "full", "right", "semi", "anti") for b in (True, False)]),
-)
-def test_join_within_a_window(spark: SparkSession, tmp_path: Path, kind: Any, beyond: bool) -> None:
-    """With and without a condition beyond the window and the key; windows close when both tables' time has come."""
-    left, right = source(tmp_path / "l", 14), source(tmp_path / "r", 15)
+def both_times(left: Source, right: Source) -> list[int]:
+    """The time of what reads both tables."""
+    return [min(p) for p in zip(left.times(), right.times(), strict=True)]
+
+
+def window_join(left: Source, right: Source, kind: Any, beyond: bool) -> N.Node:
     a, b = in_windows(left), in_windows(right)
     width = len(a.fields)
     tests = [
@@ -404,25 +420,38 @@ def test_join_within_a_window(spark: SparkSession, tmp_path: Path, kind: Any, be
         left_window=(3, 4),
         right_window=(3, 4),
     )
-    running = run(spark, picked(joined, 0, 1) if half else picked(joined, 0, 1, 6, 7), accepts="append")
-    times = [min(p) for p in zip(left.times(), right.times(), strict=True)]
-    for one in (left, right):
-        one.times = lambda: times  # type: ignore[method-assign]
+    return picked(joined, 0, 1) if half else picked(joined, 0, 1, 6, 7)
+
+
+def window_join_model(left: Source, right: Source, kind: str, beyond: bool) -> list[Counter[Any]]:
+    times = both_times(left, right)
     expected = []
-    for mine, others in zip(held(left), held(right), strict=True):
+    for mine, others in zip(held(left, times), held(right, times), strict=True):
         rows: Counter[Any] = Counter()
         for w in {*mine, *others}:
             rows.update(met(kind, w[0], mine.get(w, []), others.get(w, []), beyond=beyond))
         expected.append(rows)
-    assert given(running) == expected
+    return expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "beyond"),
+    each(3, [(k, b) for k in ("left", "inner", "full", "right", "semi", "anti") for b in (True, False)]),
+)
+def test_join_within_a_window(spark: SparkSession, tmp_path: Path, kind: Any, beyond: bool) -> None:
+    """With and without a condition beyond the window and the key; windows close when both tables' time has come."""
+    left, right = source(tmp_path / "l", 14), source(tmp_path / "r", 15)
+    running = run(spark, window_join(left, right, kind, beyond), accepts="append")
+    assert given(running) == window_join_model(left, right, kind, beyond)
     running.close()
 
 
 def met(
-    kind: str, k: str, mine: list[tuple[int, int]], others: list[tuple[int, int]], *, beyond: bool
+    kind: str, k: str | None, mine: list[tuple[int, int]], others: list[tuple[int, int]], *, beyond: bool
 ) -> list[tuple[Any, ...]]:
     """Return the rows of a join of one window and key."""
     pairs = [(x, y) for x in range(len(mine)) for y in range(len(others)) if not beyond or mine[x][0] < others[y][0]]
+    pairs = [] if k is None else pairs  # NULL is equal to nothing
     hit, taken = {x for x, _ in pairs}, {y for _, y in pairs}
     if kind in ("semi", "anti"):
         return [(k, v) for x, (v, _) in enumerate(mine) if (x in hit) == (kind == "semi")]
@@ -437,9 +466,9 @@ def met(
 GAP = 6_000
 
 
-def spans(source: Source) -> list[list[tuple[str, list[Any]]]]:
+def spans(source: Source) -> list[list[tuple[str | None, list[Any]]]]:
     """Return the sessions that each batch gives, with bounds and values: of two that become one the later's first."""
-    open: dict[str, list[list[Any]]] = {}
+    open: dict[str | None, list[list[Any]]] = {}
     given, time = [], NEVER
     for rows, then in zip([*source.batches, []], source.times(), strict=True):
         for _, (k, v, t) in rows:
@@ -458,43 +487,54 @@ def spans(source: Source) -> list[list[tuple[str, list[Any]]]]:
     return given
 
 
-@pytest.mark.parametrize("last", [False, True])
-def test_rows_of_sessions_that_become_one(spark: SparkSession, tmp_path: Path, last: bool) -> None:
-    """The later one's come first, as in Flink; the model has them so."""
-    made = source(tmp_path / "t", 24, 100)
-    call = agg("LAST_VALUE", 1, type=T.INT) if last else agg("LISTAGG", 3, type=T.STRING)
-    texts = picked(made.node, 0, 1, 2)
+SESSION = N.Window(kind="SESSION", time=2, size_ms=GAP, partition_keys=(0,))
+
+
+def session_rows(source: Source, call: AggCall) -> N.Node:
+    """A call over rows that have their value as text behind them."""
+    texts = picked(source.node, 0, 1, 2)
     texts = replace(
         texts,
         fields=(*FIELDS, N.Field("x", T.STRING)),
         exprs=(*(InputRef(f.type, i) for i, f in enumerate(FIELDS)), Call(T.STRING, "CAST", (InputRef(T.INT, 1),))),
     )
-    node = N.WindowAggregate(
-        fields=(FIELDS[0], N.Field("l", call.type), *BOUNDS),
-        input=texts,
-        window=N.Window(kind="SESSION", time=2, size_ms=GAP, partition_keys=(0,)),
-        keys=(0,),
-        aggs=(call,),
-        properties=("start", "end"),
-    )
-    running = run(spark, node, accepts="append")
-    assert given(running) == [
-        Counter((k, v[-1] if last else ",".join(map(str, v)), at(s), at(e)) for k, (s, e, v) in batch)
-        for batch in spans(made)
-    ]
+    fields = (FIELDS[0], N.Field("l", call.type), *BOUNDS)
+    properties = ("start", "end")
+    return N.WindowAggregate(fields=fields, input=texts, window=SESSION, keys=(0,), aggs=(call,), properties=properties)
+
+
+LISTED = agg("LISTAGG", 3, type=T.STRING)
+
+
+def listed(source: Source) -> list[Counter[Any]]:
+    """What ``LISTED`` gives of sessions."""
+    return [Counter((k, ",".join(map(str, v)), at(s), at(e)) for k, (s, e, v) in batch) for batch in spans(source)]
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_rows_of_sessions_that_become_one(spark: SparkSession, tmp_path: Path, last: bool) -> None:
+    """The later one's come first, as in Flink; the model has them so."""
+    made = source(tmp_path / "t", 24, 100)
+    running = run(spark, session_rows(made, agg("LAST_VALUE", 1, type=T.INT) if last else LISTED), accepts="append")
+    lasts = [Counter((k, v[-1], at(s), at(e)) for k, (s, e, v) in batch) for batch in spans(made)]
+    assert given(running) == (lasts if last else listed(made))
     running.close()
+
+
+def session_model(source: Source) -> list[Counter[Any]]:
+    """What ``counted`` gives of sessions."""
+    return [
+        Counter((k, len(v), sum(v), len({*v}), min(v), at(s), at(e), at(e - 1)) for k, (s, e, v) in batch)
+        for batch in spans(source)
+    ]
 
 
 @pytest.mark.parametrize("seed", each(3, [16, 17, 18]))
 def test_sessions(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """Times of whole 100 ms: so often event time is told. What has grown since its timer was set waits on."""
     made = source(tmp_path / "t", seed, 100)
-    window = N.Window(kind="SESSION", time=2, size_ms=GAP, partition_keys=(0,))
-    running = run(spark, counted(made.node, window), accepts="append")
-    model = [
-        Counter((k, len(v), sum(v), len({*v}), min(v), at(s), at(e), at(e - 1)) for k, (s, e, v) in batch)
-        for batch in spans(made)
-    ]
+    running = run(spark, counted(made.node, SESSION), accepts="append")
+    model = session_model(made)
     assert given(running) == model
     assert max(n for batch in model for (_, n, *_) in batch) > 3
     assert sum(running.state(stages(running)).values()) == 2
@@ -531,8 +571,8 @@ class Waiting:
     met: bool = False
 
 
-def interval_model(kind: str, left: Source, right: Source, *, beyond: bool) -> list[Counter[Any]]:
-    times = [min(p) for p in zip(left.times(), right.times(), strict=True)]
+def interval_model(left: Source, right: Source, kind: str, beyond: bool) -> list[Counter[Any]]:
+    times = both_times(left, right)
     before = [NEVER, *times]
     ends = (lambda t: t - LOWER, lambda t: t + UPPER)
     lefts, rights = (
@@ -544,7 +584,7 @@ def interval_model(kind: str, left: Source, right: Source, *, beyond: bool) -> l
         for y in rights:
             first, second = sorted((x, y), key=lambda w: w.batch)
             there = first.until > before[second.batch] or (x.batch == y.batch and second.until > before[second.batch])
-            near = x.row[0] == y.row[0] and LOWER <= x.row[2] - y.row[2] <= UPPER
+            near = x.row[0] is not None and x.row[0] == y.row[0] and LOWER <= x.row[2] - y.row[2] <= UPPER
             if there and near and (not beyond or x.row[1] < y.row[1]):
                 out[second.batch][(*x.row[:2], *y.row[:2])] += 1
                 x.met = y.met = True
@@ -556,12 +596,7 @@ def interval_model(kind: str, left: Source, right: Source, *, beyond: bool) -> l
     return out
 
 
-@pytest.mark.parametrize(
-    ("kind", "beyond"), each(3, [(k, b) for k in ("full", "inner", "left", "right") for b in (True, False)])
-)
-def test_interval_join(spark: SparkSession, tmp_path: Path, kind: Any, beyond: bool) -> None:
-    """A row waits until nothing can match it; one that is late meets those that wait, and does not wait itself."""
-    left, right = source(tmp_path / "l", 20, 100), source(tmp_path / "r", 21, 100)
+def interval_join(left: Source, right: Source, kind: Any, beyond: bool) -> N.Node:
     tests = [Call(T.BOOLEAN, "=", (InputRef(T.STRING, 0), InputRef(T.STRING, 3)))]
     tests += [Call(T.BOOLEAN, "<", (InputRef(T.INT, 1), InputRef(T.INT, 4)))] * beyond
     joined = N.IntervalJoin(
@@ -576,82 +611,18 @@ def test_interval_join(spark: SparkSession, tmp_path: Path, kind: Any, beyond: b
         lower_ms=LOWER,
         upper_ms=UPPER,
     )
-    running = run(spark, picked(joined, 0, 1, 3, 4), accepts="append")
-    model = interval_model(kind, left, right, beyond=beyond)
+    return picked(joined, 0, 1, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "beyond"), each(3, [(k, b) for k in ("full", "inner", "left", "right") for b in (True, False)])
+)
+def test_interval_join(spark: SparkSession, tmp_path: Path, kind: Any, beyond: bool) -> None:
+    """A row waits until nothing can match it; one that is late meets those that wait, and does not wait itself."""
+    left, right = source(tmp_path / "l", 20, 100), source(tmp_path / "r", 21, 100)
+    running = run(spark, interval_join(left, right, kind, beyond), accepts="append")
+    model = interval_model(left, right, kind, beyond)
     assert given(running) == model
     assert sum(bool(batch) for batch in model) > 3
     assert sum(running.state(stages(running)).values()) == 2
     running.close()
-
-
-def queries(one: Source, two: Source) -> dict[str, N.Node]:
-    """A query a kind of operator that fires, over two tables."""
-    rows, others = in_windows(one), in_windows(two)
-    width = len(rows.fields)
-    equal = (tuple(InputRef(rows.fields[i].type, n) for n in (i, i + width)) for i in (0, 3, 4))
-    session = N.Window(kind="SESSION", time=2, size_ms=GAP, partition_keys=(0,))
-    best = N.Rank(
-        fields=rows.fields,
-        input=rows,
-        partition=(3, 4),
-        order=(SortKey(1),),
-        start=1,
-        end=3,
-        with_rank=False,
-        window=(3, 4),
-    )
-    met = N.WindowJoin(
-        fields=(*rows.fields, *others.fields),
-        left=rows,
-        right=others,
-        kind="full",
-        condition=Call(T.BOOLEAN, "AND", tuple(Call(T.BOOLEAN, "=", both) for both in equal)),
-        keys=((0, 0),),
-        left_window=(3, 4),
-        right_window=(3, 4),
-    )
-    near = N.IntervalJoin(
-        fields=(*FIELDS, *(N.Field(f.name + "2", f.type) for f in FIELDS)),
-        left=one.node,
-        right=two.node,
-        kind="left",
-        condition=Call(T.BOOLEAN, "=", (InputRef(T.STRING, 0), InputRef(T.STRING, 3))),
-        keys=((0, 0),),
-        left_time=2,
-        right_time=2,
-        lower_ms=LOWER,
-        upper_ms=UPPER,
-    )
-    return {
-        "tumble": picked(counted(one.node, WINDOWS["tumble"][0]), 0, 1, 2, 5),
-        "session": picked(counted(one.node, session), 0, 1, 2, 5),
-        "best": picked(best, 0, 1, 3),
-        "join": picked(met, 0, 1, 6, 7),
-        "interval": picked(near, 0, 1, 3, 4),
-    }
-
-
-@pytest.mark.parametrize("name", each(2, ["tumble", "session", "join", "best", "interval"]))
-def test_a_batch_that_runs_again_gives_the_same(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    """Its state and its rows, and those of the batches behind it are what they are without that."""
-    one, two = source(tmp_path / "one", 22, 100), source(tmp_path / "two", 23, 100)
-    node = queries(one, two)[name]
-    whole = run(spark, node, accepts="append")
-    folders = [tmp_path / "one", *[tmp_path / "two"] * (name in ("join", "interval"))]
-    later = {f / f"{n:06d}.json": f / f".{n}" for f in folders for n in range(4, BATCHES + 1)}
-    for file, aside in later.items():
-        file.rename(aside)
-    running = run(spark, node, accepts="append")
-    count = stages(running)
-    state = running.state(count)
-    assert running.given[3][0]
-    forget_commit(running.checkpoint, 3)
-    running.go()
-    assert running.given[3][0] == running.given[3][1]
-    assert running.state(count) == state
-    for file, aside in later.items():
-        aside.rename(file)
-    running.go()
-    assert given(running) == given(whole)
-    running.close()
-    whole.close()

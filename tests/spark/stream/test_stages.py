@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +20,6 @@ from flinkddl.script.compile import Start, compile_script
 from flinkddl.spark.fingerprint import BY_KEY
 from flinkddl.spark.job import GroupBy
 from flinkddl.spark.operators import operators
-from flinkddl.spark.stages import FIRED, KINDS
 from tests.spark.stream.harness import JOB
 from tests.spark.stream.stages import FIELDS, Row, expected, forget_commit, run, source
 from tests.support.nightly import nightly
@@ -352,10 +353,6 @@ QUERIES: dict[str, Query] = {
 }
 
 
-def test_every_kind_has_a_query() -> None:
-    assert {q.kind for q in QUERIES.values()} == set(KINDS) - FIRED
-
-
 def made(query: Query, folder: Path) -> tuple[N.Node, list[Row]]:
     tables = [source(folder / f"t{n}", kind, seed=n + 1) for n, kind in enumerate(query.inputs)]
     return query.build(*(node for node, _ in tables)), query.model(*(rows for _, rows in tables))
@@ -373,7 +370,7 @@ IN_CI = (
     "top-ranked-delta",
     "over-rows-delta",
 )
-"""One or two of each kind in every run; the nightly one takes all, as each takes half a minute on a slow machine."""
+"""Some in every run; test_kinds.py has each kind in each run, the nightly one takes all: half a minute each."""
 
 
 @pytest.mark.spark
@@ -459,6 +456,27 @@ def test_a_checkpoint_of_before_over_had_a_form_by_key(tmp_path: Path) -> None:
         open_checkpoint(made, str(tmp_path))
     assert "SET" not in str(e.value.diagnostics[0].help)
     assert "--fresh" in str(e.value.diagnostics[0].help)
+
+
+# ---- the operator in Spark's plan -----------------------------------------------------------------------------------
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("state", ["keyed", "chain"])
+def test_time_of_each_stage_is_event_time(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], state: str
+) -> None:
+    """Spark notes it with the state, and goes on with no other: with processing time batches would never end."""
+    node, _ = made(QUERIES["aggregates-upsert"], tmp_path)
+    running = run(spark, node, config={"flinkddl.execution.state": state})
+    capsys.readouterr()
+    running.query.explain()
+    operators = [line for line in capsys.readouterr().out.splitlines() if " TransformWithState " in line]
+    assert len(operators) == 2
+    assert all(re.search(r"\bEventTime\b.*, Update, ", line) for line in operators), operators
+    noted = spark.read.format("state-metadata").load(running.checkpoint).select("operatorProperties").distinct()
+    assert {json.loads(r[0])["timeMode"] for r in noted.collect()} == {"EventTime"}
+    running.close()
 
 
 # ---- where it cannot be ---------------------------------------------------------------------------------------------

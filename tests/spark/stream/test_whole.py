@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 QUERIES = test_stages.QUERIES | test_chain.QUERIES
 IN_CI = ("join-left", "parts-of-one")
+"""A join and parts that meet again; each kind, as one chain with all others, is in test_kinds.py."""
 
 
 @pytest.mark.spark

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from flinkddl.spark.job import SparkJob
     from flinkddl.spark.restarts import RestartStrategy
 
-# a value that does not fit (22), raised by an expression of ours (P0001), text or plan that Spark refuses (42, 0A)
-_AGAIN = re.compile(r"\bFD(?:7\d\d|478): |SQLSTATE: (?:22\w{3}|P0001|42\w{3}|0A000)\b")
+# a value that does not fit (22), raised by an expression of ours (P0001), text or plan that Spark refuses (42, 0A);
+# state of a newer flinkddl (528)
+_AGAIN = re.compile(r"\bFD(?:7\d\d|478|528): |SQLSTATE: (?:22\w{3}|P0001|42\w{3}|0A000)\b")
 _NEVER = ("FD866",)
 _FAR_MS = 1e15
 

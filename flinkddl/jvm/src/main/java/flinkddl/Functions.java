@@ -9,9 +9,9 @@ import flinkddl.scalar.ScalarText;
 import flinkddl.scalar.ScalarTimes;
 import flinkddl.state.Held;
 import flinkddl.state.Install;
-import flinkddl.state.Packed;
 import flinkddl.state.Stage;
 import flinkddl.state.Stages;
+import flinkddl.state.StagesMissing;
 import flinkddl.state.Tick;
 import flinkddl.udf.JavaFunctions;
 import java.util.List;
@@ -35,7 +35,7 @@ public final class Functions implements FunctionCatalog {
         Formats::register,
         ScalarMath::register, ScalarText::register, ScalarCast::register, ScalarTimes::register, ScalarJson::register,
         ScalarWatermark::register,
-        Packed::register,
+        StagesMissing::register,
         Tick::register,
         Fake::register
     );

@@ -122,7 +122,7 @@ final class Clocks {
         ByteBuffer in = ByteBuffer.wrap(bytes);
         byte layout = in.get();
         if (layout != LAYOUT) {
-            throw new IllegalStateException("event time was written in layout " + layout + ", this version of flinkddl reads layout " + LAYOUT);
+            throw Store.unknown("event time in this state", layout, LAYOUT);
         }
         while (in.hasRemaining()) {
             Clock clock = new Clock();

@@ -77,7 +77,7 @@ final class IntervalJoin extends Kind {
         long now = group.time();
         // what may wait comes first: so the order in which a batch brings its rows makes no difference
         batch.sort(Comparator.<Coming, Boolean>comparing(c -> c.until <= now).thenComparingLong(Coming::time)
-            .thenComparing(Coming::row, Arrays::compareUnsigned));
+            .thenComparing(Coming::row, Arrays::compareUnsigned).thenComparingInt(Coming::side));
         read(group);
         for (Coming row : batch) {
             boolean met = meet(row, out);

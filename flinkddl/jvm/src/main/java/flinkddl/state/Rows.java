@@ -59,9 +59,6 @@ public final class Rows implements Serializable {
         return bytes == row.getBaseObject() ? bytes.clone() : bytes; // a buffer that is as long as its row is given as it is
     }
 
-    /** A row over bytes of {@link #pack}; null of null. */
-    public UnsafeRow unpack(byte[] bytes) { return bytes == null ? null : view(bytes, 0, bytes.length, type.length()); }
-
     /** The key of a group: hash, node, bytes. */
     public byte[] key(int node, InternalRow struct) {
         UnsafeRow row = unsafe(struct);

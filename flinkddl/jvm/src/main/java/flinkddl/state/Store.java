@@ -111,9 +111,15 @@ final class Store {
     private static int written(Kind kind, byte[] bytes) {
         int written = bytes[0] & ~TIMED & 0xFF;
         if (!kind.reads(written)) {
-            throw new IllegalStateException("the state was written in layout " + written + ", this version of flinkddl reads layout " + kind.layout());
+            throw unknown("a group of this state", written, kind.layout());
         }
         return written;
+    }
+
+    /** Of what is in a layout that comes after those that are known here. */
+    static IllegalStateException unknown(String what, int written, int known) {
+        return new IllegalStateException("FD528: " + what + " was written by a newer flinkddl: it is in layout " + written
+            + ", this version reads those up to " + known);
     }
 
     /** A head without its time, of a group that is read outside of an operator: its first byte is the layout. */
