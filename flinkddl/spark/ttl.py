@@ -2,9 +2,9 @@
 
 Our own functions note when a group (of a join or Top-N: a row) last changed and take older state for empty, as Flink
 does. Spark's own aggregates, joins and ``dropDuplicates`` never forget: with a TTL operators by key stand in their
-place (``plan/stateforms.py``). In a query of append rows alone, and over a checkpoint that was begun with them, they stay:
-their results stay exact where Flink would start again from zero, and the user is told; ``flinkddl.state.ttl.strict``
-uses an operator of ours instead, or refuses.
+place (``plan/stateforms.py``). In a query of append rows alone, and over a checkpoint that was begun with them, they
+stay: their results stay exact where Flink would start again from zero, and the user is told;
+``flinkddl.state.ttl.strict`` uses an operator of ours instead, or refuses.
 """
 
 from __future__ import annotations
