@@ -1,7 +1,8 @@
 """In which form each query of a job keeps its state: ``flinkddl.execution.state``, and the choice for 'auto'.
 
 By key a change costs what it touches, and what is there twice runs once; as aggregates, rows of a batch are put
-together before they are exchanged, and each change costs its group. So what has totals of inserts alone is aggregates.
+together before they are exchanged, and each change costs its group. So what has totals of inserts alone is aggregates,
+unless it is to be forgotten: what nobody touches any more is found by key alone, and Spark's own keeps it for ever.
 In real-time mode what Spark's own operators cannot do is one chain of operators by key.
 """
 
@@ -13,7 +14,17 @@ from typing import TYPE_CHECKING
 
 from flinkddl.connectors import connector
 from flinkddl.plan.merged import merged
-from flinkddl.plan.nodes import Aggregate, Deduplicate, IntervalJoin, Join, Scan, Union, WindowJoin, scans
+from flinkddl.plan.nodes import (
+    Aggregate,
+    Deduplicate,
+    IntervalJoin,
+    Join,
+    Scan,
+    TemporalJoin,
+    Union,
+    WindowJoin,
+    scans,
+)
 from flinkddl.plan.nodes.base import Stateless
 from flinkddl.plan.nodes.forms import APPEND, COMPARES, JOINS, ONCE, How
 from flinkddl.plan.physical import physical_plan, physical_sink
@@ -145,7 +156,8 @@ def out_of_chain(found: PhysicalSink) -> Iterator[tuple[Node, str]]:
     """
     for here in reversed(list(found.root.walk())):
         node = here.node
-        joins = node.holds_back(here.form) == JOINS and not isinstance(node, Join | IntervalJoin | WindowJoin)
+        by_key = isinstance(node, Join | IntervalJoin | WindowJoin | TemporalJoin)
+        joins = node.holds_back(here.form) == JOINS and not by_key
         if node.waits or joins:
             yield node, node.holds_back(APPEND) or ONCE
 

@@ -62,7 +62,8 @@ def test_java_stays_small() -> None:
     # 190 more: what a group of state by key has given out, for operators that are new above it.
     # 640 more: windows in a chain, their timers, and event time as rows.
     # 640 more: sessions, Top-N and joins within windows, interval joins.
-    assert lines < 17420, f"{lines} lines of Java"
+    # 180 more: temporal joins; a row of any node sweeps all nodes of its stage.
+    assert lines < 17600, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])
