@@ -94,7 +94,7 @@ CHAINED = {
         "FROM o) WHERE n = 1;"
         "INSERT INTO a SELECT o.k, last.v FROM o JOIN last FOR SYSTEM_TIME AS OF o.ts ON o.k = last.k;",
         1,
-        "joins two streams",
+        "Deduplicate(last, by=[k], order=ts) compares",
     ),
     "temporal join below a sum": (
         "CREATE TABLE r (k STRING, n BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts, PRIMARY KEY (k) NOT ENFORCED) "
@@ -102,7 +102,7 @@ CHAINED = {
         "'key.format' = 'json', 'value.format' = 'json');"
         "INSERT INTO s SELECT o.k, SUM(r.n) FROM o JOIN r FOR SYSTEM_TIME AS OF o.ts ON o.k = r.k GROUP BY o.k;",
         2,
-        "joins two streams",
+        "TemporalJoin(inner, ",
     ),
     "sessions": (
         "INSERT INTO a SELECT LISTAGG(k), COUNT(*) FROM TABLE(SESSION(TABLE o PARTITION BY k, DESCRIPTOR(ts), "
