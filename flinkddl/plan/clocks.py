@@ -12,7 +12,7 @@ from functools import reduce
 from math import gcd
 from typing import TYPE_CHECKING
 
-from flinkddl.plan.nodes import IntervalJoin, Scan
+from flinkddl.plan.nodes import IntervalJoin, Scan, TemporalJoin
 from flinkddl.plan.nodes.values import Window
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _OF_ZONES = 1000
 
 
 _ANYWHERE = 100
-"""How often event time is told for sessions and interval joins, in ms of it: Flink tells it every 200 ms."""
+"""How often event time is told for sessions, interval and temporal joins, in ms of it: Flink tells it every 200 ms."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def timing(top: Node, zone: str) -> Timing | None:
     if not paths:
         return None
     ends = [end for window in _windows(top) for end in _ends(window)]
-    ends += [(_ANYWHERE, 0)] * any(isinstance(node, IntervalJoin) for node in _all(top))
+    ends += [(_ANYWHERE, 0)] * any(isinstance(node, IntervalJoin | TemporalJoin) for node in _all(top))
     shift = ends[0][1] if ends else 0
     steps = [n for step, first in ends for n in (step, first - shift)]
     steps += [_OF_ZONES] * (zone != "UTC")

@@ -1,7 +1,8 @@
 """In which form each query of a job keeps its state: ``flinkddl.execution.state``, and the choice for 'auto'.
 
 By key a change costs what it touches, and what is there twice runs once; as aggregates, rows of a batch are put
-together before they are exchanged, and each change costs its group. So what has totals of inserts alone is aggregates.
+together before they are exchanged, and each change costs its group. So what has totals of inserts alone is aggregates,
+unless it is to be forgotten: what nobody touches any more is found by key alone, and Spark's own keeps it for ever.
 In real-time mode what Spark's own operators cannot do is one chain of operators by key.
 """
 
@@ -14,7 +15,17 @@ from typing import TYPE_CHECKING
 from flinkddl.connectors import connector
 from flinkddl.plan.across import read_once
 from flinkddl.plan.merged import merged
-from flinkddl.plan.nodes import IntervalJoin, Join, Scan, Union, WindowJoin, scans
+from flinkddl.plan.nodes import (
+    Aggregate,
+    Deduplicate,
+    IntervalJoin,
+    Join,
+    Scan,
+    TemporalJoin,
+    Union,
+    WindowJoin,
+    scans,
+)
 from flinkddl.plan.nodes.base import Stateless
 from flinkddl.plan.nodes.forms import APPEND, COMPARES, JOINS, ONCE, How
 from flinkddl.plan.physical import physical_plan, physical_sink
@@ -31,8 +42,10 @@ if TYPE_CHECKING:
 BEGUN = "its checkpoint was begun so"
 FILES = "files take what comes out once and for all"
 CHAIN = How(chain=True).form
+TOTALS = How(totals=True).form
 StateForm = bool | str
-"""In which form a checkpoint has a query's state: whether by key, or ``CHAIN``."""
+"""In which form a checkpoint has a query's state: whether by key, ``TOTALS`` where all of it is, or ``CHAIN``."""
+TTL = "a TTL is set"
 MERGES = "merges"
 """Equal parts run once, in a chain of operators."""
 INSIDE = "inside"
@@ -86,11 +99,13 @@ def planned(sinks: Sequence[Sink], config: Settings, begun: Begun) -> tuple[Phys
     found = physical_plan(sinks, asked, pairs=PAIRS in begun.newer)
     found = tuple(replace(one, how=_as_known(one.how, begun)) for one in found)
     found = tuple(map(_as_files_take, found))
-    if state == "AUTO":
-        found = tuple(chosen(one, begun.forms.get(n)) for n, one in enumerate(found))
+    if state not in ("AUTO", "KEYED"):
+        return found
+    choose = chosen if state == "AUTO" else _as_set
+    found = tuple(choose(one, begun.forms.get(n)) for n, one in enumerate(found))
     if state == "AUTO" and begun.windows:
         found = tuple(_timed(one, begun.forms.get(n)) for n, one in enumerate(found))
-    return tuple(_at_once(one) if state in ("AUTO", "KEYED") else one for one in found)
+    return tuple(_at_once(one, new=n not in begun.forms) for n, one in enumerate(found))
 
 
 def _as_known(how: How, begun: Begun) -> How:
@@ -109,9 +124,11 @@ def _as_files_take(found: PhysicalSink) -> PhysicalSink:
     return own if own.mode == "append" else found
 
 
-def _at_once(found: PhysicalSink) -> PhysicalSink:
+def _at_once(found: PhysicalSink, new: bool) -> PhysicalSink:
     """Return a query in the form in which it can run in real-time mode, where it is to."""
-    if not found.how.realtime or found.how.chain or not any(needs_chain(found)) or any(out_of_chain(found)):
+    if not found.how.realtime or found.how.chain or any(out_of_chain(found)):
+        return found
+    if not any(needs_chain(found)) and not (new and ages(found)):
         return found
     return _chain(found, found.how.because and "real-time mode")
 
@@ -156,7 +173,8 @@ def out_of_chain(found: PhysicalSink) -> Iterator[tuple[Node, str]]:
     """
     for here in reversed(list(found.root.walk())):
         node = here.node
-        joins = node.holds_back(here.form) == JOINS and not isinstance(node, Join | IntervalJoin | WindowJoin)
+        by_key = isinstance(node, Join | IntervalJoin | WindowJoin | TemporalJoin)
+        joins = node.holds_back(here.form) == JOINS and not by_key
         if node.waits or joins:
             yield node, node.holds_back(APPEND) or ONCE
 
@@ -172,7 +190,7 @@ def chosen(found: PhysicalSink, begun: StateForm | None = None) -> PhysicalSink:
     because = BEGUN if keyed != bool(reasons) else "; ".join(reasons) or _not_by_key(found)
     how = replace(found.how, because=because)
     if keyed:
-        return replace(found, how=how)
+        return _with_totals(replace(found, how=how), begun)
     return physical_sink(found.sink, found.plan, replace(how, keyed=False, shares=False, merges=False))
 
 
@@ -195,6 +213,48 @@ def _timed(found: PhysicalSink, begun: StateForm | None) -> PhysicalSink:
     return _chain(found, f"{', '.join(dict.fromkeys(twice))} read once, and windows by key") if twice else found
 
 
+def _as_set(found: PhysicalSink, begun: StateForm | None) -> PhysicalSink:
+    """Return a query whose form was SET to 'keyed', as its state was begun where only a TTL makes a difference."""
+    if not found.how.streaming or not found.how.keyed or found.how.chain:
+        return found
+    return _chain(found, "") if begun == CHAIN and found.how.realtime else _with_totals(found, begun)
+
+
+def _with_totals(found: PhysicalSink, begun: StateForm | None) -> PhysicalSink:
+    """Return a query by key without operators of Spark's own that never forget, where it ages or was begun so."""
+    how, wanted = found.how, begun == TOTALS or (begun is None and ages(found))
+    if not wanted or how.mode == "append" or how.realtime or not own(found):
+        return found
+    return physical_sink(found.sink, found.plan, replace(how, totals=True))
+
+
+def own(found: PhysicalSink) -> bool:
+    """Whether Spark's own operators, which never forget, keep totals or first rows of inserts."""
+    return any(map(_own, found.query.walk()))
+
+
+def _own(here: Physical) -> bool:
+    match here.node:
+        case Aggregate():
+            return here.form.kind == "upsert"
+        case Deduplicate(window=None):
+            return here.form.kind == "append"
+    return False
+
+
+def ages(found: PhysicalSink) -> bool:
+    """Whether something that a query keeps is to be forgotten after a TTL, beside windows and interval joins."""
+    return any(_ages(here.node, found.how.ttl) for here in found.query.walk())
+
+
+def _ages(node: Node, ttl: int) -> bool:
+    timed = node.requires_watermark or getattr(node, "window", None) is not None or isinstance(node, IntervalJoin)
+    if timed or isinstance(node, Stateless) or not node.inputs:
+        return False
+    hints = node.ttl if isinstance(node, Join) else (node.ttl if isinstance(node, Aggregate) else None,)
+    return any(ttl if hint is None else hint for hint in hints)
+
+
 def _not_by_key(found: PhysicalSink) -> str:
     return "real-time mode" if found.how.realtime else "no row changes, nothing is shared, no group grows"
 
@@ -214,6 +274,8 @@ def _by_key(found: PhysicalSink) -> Iterator[str]:
     if not changing and found.how.mode == "update":
         growing = (here.node for here in tree.walk() if here.node.grows)
         yield from (f"{node.name} keeps {node.grows}" for node in islice(growing, 1))
+    if found.how.mode == "update" and ages(found):
+        yield TTL
 
 
 def _changing(here: Physical) -> str:

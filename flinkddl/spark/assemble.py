@@ -14,7 +14,7 @@ from flinkddl.plan.across import across
 from flinkddl.plan.decoded import reading
 from flinkddl.plan.nodes import scans
 from flinkddl.plan.sharing import same_scans
-from flinkddl.plan.stateforms import NARROWS, NEW, Begun, planned
+from flinkddl.plan.stateforms import NARROWS, NEW, Begun, own, planned
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import java_jars, user_functions
@@ -100,7 +100,7 @@ def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, ba
         note_kept(ctx.steps, sinks, config, bag)
     if not can_name(ctx.steps, writes):
         ctx.settings.pop(NAMED_SOURCES, None)
-    varies = len(sinks) > 1 or any(p.how.because for p in physical)
+    varies = len(sinks) > 1 or any(p.how.because or _ages(p) for p in physical)
     now = Begun({n: p.how.form for n, p in enumerate(physical)}, together={u.name: u.parts for u in united})
     return SparkJob(
         name=name,
@@ -127,6 +127,12 @@ def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, ba
         same=_same(ctx, sinks),
         kept=ctx.reading.kept,
     )
+
+
+def _ages(planned: PhysicalSink) -> bool:
+    """Whether the form of a query hangs on a TTL where that of its state is SET to 'keyed'."""
+    how = planned.how
+    return how.keyed and (how.totals or how.realtime or own(planned))
 
 
 def _owned(ctx: Lowering, sinks: Sequence[Sink]) -> dict[str, str]:

@@ -1,8 +1,10 @@
 """State TTL: ``table.exec.state.ttl`` and STATE_TTL hints.
 
 Our own functions note when a group (of a join or Top-N: a row) last changed and take older state for empty, as Flink
-does. Spark's own aggregates, joins and ``dropDuplicates`` never forget: their results stay exact where Flink would
-start again from zero, and the user is told; ``flinkddl.state.ttl.strict`` uses an operator of ours instead, or refuses.
+does. Spark's own aggregates, joins and ``dropDuplicates`` never forget: with a TTL operators by key stand in their
+place (``plan/stateforms.py``). In a query of append rows alone, and over a checkpoint that was begun with them, they
+stay: their results stay exact where Flink would start again from zero, and the user is told;
+``flinkddl.state.ttl.strict`` uses an operator of ours instead, or refuses.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from flinkddl.diagnostics import Bag, Span
     from flinkddl.plan.nodes import Node, Sink
     from flinkddl.spark.context import Lowering
-    from flinkddl.spark.job import Agg, Named, Step
+    from flinkddl.spark.job import Agg, Named, SparkJob, Step
 
 STRICT = "flinkddl.state.ttl.strict"
 
@@ -74,9 +76,22 @@ def note_kept(steps: Iterable[Step], sinks: Iterable[Sink], config: Settings, ba
     asking = [s for s in sinks if config.table_exec_state_ttl or hinted(s)]
     kept = [s for s in steps if keeps_for_ever(s)]
     if asking and kept:
-        what = ", ".join(f"'{s.name}'" for s in kept)
-        message = f"the state of {what} is kept for ever although a state TTL is set: results stay exact"
+        message = f"{_kept(kept)}: results stay exact"
         bag.note("FD660", message, asking[0].span, f"SET '{STRICT}' = 'true' uses operators that forget, or refuses")
+
+
+def _kept(steps: Iterable[Step]) -> str:
+    what = ", ".join(f"'{s.name}'" for s in steps)
+    return f"the state of {what} is kept for ever although a state TTL is set"
+
+
+def kept_as_begun(job: SparkJob, begun: SparkJob) -> str:
+    """Return what a job says that goes on as its checkpoint was begun, with operators that never forget; else ""."""
+    asked = any(p.how.ttl or hinted(p.sink) for p in begun.plan)
+    kept = [s for s in begun.steps if keeps_for_ever(s)] if asked else []
+    if not kept or any(map(keeps_for_ever, job.steps)):  # then it was noted
+        return ""
+    return f"FD660: {_kept(kept)}: its checkpoint was begun so; --fresh begins anew with operators that forget"
 
 
 def forgets(step: Step) -> bool:

@@ -63,7 +63,8 @@ def test_java_stays_small() -> None:
     # 640 more: windows in a chain, their timers, and event time as rows.
     # 640 more: sessions, Top-N and joins within windows, interval joins.
     # 110 more: what comes out of an operator is numbered, batch by batch, where its order counts.
-    assert lines < 17530, f"{lines} lines of Java"
+    # 180 more: temporal joins; a row of any node sweeps all nodes of its stage.
+    assert lines < 17700, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

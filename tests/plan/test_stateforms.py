@@ -17,6 +17,7 @@ from flinkddl.show.dataflow import as_json, flow_of
 from flinkddl.show.explain import explain
 from flinkddl.spark.job import GroupBy, JoinStep, Read
 from flinkddl.spark.stages import keyed
+from flinkddl.spark.ttl import kept_as_begun
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,9 +91,9 @@ CASES: dict[str, tuple[str, bool, str]] = {
 """Queries: whether they keep their state by key, and why."""
 
 
-def job(query: str, state: str = "auto", more: str = "") -> SparkJob:
+def job(query: str, state: str = "auto", more: str = "", into: str = "t") -> SparkJob:
     sets = f"SET 'execution.runtime-mode' = 'streaming'; SET 'flinkddl.execution.state' = '{state}'; {more}"
-    out = compile_script(SourceText("<t>", f"{sets}{TABLES} INSERT INTO t {query};"))
+    out = compile_script(SourceText("<t>", f"{sets}{TABLES} INSERT INTO {into} {query};"))
     assert not out.has_errors, out.diagnostics
     return next(a.job for a in out.actions if isinstance(a, Start))
 
@@ -283,3 +284,58 @@ def test_a_query_that_joins_the_others_goes_as_they_do(tmp_path: Path) -> None:
     assert list(kept(made, stored).forms.values()) == [True]
     assert kept(made, {**stored, "forms": {"another": True, "third": False}}) is made
     assert kept(made, None) is made
+
+
+COUNT = "SELECT auction, COUNT(*) AS n FROM bid GROUP BY auction"
+HOUR = "SET 'table.exec.state.ttl' = '1 h';"
+REALTIME = "SET 'flinkddl.execution.mode' = 'realtime';"
+
+
+def calls(made: SparkJob) -> list[str]:
+    """Return the functions of a job's operators with state; Spark's own have none."""
+    groups = [s for s in made.steps if isinstance(s, GroupBy)]
+    assert groups
+    return [call.function.removeprefix("flinkddl.") for s in groups for call in s.state_calls]
+
+
+@pytest.mark.parametrize("state", ["auto", "keyed"])
+@pytest.mark.parametrize("more", ["", REALTIME])
+def test_what_spark_never_forgets_is_by_key_with_a_ttl(state: str, more: str) -> None:
+    assert calls(job(COUNT, state, more, into="s")) == []
+    made = job(COUNT, state, HOUR + more, into="s")
+    assert calls(made) == ["stage_aggregate_1_ttl_3600000"]
+    if not more and state == "auto":
+        assert "state by key: a TTL is set" in explain(made)
+
+
+def test_a_hint_is_a_ttl_and_one_of_nothing_is_none() -> None:
+    hinted = COUNT.replace("SELECT", "SELECT /*+ STATE_TTL('bid' = '{}') */")
+    assert calls(job(hinted.format("1 min"), into="s")) == ["stage_aggregate_1_ttl_60000"]
+    assert calls(job(hinted.format("0 s"), more=HOUR, into="s")) == []
+
+
+@pytest.mark.parametrize(("state", "more"), [("auto", ""), ("keyed", ""), ("auto", REALTIME), ("keyed", REALTIME)])
+@pytest.mark.parametrize("ttl", ["comes", "goes"])
+def test_a_ttl_that_comes_or_goes_leaves_the_operators_of_a_checkpoint(
+    state: str, more: str, ttl: str, tmp_path: Path
+) -> None:
+    before, made = (job(COUNT, state, (HOUR if on else "") + more, into="s") for on in (ttl == "goes", ttl == "comes"))
+    open_checkpoint(before, str(tmp_path))
+    stored = stored_plan(LOCAL, job_folder(str(tmp_path), made))
+    again = formed(kept(made, stored), stored, lambda: "")
+    assert again.fingerprint == before.fingerprint != made.fingerprint
+    assert calls(again) == ([] if ttl == "comes" else ["stage_aggregate_1"])
+    told = kept_as_begun(made, again)
+    assert told.startswith("FD660: the state of 'aggregate' is kept for ever") == (ttl == "comes")
+    assert ("--fresh begins anew" in told) == (ttl == "comes")
+    assert again.forms == before.forms
+    open_checkpoint(again, str(tmp_path))
+
+
+def test_state_by_key_that_was_begun_beside_sparks_own_goes_on_so(tmp_path: Path) -> None:
+    """Of an earlier version: its sums are by key, since something else changes, its counts of inserts are not."""
+    mixed = f"SELECT c.auction, c.n FROM ({COUNT}) c JOIN item ON c.auction = item.id"
+    before, made = job(mixed, into="s"), job(mixed, more=HOUR, into="s")
+    open_checkpoint(before, str(tmp_path))
+    again = kept(made, stored_plan(LOCAL, job_folder(str(tmp_path), made)))
+    assert again.fingerprint == before.fingerprint

@@ -51,7 +51,10 @@ def test_what_does_not_touch_the_state_may_change(changes: dict[str, str]) -> No
 
 def test_a_ttl_may_change() -> None:
     ttl = "SET 'table.exec.state.ttl' = '{} h';"
-    assert fingerprint(ttl.format(1) + COUNT) == fingerprint(ttl.format(2) + COUNT) == fingerprint(COUNT)
+    assert fingerprint(ttl.format(1) + COUNT) == fingerprint(ttl.format(2) + COUNT)
+    for state in ("keyed", "aggregate"):
+        form = f"SET 'flinkddl.execution.state' = '{state}';"
+        assert fingerprint(form + ttl.format(1) + COUNT) == fingerprint(form + COUNT)
 
 
 @pytest.mark.parametrize(

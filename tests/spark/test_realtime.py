@@ -81,6 +81,29 @@ CHAINED = {
         1,
         "joins two streams",
     ),
+    "temporal join": (
+        "CREATE TABLE r (k STRING, n BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts, PRIMARY KEY (k) NOT ENFORCED) "
+        "WITH ('connector' = 'upsert-kafka', 'topic' = 'r', 'properties.bootstrap.servers' = 'b:9092', "
+        "'key.format' = 'json', 'value.format' = 'json');"
+        "INSERT INTO a SELECT o.k, r.n FROM o LEFT JOIN r FOR SYSTEM_TIME AS OF o.ts ON o.k = r.k AND o.v < r.n;",
+        1,
+        "joins two streams",
+    ),
+    "temporal join with itself": (
+        "CREATE VIEW last AS SELECT k, v, ts FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) AS n "
+        "FROM o) WHERE n = 1;"
+        "INSERT INTO a SELECT o.k, last.v FROM o JOIN last FOR SYSTEM_TIME AS OF o.ts ON o.k = last.k;",
+        1,
+        "Deduplicate(last, by=[k], order=ts) compares",
+    ),
+    "temporal join below a sum": (
+        "CREATE TABLE r (k STRING, n BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts, PRIMARY KEY (k) NOT ENFORCED) "
+        "WITH ('connector' = 'upsert-kafka', 'topic' = 'r', 'properties.bootstrap.servers' = 'b:9092', "
+        "'key.format' = 'json', 'value.format' = 'json');"
+        "INSERT INTO s SELECT o.k, SUM(r.n) FROM o JOIN r FOR SYSTEM_TIME AS OF o.ts ON o.k = r.k GROUP BY o.k;",
+        2,
+        "TemporalJoin(inner, ",
+    ),
     "sessions": (
         "INSERT INTO a SELECT LISTAGG(k), COUNT(*) FROM TABLE(SESSION(TABLE o PARTITION BY k, DESCRIPTOR(ts), "
         "INTERVAL '1' MINUTE)) GROUP BY k, window_start, window_end;",

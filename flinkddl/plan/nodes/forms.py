@@ -67,8 +67,9 @@ class How:
     equal sub-plans with state run as one (``plan/merged.py``), and ``reuses`` that they may, ``blends`` that a table of
     changes is one with the newest rows of its keys, whatever is asked of each mention and projected above it; ``pairs``
     that inner joins of inserts are by key as well, which Spark has an operator of its own for. ``keyed``: updating
-    operators keep their state by key, ``because`` of which where nobody said so (``plan/stateforms.py``); ``chain``:
-    all of them in a chain of stages, from the scans to the sink (``spark/stream/whole.py``).
+    operators keep their state by key, ``because`` of which where nobody said so (``plan/stateforms.py``); ``totals``:
+    those of inserts as well that Spark has operators of its own for, which never forget; ``chain``: all of them in a
+    chain of stages, from the scans to the sink (``spark/stream/whole.py``).
     """
 
     streaming: bool = True
@@ -84,13 +85,14 @@ class How:
     blends: bool = True
     pairs: bool = True
     keyed: bool = False
+    totals: bool = False
     chain: bool = False
     because: str = ""
 
     @property
     def form(self) -> bool | str:
-        """In which form state is kept: whether by key, or "chain"."""
-        return "chain" if self.chain else self.keyed
+        """In which form state is kept: whether by key, "totals" where totals of inserts are so too, or "chain"."""
+        return "chain" if self.chain else "totals" if self.totals else self.keyed
 
     def forgets(self, *hints: int | None) -> bool:
         """Whether an operator that never forgets must not be used."""

@@ -109,7 +109,7 @@ class Aggregate(Untimed, Unary):
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
         """Return upserts of Spark's own aggregates where the newest rows are enough, else a group before and after."""
         native = asked.latest and not asked.sequence and self.always_changes and inputs[0].kind == "append"
-        native = native and not how.chain and not how.forgets(self.ttl)
+        native = native and not (how.chain or how.totals or how.forgets(self.ttl))
         return Form("upsert" if native else "images", tuple(range(len(self.keys))))
 
 

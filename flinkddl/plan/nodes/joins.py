@@ -274,6 +274,7 @@ class TemporalJoin(_Join):
     second = ("right_time",)
     needs_before = False
     on_time = True
+    waits = False
     changes = of_first
     upsert_keys = of_first
     requires = always((ORDERED, replace(ORDERED, versions=True)))
@@ -294,8 +295,10 @@ class TemporalJoin(_Join):
         return self.right_time is not None
 
     def form(self, inputs: tuple[Form, ...], asked: Traits, how: How) -> Form:
-        """Return append where a row comes out once; in update mode a late version corrects it."""
-        return APPEND if how.mode == "append" else DELTA
+        """Return append where a row comes out once, as in a chain; else in update mode a late version corrects it."""
+        if how.mode == "append":
+            return APPEND
+        return weighted(inputs[0]) if how.chain else DELTA
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -119,7 +119,7 @@ def lower_deduplicate(node: Deduplicate, ctx: Lowering, here: Physical) -> Rel:
     """Lower keep-first and keep-last."""
     rel = lower_node(here.inputs[0], ctx)
     rel = drop_late(rel, node.order, ctx) if rel.watermark else rel
-    if here.form.kind == "append" and ctx.chain:
+    if here.form.kind == "append" and (ctx.chain or _may_forget(node, ctx)):
         return _as_append(_latest(rel, node, ctx, here.asked.sequence), ctx)
     if here.form.kind == "append":
         return _first_arrived(rel, node, ctx)
@@ -128,6 +128,12 @@ def lower_deduplicate(node: Deduplicate, ctx: Lowering, here: Physical) -> Rel:
         return _latest(rel, node, ctx, here.asked.sequence)
     # rows may be taken back: the next best one has to come forward
     return top(to_delta(rel, ctx), first_of(node), ctx)
+
+
+def _may_forget(node: Deduplicate, ctx: Lowering) -> bool:
+    """Whether first rows by arrival are to be kept by key; what is above them on event time asks for Spark's own."""
+    totals = ctx.sink is not None and ctx.sink.how.totals
+    return totals and ctx.output_mode == "update" and not above_timed(node, ctx)
 
 
 def first_of(node: Deduplicate) -> Rank:

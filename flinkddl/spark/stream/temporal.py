@@ -3,8 +3,10 @@
 - Interval join: Spark's stream-stream join with the bounds on the two watermarked columns, so that state is dropped
   once the watermark has passed it; in a query in update mode an ordinary join by the same condition.
 - Temporal join in append mode: each left row meets the versions that are not newer; the newest of these is taken when
-  the watermark passes the row's time, as in Flink. In update mode a row comes out at once with the newest version so
-  far and is corrected when a better one arrives late: both sides in one order per key, the last version carried down.
+  the watermark passes the row's time, as in Flink. In a chain an operator by key holds rows until then, with timers of
+  its own (``fires.py``), and lets go of versions that no row can want. In another query in update mode a row comes out
+  at once with the newest version so far and is corrected when a better one arrives late: both sides in one order per
+  key, the last version carried down.
 - Lookup join: a join of the stream with the table as each batch finds it.
 """
 
@@ -17,7 +19,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.nodes import Filter, IntervalJoin, LookupJoin, Project, Scan, TemporalJoin
 from flinkddl.plan.nodes.forms import PLAIN, How
 from flinkddl.plan.physical import decide
-from flinkddl.spark.base import carried, conform, extend, group, names_of, project, select, where
+from flinkddl.spark.base import carried, conform, extend, group, names_of, project, same, select, where
 from flinkddl.spark.context import AFTER, DELETED, SEQUENCE, VERSION, WEIGHT, Rel
 from flinkddl.spark.expressions import condition_to_spark, to_spark
 from flinkddl.spark.job import HOW, JoinStep, Keeps, StateCall, UnionAll
@@ -25,7 +27,7 @@ from flinkddl.spark.made import is_made, lookup_made
 from flinkddl.spark.rowtime import millis
 from flinkddl.spark.stream.aggregate import key_text
 from flinkddl.spark.stream.base import explode, lower_node, lowers, members, struct, with_one_key
-from flinkddl.spark.stream.fires import Within
+from flinkddl.spark.stream.fires import TIME, Within
 from flinkddl.spark.stream.join import Sides, common, equal, join, plain, renamed, struct_type
 from flinkddl.spark.stream.kinds import KEY, arrival, inputs, to_delta, weight
 from flinkddl.spark.ttl import must_forget
@@ -120,7 +122,7 @@ def lower_temporal_join(node: TemporalJoin, ctx: Lowering, here: Physical) -> Re
         raise FlinkDdlError.of("FD649", message, node.span, "join a jdbc table, or use an event-time column")
     left = to_delta(lower_node(here.inputs[0], ctx), ctx)
     sides = Sides(left, lower_versions(here.inputs[1], ctx), node.keys)
-    lower = _final if here.form.kind == "append" else _corrected
+    lower = _fired if ctx.timing is not None else _final if here.form.kind == "append" else _corrected
     return _picked(node, sides, lower(node, sides, node.right_time, ctx), ctx, here)
 
 
@@ -150,7 +152,7 @@ def _final(node: TemporalJoin, sides: Sides, right_time: int, ctx: Lowering) -> 
     rows += [(f"__k{k}", sql) for k, (_, sql) in enumerate(_keys(node, left, right, 0))]
     row_step = select(left.step, rows, ctx, "rows")
     version = f"named_struct('d', {DELETED}, 'r', {struct(map(quote, right.columns))})"
-    version_type = f"STRUCT<d: BOOLEAN, r: {struct_type(right.fields)}>"
+    version_type = _version_type(right)
     stamp = f"named_struct('t', {right.sql(right_time)}, 's', {_known(VERSION)})"
     versions = [("__at", right.sql(right_time)), ("__stamp", stamp), ("__version_row", version)]
     versions += [(f"__m{k}", sql) for k, (_, sql) in enumerate(_keys(node, right, left, 1))]
@@ -210,19 +212,62 @@ def _corrected(node: TemporalJoin, sides: Sides, right_time: int, ctx: Lowering)
     return _Met(step, members("__r.l", len(left.fields)), "__x.`last:0`")
 
 
+def _fired(node: TemporalJoin, sides: Sides, right_time: int, ctx: Lowering) -> _Met:
+    """In a chain: rows wait in the state of their key until their time comes, beside the versions that may hold."""
+    assert ctx.timing is not None
+    rows, versions = _waiting(node, sides, ctx), _holding(node, sides, right_time, ctx)
+    both = ctx.add(UnionAll(name=ctx.fresh("timeline"), parts=(rows, versions), note="TemporalJoin")).name
+    args = ("__w", "__match", "__l", "__r", TIME, "__s")
+    call = StateCall("retract", "temporalinner", args, clocks=ctx.timing.below(node))
+    by = [(c, c) for c in (*(f"{KEY}{i}" for i in range(len(node.keys))), "__salt")]
+    step = group(both, by, [("__rows", call)], ctx, "as_of", "TemporalJoin: the newest version when a row's time comes")
+    step = explode(step, [], ("__rows", ("__a", "__b", WEIGHT)), ctx, "as_of_time")
+    return _Met(step, members("__a", len(sides.left.fields)), "__b")
+
+
+def _waiting(node: TemporalJoin, sides: Sides, ctx: Lowering) -> str:
+    """Return left rows as ``temporalinner`` takes them; those without a key meet no version, and are spread."""
+    left, right = sides.both
+    keys, row, time = _keys(node, left, right, 0), struct(map(quote, left.columns)), millis(left.sql(node.left_time))
+    keyed = " AND ".join(f"{sql} IS NOT NULL" for _, sql in keys) or "true"
+    named = [*keys, ("__salt", f"IF({keyed}, 0L, xxhash64({row}))"), ("__match", f"{time} IS NOT NULL")]
+    named += [("__w", weight(left)), ("__l", f"CAST({row} AS {struct_type(left.fields)})")]
+    named += [("__r", f"CAST(NULL AS {_version_type(right)})"), (TIME, time), ("__s", "0L")]
+    return select(left.step, named, ctx, "rows")
+
+
+def _holding(node: TemporalJoin, sides: Sides, right_time: int, ctx: Lowering) -> str:
+    """Return versions as ``temporalinner`` takes them, without those that have no key or no time: none meets them."""
+    left, right = sides.both
+    keys, time = _keys(node, right, left, 1), millis(right.sql(right_time))
+    there = " AND ".join(f"{sql} IS NOT NULL" for sql in (time, *(sql for _, sql in keys)))
+    version = f"named_struct('d', {DELETED}, 'r', {struct(map(quote, right.columns))})"
+    named = [*keys, ("__salt", "0L"), ("__match", "true"), ("__w", "1L")]
+    named += [("__l", f"CAST(NULL AS {struct_type(left.fields)})")]
+    named += [("__r", f"CAST({version} AS {_version_type(right)})"), (TIME, time), ("__s", VERSION)]
+    return select(where(right.step, there, ctx, "timed_versions"), named, ctx, "versions")
+
+
+def _version_type(right: Rel) -> str:
+    return f"STRUCT<d: BOOLEAN, r: {struct_type(right.fields)}>"
+
+
 def _picked(node: TemporalJoin, sides: Sides, met: _Met, ctx: Lowering, here: Physical) -> Rel:
     """Rows beside their version: dropped by an inner join, padded by a left join where nothing holds."""
     n, m = (len(rel.fields) for rel in sides.both)
+    once = ctx.timing is not None and here.form.kind == "append"
     columns = (*(f"__a{i}" for i in range(n)), *(f"__b{i}" for i in range(m)))
     values = [*met.rows, *members(f"{met.best}.r", m)]
     times = WEIGHT if here.form.kind == "delta" else "__copies"
-    tail = [("__gone", f"coalesce({met.best}.d, true)"), (times, times)]
+    tail = [("__gone", f"coalesce({met.best}.d, true)"), *same([times] * (not once))]
     step = select(met.step, [*zip(columns, values, strict=True), *tail], ctx, "met")
     holds = f"(NOT __gone AND coalesce({condition_to_spark(node.condition, columns, ctx.zone)}, false))"
     if node.kind == "inner":
         step = where(step, holds, ctx, "matched")
     padded = [(c, c if i < n else f"IF({holds}, {c}, NULL)") for i, c in enumerate(columns)]
-    if here.form.kind == "delta":
+    if once:
+        step = select(step, padded, ctx, "as_of_rows")
+    elif here.form.kind == "delta":
         step = select(step, [*padded, (WEIGHT, WEIGHT)], ctx, "as_of_rows")
     else:
         copies = [("__copies", "array_repeat(named_struct('one', 1), CAST(__copies AS INT))")]

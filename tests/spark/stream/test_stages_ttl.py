@@ -16,6 +16,7 @@ from flinkddl.spark.job import GroupBy
 from tests.spark.stream.harness import Feed, feed, write
 from tests.spark.stream.stages import FIELDS, KEYED, Staged, changes, deliveries, expected, forget_commit, source
 from tests.spark.stream.test_chain import counts, per_key
+from tests.spark.stream.test_operators import agg, fields
 from tests.spark.stream.test_stages import BEYOND, QUERIES, join, same, top
 from tests.support.nightly import nightly
 
@@ -196,6 +197,26 @@ def test_what_nobody_touches_is_swept(spark: SparkSession, tmp_path: Path) -> No
         running.batch(number, minutes)
         found.append(running.groups())
     assert found == [20, 20, 25, 30]
+    running.close()
+
+
+@pytest.mark.spark
+def test_a_row_of_any_node_sweeps_all_of_its_stage(spark: SparkSession, tmp_path: Path) -> None:
+    """Two tables, an aggregate each, one stage: what the first one left goes with rows of the second."""
+    one, two = (feed(tmp_path / name, FIELDS, "append") for name in "ab")
+    sums = [N.Aggregate(fields=fields("id", "n"), input=t, keys=(1,), aggs=(agg("SUM", 3),)) for t in (one, two)]
+    chain = HOUR | {"flinkddl.execution.state": "chain"}
+    running = Clocked(spark, N.Union(fields=sums[0].fields, parts=tuple(sums)), config=chain)
+    found = []
+    for number, minutes, ids, others in ((0, 0, 20, 0), (1, 120, 0, 40), (2, 130, 0, 40)):
+        put(one, number, 100 * number, [(i + 1, "a", 1) for i in range(ids)])
+        put(two, number, 100 * number, [(i + 1, "a", 1) for i in range(others)])
+        running.batch(number, minutes)
+        found.append(running.groups())
+    (stage,) = (step.stage for step in running.steps if isinstance(step, GroupBy))
+    assert stage is not None
+    assert len(stage.nodes) == 2
+    assert found == [20, 40, 40]
     running.close()
 
 

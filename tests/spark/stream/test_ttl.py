@@ -36,6 +36,9 @@ STRICT = "SET 'flinkddl.state.ttl.strict' = 'true';"
 HOUR = "SET 'table.exec.state.ttl' = '1 h';"
 COUNT = "INSERT INTO s SELECT k, COUNT(*) FROM o GROUP BY k;"
 SUM = "INSERT INTO s SELECT k, COUNT(DISTINCT v) FROM o GROUP BY k;"
+FIRST = "SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY PROCTIME()) AS r FROM o) WHERE r = 1"
+FIRST_COUNTED = f"INSERT INTO s SELECT k, COUNT(*) FROM ({FIRST}) GROUP BY k;"
+FIRST += ";"
 JOIN = "SELECT o.id, c.n FROM o {} JOIN c ON o.k = c.k;"
 PROCTIME = "(SELECT *, PROCTIME() AS p FROM o)"
 WITHIN = f"SELECT a.id, b.id FROM {PROCTIME} AS a JOIN {PROCTIME} AS b ON a.k = b.k AND a.p BETWEEN b.p - {{}} AND b.p;"
@@ -73,7 +76,9 @@ def test_which_functions_forget(sql: str, codes: list[str], calls: list[str]) ->
 @pytest.mark.parametrize(
     ("sql", "codes", "calls"),
     [
-        (HOUR + COUNT, ["FD660"], []),
+        (HOUR + COUNT, [], ["stage_aggregate_1_ttl_3600000"]),
+        (HOUR + FIRST, ["FD660"], []),  # inserts alone come out
+        (HOUR + FIRST_COUNTED, [], ["stage_latest_1_ttl_3600000", "stage_aggregate_2_ttl_3600000"]),
         (HOUR + SUM, [], ["stage_aggregate_1_ttl_3600000"]),
         (HOUR + JOIN.format("LEFT"), [], ["stage_latest_1_ttl_3600000", "stage_left_2_ttl_3600000"]),
         (HOUR + STRICT + SELF, [], ["stage_inner_1_ttl_3600000"]),  # Spark's own join forgets nothing

@@ -214,7 +214,7 @@ final class IntervalJoin extends Kind {
         group.keep(sides[0].isEmpty() && sides[1].isEmpty() ? null : head);
     }
 
-    private static Iterator<Object> portions(List<Object> out) {
+    static Iterator<Object> portions(List<Object> out) {
         List<Object> portions = new ArrayList<>();
         for (int from = 0; from < out.size(); from += PORTION) {
             portions.add(new GenericArrayData(out.subList(from, Math.min(from + PORTION, out.size())).toArray()));

@@ -29,6 +29,7 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
     private transient Node time;
     private transient Store store;
     private transient long[] counts; // of the task
+    private transient boolean swept;
 
     KeyedStage(Node... spec) {
         this.spec = spec;
@@ -97,16 +98,30 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
     }
 
     @Override public Iterator<Out> handleInputRows(byte[] key, Iterator<byte[]> rows, TimerValues times) {
+        long now = times.getCurrentProcessingTimeInMs();
+        if (!swept) {
+            sweep(key, now);
+        }
         if (Rows.node(key) == Rows.PASS) {
             Node edge = passes[Rows.edge(key)];
             return outs(edge, key, viewed(edge, rows));
         }
-        long now = times.getCurrentProcessingTimeInMs();
         if (Rows.node(key) == Rows.TIME) {
             return new Fired(key, store.clocks().hear(viewed(time, rows), key), now);
         }
         Node node = turn(key, now);
         return outs(node, key, node.kind.change(store, viewed(node, rows)));
+    }
+
+    /** With the first row of a task, whosever it is: of all nodes what nobody has touched for its time goes. */
+    private void sweep(byte[] key, long now) {
+        swept = true;
+        for (Node node : spec) {
+            if (node.kind != null) {
+                store.forget(node.kind, node.number, Figures.at(node.edge), now);
+            }
+        }
+        Clocks.turn(key);
     }
 
     private java.util.Iterator<UnsafeRow> viewed(Node node, Iterator<byte[]> rows) {

@@ -70,13 +70,28 @@ final class Store {
         this.figures = figures;
         this.key = key;
         this.now = now;
-        sweep = sweeps.computeIfAbsent(Rows.node(key), n -> new Sweep(head, maps[0], alone ? new byte[0] : new byte[] {(byte) (n >> 8), n.byteValue()}));
-        sweep.once(key, kind.life(), now, this::looked);
+        sweep = sweep(Rows.node(key));
         counter = 0;
         there = false;
         layout = kind.layout();
         noted = false;
         size = 0;
+    }
+
+    private Sweep sweep(int node) {
+        return sweeps.computeIfAbsent(node, n -> new Sweep(head, maps[0], alone ? new byte[0] : new byte[] {(byte) (n >> 8), n.byteValue()}));
+    }
+
+    /** Take out groups of a node whose time is over, whoever has a row in this batch; the turn is nobody's afterwards. */
+    void forget(Kind kind, int node, int figures, long now) {
+        if (kind.life() == 0) {
+            return;
+        }
+        this.kind = kind;
+        this.figures = figures;
+        this.now = now;
+        sweep = sweep(node);
+        sweep.due(kind.life(), now, this::looked);
     }
 
     /** The version in which the group's head is, after {@link #head}: it is kept in the same. */

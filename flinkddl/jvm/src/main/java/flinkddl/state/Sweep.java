@@ -12,8 +12,8 @@ import org.apache.spark.sql.streaming.ValueState;
 
 /**
  * Finds the groups of a partition that nobody has touched for the time of their TTL. Spark's own timers would ask for a
- * watermark or for endless empty batches; a forgotten group gives no rows, so it may lie until its partition has a
- * batch again. Each group is noted once, in a bucket of those touched at about one time, and noted again when its
+ * watermark or for endless empty batches; a forgotten group gives no rows, so it may lie until any row comes to its
+ * partition of the stage. Each group is noted once, in a bucket of those touched at about one time, and noted again when its
  * bucket is due and it has been touched since. Buckets are groups of state with keys that no row has.
  */
 final class Sweep {
@@ -34,11 +34,8 @@ final class Sweep {
         this.node = node;
     }
 
-    /** Once a task, before the group of this key has its turn: let {@code look} see each group that is due. */
-    void once(byte[] group, long life, long now, Consumer<byte[]> look) {
-        if (buckets != null || life == 0) {
-            return;
-        }
+    /** Once a task, before any group has its turn: let {@code look} see each group that is due, and has the turn then. */
+    void due(long life, long now, Consumer<byte[]> look) {
         read();
         int seen = 0;
         boolean changed = false;
@@ -53,7 +50,6 @@ final class Sweep {
         if (changed) {
             write();
         }
-        turn(group);
     }
 
     private List<byte[]> taken(long bucket) {
