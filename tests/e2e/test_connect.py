@@ -45,7 +45,9 @@ def test_jobs_over_spark_connect(broker, bridge):
 
 REALTIME = "SET 'flinkddl.execution.mode' = 'realtime'; SET 'execution.checkpointing.interval' = '5 s';"
 KEYED = "SET 'flinkddl.execution.state' = '{}';"
-SETS = tuple("latest sum distinct max inner leftif semi anti top over counts chain pairs".split())
+SETS = (
+    "latest", "sum", "distinct", "max", "inner", "leftif", "semi", "anti", "top", "over", "counts", "chain", "pairs",
+)  # fmt: skip
 KINDS = {
     # OVER, a condition in the join, a chain, a table of changes read once; INSERTs that are one query
     "micro-batches": (("over", "leftif", "chain", "pairs"), "", True),

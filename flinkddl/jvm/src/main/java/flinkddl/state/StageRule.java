@@ -312,15 +312,14 @@ final class StageRule extends Rule<LogicalPlan> {
             return state;
         }
         List<NamedExpression> metrics = new ArrayList<>();
-        int first = stage.nodes()[0].number(); // of its nodes; those of edges that pass come behind them
         for (KeyedStage.Node node : stage.nodes()) {
             for (int i = 0; node.kind() != null && i < Figures.NAMES.length; i++) {
                 if (i >= Figures.OUT || i < node.kind().inputs()) {
                     metrics.add(counted(figures, node, i, node.number() + "_" + Figures.NAMES[i]));
                 }
             }
-            if (node.kind() == null && !node.timed()) {
-                metrics.add(counted(figures, node, Figures.IN, first + "_" + Figures.PASSED + node.edge()));
+            if (node.kind() == null && !node.timed()) { // edges that pass come behind the nodes
+                metrics.add(counted(figures, node, Figures.IN, stage.nodes()[0].number() + "_" + Figures.PASSED + node.edge()));
             }
         }
         return new CollectMetrics("flinkddl.stage" + id, CollectionConverters.asScala(metrics).toList(), state, id);
