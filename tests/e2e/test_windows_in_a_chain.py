@@ -53,7 +53,7 @@ def test_windows_come_out_while_a_batch_lasts(work: Callable[..., Windows]) -> N
 
 
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize("kinds", map(nightly, KINDS))
+@pytest.mark.parametrize("kinds", [*map(nightly, KINDS)])
 def test_killed_and_in_both_modes_in_turn(work: Callable[..., Windows], kinds: str) -> None:
     """What was read since the last batch's end is read again: its windows have the same rows."""
     in_turn(work(kinds), EVERY)
