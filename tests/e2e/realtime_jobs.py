@@ -345,10 +345,11 @@ class Work:
         """Return the table that must be there."""
         return QUERIES[name][1](self.feed.tables)
 
-    def await_some(self, seconds: float = 60) -> None:
-        """Wait until the first sink has more records than now: what was sent is half done."""
+    def send_some(self, changes: int, seconds: float = 60) -> None:
+        """Change the source tables and wait until the first sink has more records: what was sent is half done."""
         topic = self.sinks[self.names[0]]
         before, end = len(support.read_topic(self.servers, topic)), time.monotonic() + seconds
+        self.send(changes)
         while len(support.read_topic(self.servers, topic)) == before:
             assert time.monotonic() < end, self.log
 
@@ -391,8 +392,7 @@ def in_turn(job: Work, every: str) -> None:
     job.start(every + REALTIME)
     job.await_tables(400)
     job.await_batch()
-    job.send(300)
-    job.await_some()
+    job.send_some(300)
     job.end(signal.SIGKILL)
 
     job.send(100)
