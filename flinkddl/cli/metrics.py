@@ -99,6 +99,10 @@ _SINKS: tuple[tuple[str, tuple[str, ...], str, Callable[[WriteTotals], Samples]]
         lambda t: [((name, k.place.node, k.place.name), t.rows.went[name]) for name, k in t.rows.nodes.items()],
     ),
     (
+        *("node_rows_passed_total", ("operator", "node", "name"), "Rows for deeper stages that passed a stage."),
+        lambda t: [((name, of.node, of.name), t.rows.passed[name]) for name, of in t.rows.stages.items()],
+    ),
+    (
         *("node_state_groups", ("operator", "node", "name"), "Groups (keys) that an operator by key keeps."),
         lambda t: [((k.node.operator, k.node.place.node, k.node.place.name), k.groups) for k in t.last.keyed],
     ),

@@ -8,7 +8,7 @@ from flinkddl.cli.headline import kafka_sources, kept, run_mode, target
 from flinkddl.runtime.job.reporting.progress import short
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.console import RenderableType
 
@@ -82,9 +82,9 @@ class Panel:
             text = Text(f"{short(write.table or write.name)}: " if several else "", style="dim")
             text.append(" · ".join(parts))
             lines.append(text)
-            for what, nodes in (("rows", node_rows(total)), ("state", node_states(total))) if total else ():
+            for what, nodes, fewest in _by_node(total) if total else ():
                 rest = f" · {len(nodes) - MOST_NODES} smaller" if len(nodes) > MOST_NODES else ""
-                if len(nodes) > 1:
+                if len(nodes) >= fewest:
                     lines.append(Text(f"{what}: " + " · ".join(nodes[:MOST_NODES]) + rest, style="dim"))
         restarts, failure = self.meter.restarts()
         if restarts or (failure and self.meter.held()):
@@ -133,6 +133,13 @@ def state_parts(total: WriteTotals) -> list[str]:
     return parts
 
 
+def _by_node(total: WriteTotals) -> Iterator[tuple[str, list[str], int]]:
+    """Yield lines about nodes: what each says first, its parts, and from how many on it is told."""
+    yield "rows", node_rows(total), 2
+    yield "stages", stage_rows(total), 1
+    yield "state", node_states(total), 2
+
+
 def node_states(total: WriteTotals) -> list[str]:
     """Return what each node keeps, the largest first."""
     return list(map(str, total.last.state_by_node))
@@ -146,6 +153,13 @@ def node_rows(total: WriteTotals) -> list[str]:
     return [
         f"{k.place.node} {k.place.name} {edge_text(rows.edges(name))} in, {rows.went[name]:,} out" for name, k in found
     ]
+
+
+def stage_rows(total: WriteTotals) -> list[str]:
+    """Return the rows for deeper stages that passed each stage, the one with most first."""
+    rows = total.rows
+    passed = sorted(((rows.passed[name], of.node) for name, of in rows.stages.items() if of.node), reverse=True)
+    return [f"{n:,} pass {stage}" for n, stage in passed]
 
 
 def edge_text(edges: Sequence[tuple[str, int]]) -> str:

@@ -166,6 +166,8 @@ def _keyed_table(p: Progress) -> str:
         if k.node.last
         for at, (source, came) in enumerate(k.edges)
     ]
+    stages = ((k.node.stage.node, k.passed) for k in p.keyed if k.node.stage and k.passed is not None)
+    rows += [(nodes, "rows that pass", "", f"{passed:,}", "") for nodes, passed in stages]
     return table(("node", "", "from", "rows in", "rows out"), rows, (3, 4))
 
 

@@ -60,12 +60,14 @@ class KeyedNode:
 
     ``inputs`` are the nodes that its rows come from, those of a join left and right. A node of the plan may have
     several operators, one for an input that it needs as changes; ``last`` is the one whose rows are the node's.
+    ``stage`` are the nodes of its stage, where it is the first of them and rows for deeper ones pass it.
     """
 
     operator: str
     place: NodePlace
     inputs: tuple[str, ...] = ()
     last: bool = True
+    stage: NodePlace | None = None
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,9 @@ class _Places:
                 path = self._owners.get(step, "")
                 place = replace(self._place(path), part=part.get(path.partition(".")[0], 0))
                 inputs = self._inputs(path, 2 if call.kind in TWO_SIDED else 1) if place != UNKNOWN else ()
-                found[call.node] = KeyedNode(f"{call.kind}_{call.node}", place, inputs)
+                first = group.stage is not None and group.stage.passes and call is group.stage.nodes[0].call
+                stage = self.of(group, part) if first else None
+                found[call.node] = KeyedNode(f"{call.kind}_{call.node}", place, inputs, stage=stage)
                 last.setdefault(path, call.node)  # they come from the sink on
         return {n: replace(one, last=n in {*last.values()}) for n, one in sorted(found.items())}
 

@@ -15,7 +15,8 @@ from flinkddl.api import Catalog
 from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError
 from tests.e2e import support
-from tests.e2e.realtime_jobs import QUERIES, Work
+from tests.e2e.realtime_jobs import IN_ORDER, REALTIME, Work, in_turn
+from tests.support.nightly import nightly
 from tests.support.topics import send
 
 if TYPE_CHECKING:
@@ -43,10 +44,6 @@ INSERT INTO counts SELECT k, COUNT(*) FROM clicks GROUP BY k;
 """
 
 
-REALTIME = "SET 'flinkddl.execution.mode' = 'realtime';"
-CHAIN = "SET 'flinkddl.execution.state' = 'chain';"
-
-
 @pytest.fixture
 def work(broker: Broker, new_topic: Callable[..., str], tmp_path: Path) -> Iterator[Callable[..., Work]]:
     """Return a function that makes a job of queries; what still runs in the end is ended."""
@@ -61,44 +58,39 @@ def work(broker: Broker, new_topic: Callable[..., str], tmp_path: Path) -> Itera
         one.end(signal.SIGKILL)
 
 
-@pytest.mark.timeout(1500)
-@pytest.mark.parametrize(
-    ("names", "partitions", "seconds"),
-    [
-        # a SUM over upserts with changes and tombstones, a join of two such tables, and a table by another key, of
-        # which the row that changed last stands
-        pytest.param(("sum", "inner", "last"), 1, 450, id="changing rows"),
-        # rows of one group come from several partitions, of which there is no last one
-        pytest.param(tuple(n for n in QUERIES if n != "last"), 2, 500, id="each kind", marks=pytest.mark.slow),
-    ],
-)
-def test_each_kind(work: Callable[..., Work], names: tuple[str, ...], partitions: int, seconds: int) -> None:
-    """What is sent comes out at once; each partition and each task of a stage at its own pace."""
-    job = work(*names, partitions=partitions)
+@pytest.mark.timeout(900)
+def test_changing_rows(work: Callable[..., Work]) -> None:
+    """What is sent comes out at once; each partition and each task of a stage at its own pace.
+
+    A SUM over upserts with changes and tombstones, a join of two such tables, and a table by another key, of which the
+    row that changed last stands.
+    """
+    job = work("sum", "inner", "last")
     job.feed.send(300)
     job.start(REALTIME)
-    job.await_tables(seconds)
+    job.await_tables(450)
     for _ in range(3):
         job.feed.send(200)
         job.await_tables()
 
 
-@pytest.mark.slow
+EVERY = "SET 'execution.checkpointing.interval' = '10 s';"
+KINDS = {
+    "four kinds": (("sum", "fullif", "top", "latest"), 1),
+    "in order": (IN_ORDER, 1),
+    "aggregates": (("sum", "cdc", "distinct", "max", "counts"), 2),
+    "joins": (("inner", "left", "right", "full", "pairs"), 2),
+    "joins with a condition": (("leftif", "rightif", "fullif", "semiif", "antiif"), 2),
+    "all else": (("latest", "semi", "anti", "top", "over", "chain"), 2),
+}
+"""Jobs whose queries have every kind of operator that no watermark moves; test_windows_in_a_chain has the others."""
+
+
 @pytest.mark.timeout(1500)
-def test_killed_in_a_batch(work: Callable[..., Work]) -> None:
-    """What was read since the last batch's end is read again."""
-    job = work("sum", "left")
-    every = "SET 'execution.checkpointing.interval' = '10 s';"
-    job.feed.send(200)
-    job.start(every + REALTIME)
-    job.await_tables(400)
-    time.sleep(11)  # a batch ends
-    job.feed.send(400)
-    job.await_some()
-    job.end(signal.SIGKILL)
-    job.feed.send(200)
-    job.start(every + REALTIME)
-    job.await_tables(400)
+@pytest.mark.parametrize("kinds", [next(iter(KINDS)), *map(nightly, list(KINDS)[1:])])
+def test_killed_and_in_both_modes_in_turn(work: Callable[..., Work], kinds: str) -> None:
+    names, partitions = KINDS[kinds]
+    in_turn(work(*names, partitions=partitions), EVERY)
 
 
 @pytest.mark.slow
@@ -133,24 +125,6 @@ def await_table(job: Work, wanted: dict[int, int], seconds: float = 300) -> None
         assert job.process.poll() is None, job.log
         assert time.monotonic() < end, (found, job.log)
         time.sleep(0.3)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3000)
-@pytest.mark.parametrize("name", ["sum", "inner"])
-def test_both_modes_in_turn(work: Callable[..., Work], name: str) -> None:
-    """Micro-batches go on where real time ended, and back; which form the state has, the checkpoint says."""
-    job = work(name)
-    for sets in (REALTIME, "", CHAIN, REALTIME):
-        job.feed.send(200)
-        job.start("SET 'execution.checkpointing.interval' = '10 s';" + sets)
-        job.await_tables(600)
-        time.sleep(11 * bool(sets))  # a batch ends
-        job.feed.send(100)
-        job.await_tables(200)
-        # of what was written since a real-time batch's end, and is taken back in one micro-batch, that knows nothing
-        time.sleep(11 * (sets == REALTIME))
-        job.end()
 
 
 def start(spark: SparkSession, broker: Broker, source: str, sink: str, parallelism: int) -> Job:

@@ -68,10 +68,12 @@ def test_the_panel_names_nodes_where_several_keep_state() -> None:
 
 def test_the_panel_has_the_rows_of_operators_by_key() -> None:
     join = KeyedNode("inner_3", NodePlace("n5", "Join"), ("n2", "n4"))
-    helper = KeyedNode("latest_1", NodePlace("n5", "Join"), last=False)
-    keyed = (KeyedRows(helper, (7,), 7), KeyedRows(join, (1_200, 7), 3, groups=9, size=500_000))
+    stage = NodePlace("n5+n8", "Join+Rank")
+    helper = KeyedNode("latest_1", NodePlace("n5", "Join"), last=False, stage=stage)
+    keyed = (KeyedRows(helper, (7,), 7, passed=2_000), KeyedRows(join, (1_200, 7), 3, groups=9, size=500_000))
     rows = cells(pages.job_panel(job(progress=(progress(keyed=keyed),))))
-    assert rows[-2:] == [["n5", "Join", "n2", "1,200", "3"], ["n5", "Join", "n4", "7", ""]]
+    passing = ["n5+n8", "rows that pass", "", "2,000", ""]
+    assert rows[-3:] == [["n5", "Join", "n2", "1,200", "3"], ["n5", "Join", "n4", "7", ""], passing]
 
 
 def test_panel_of_a_real_time_job_inside_its_first_batch() -> None:

@@ -142,6 +142,27 @@ def test_the_nodes_of_a_stage_are_told_apart_where_they_count_themselves() -> No
     ]
 
 
+def test_rows_that_pass_a_stage_are_told_with_its_first_node() -> None:
+    sums, counts = "SELECT k, SUM(v) AS n FROM o GROUP BY k", "SELECT v, COUNT(*) AS n FROM o GROUP BY v"
+    joined = f"({sums}) AS x JOIN ({counts}) AS y ON x.n = y.v JOIN o ON o.v = y.n"
+    job = compiled(f"SET 'flinkddl.execution.state' = 'chain'; INSERT INTO b SELECT x.k, y.n FROM {joined};")
+    ((name, found),) = foreseen(job).items()
+    stages = {k.operator: k.stage for k in found.keyed.values()}
+    assert {operator: stage.node for operator, stage in stages.items() if stage} == {
+        "aggregate_1": "n3+n6",
+        "inner_3": "n8",
+    }
+    counted = {"1_in0": 100, "1_out": 4, "2_in0": 100, "2_out": 3, "1_passed2": 60, "1_passed3": 40}
+    counted |= {"3_in0": 4, "3_in1": 3, "3_out": 1, "3_passed1": 50, "4_in0": 1, "4_in1": 50, "4_out": 0}
+    data = event([], [100]) | {"observedMetrics": {"flinkddl.stage9": counted}}
+    lines = told(job, 0, data)
+    assert {line.strip().partition(" ")[0]: line.partition(" out · ")[2] for line in lines if " pass " in line} == {
+        "n3": "100 rows pass n3+n6]",
+        "n8": "50 rows pass n8]",
+    }
+    assert read_progress(name, "t", event([], [100]), foreseen=found).keyed == ()
+
+
 def test_a_scan_that_keeps_newest_rows_says_what_it_read_and_what_it_gave() -> None:
     job = compiled(
         "SET 'flinkddl.execution.state' = 'keyed'; INSERT INTO b SELECT x.k, y.n FROM s AS x JOIN s AS y ON x.n = y.n;"

@@ -179,14 +179,14 @@ def test_the_panel_names_the_nodes_that_keep_most() -> None:
     assert " · 2 smaller" in told[0]
 
 
-COUNT = KeyedNode("aggregate_1", NodePlace("n3", "Aggregate"), ("n2",))
+COUNT = KeyedNode("aggregate_1", NodePlace("n3", "Aggregate"), ("n2",), stage=NodePlace("n3+n5", "Aggregate+Scan"))
 LATEST = KeyedNode("latest_2", NodePlace("n6", "Join"), last=False)
 JOIN_BY_KEY = KeyedNode("inner_3", NodePlace("n6", "Join", 1), ("n3", "n5"))
 STAGE = (Expected((KEYED,), NodePlace("n3+n6", "Aggregate+Join")),)
 BY_KEY = Foreseen(STAGE, keyed={1: COUNT, 2: LATEST, 3: JOIN_BY_KEY})
 COUNTED = {
     "flinkddl.stage40": {"1_in0": 1000, "1_out": 20, "1_groups": 10, "1_bytes": 2_000_000, "2_in0": 7, "2_out": 7}
-    | {"2_groups": 7, "2_bytes": 70_000},
+    | {"2_groups": 7, "2_bytes": 70_000, "1_passed2": 300, "1_passed4": 4},
     "flinkddl.stage41": {"3_in0": 20, "3_in1": 7, "3_out": 12, "3_groups": 8, "3_bytes": 800_000},
     "flinkddl": {"rows": 316, "tombstones": 4, "rows_0": 100, "rows_1": 216, "tombstones_1": 4},
 }
@@ -210,6 +210,7 @@ def test_operators_by_key_count_their_rows() -> None:
         ("latest_2", (("", 7),), 7, 7),
         ("inner_3", (("n3", 20), ("n5", 7)), 12, 8),
     ]
+    assert [k.passed for k in found.keyed] == [304, None, None]
     assert counted({}).keyed == ()
     twice = counted(COUNTED | {"flinkddl.stage43": COUNTED["flinkddl.stage41"]}).keyed[2]
     assert (twice.came, twice.went, twice.more_groups) == ((40, 14), 24, 16)
@@ -243,16 +244,19 @@ def test_panel_and_prometheus_name_rows_and_state_by_node() -> None:
     sums, meter = Kept(), JobMeter(JOB)
     for number in range(2):
         meter.update(sums.add("q", "id", counted(COUNTED, number)))
-    told = [line for line in drawn(meter, 160) if "rows: " in line or "state: " in line]
-    assert len(told) == 2
+    told = [line for line in drawn(meter, 160) if "rows: " in line or "state: " in line or "stages: " in line]
+    assert len(told) == 3
     assert "rows: n3 Aggregate 2,000 in, 40 out · n6 Join 40 from n3 + 14 from n5 in, 24 out" in told[0]
-    assert "state: n3 Aggregate 20 rows, 4.0 MB · n6 Join 30 rows, 1.7 MB" in told[1]
+    assert "stages: 608 pass n3+n5" in told[1]
+    assert "state: n3 Aggregate 20 rows, 4.0 MB · n6 Join 30 rows, 1.7 MB" in told[2]
     text = metrics_text([meter])
     sink, join = 'job="j"', 'name="Join",node="n6",operator="inner_3",sink="per_region"'
+    stage = 'name="Aggregate+Scan",node="n3+n5",operator="aggregate_1",sink="per_region"'
     for line in (
         f'node_rows_in_total{{from="n3",{sink},{join}}} 40.0',
         f'node_rows_in_total{{from="n5",{sink},{join}}} 14.0',
         f"node_rows_out_total{{{sink},{join}}} 24.0",
+        f"node_rows_passed_total{{{sink},{stage}}} 608.0",
         f"node_state_groups{{{sink},{join}}} 16.0",
         f"node_state_bytes{{{sink},{join}}} 1.6e+06",
     ):

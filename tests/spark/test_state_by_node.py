@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from flinkddl.api import Job
     from flinkddl.runtime.job.reporting.progress import Progress
 
 ROWS = [(1, "a", 1), (2, "a", 2), (3, "a", 3), (4, "b", 1), (5, "c", 1)]
@@ -63,6 +64,7 @@ APPENDING = {
     "session": "SELECT v, COUNT(*) FROM TABLE(SESSION(TABLE o PARTITION BY v, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) "
     "GROUP BY v, window_start, window_end",
 }
+PASSING = {"join": "SELECT o.k, c.n FROM (SELECT k, COUNT(DISTINCT v) AS n FROM o GROUP BY k) AS o JOIN c ON o.k = c.k"}
 KEYED = {name: UPDATING[name] for name in ("nested", "last", "join", "retract")}
 INTERVAL = "((k = k#1) AND (ts >= (ts#1 - 60000)) AND (ts <= (ts#1 + 60000))), -60000ms <= ts - ts#1 <= 60000ms"
 EXPECTED: dict[str, list[int]] = {
@@ -109,8 +111,22 @@ def write(folder: Path) -> None:
 
 def kept(spark: SparkSession, folder: Path, queries: dict[str, str], form: str) -> dict[str, list[int]]:
     """Run the queries as one and return what their nodes keep after its first batch, of each operator."""
-    write(folder)
     seen: list[Progress] = []
+    job = started(spark, folder, queries, form, seen)
+    texts = {f"n{o.number}": o.here.node.describe() for o in operators(job._running.job)}
+    found: dict[str, list[int]] = {}
+    for state in seen[0].state:
+        found.setdefault(texts.get(state.place.node, "unknown"), []).append(state.rows)
+    assert sum(seen[0].scans.values()) == seen[0].rows_in
+    explained = job.explain().splitlines()
+    assert any(" Scan(" in line and " rows out]" in line for line in explained), explained
+    assert sum(bool(re.search(r"(\[|· )state [\d,]+ rows", line)) for line in explained) == len(seen[0].state_by_node)
+    return found
+
+
+def started(spark: SparkSession, folder: Path, queries: dict[str, str], form: str, seen: list[Progress]) -> Job:
+    """Run the queries as one for a batch."""
+    write(folder)
     parts = (
         f"SELECT CAST(x AS STRING), CAST(y AS BIGINT) FROM ({query}) AS q{n}(x, y)"
         for n, query in enumerate(queries.values())
@@ -125,15 +141,18 @@ def kept(spark: SparkSession, folder: Path, queries: dict[str, str], form: str) 
         pass
     job.request_stop(now=True)
     job.await_termination(120)
-    texts = {f"n{o.number}": o.here.node.describe() for o in operators(job._running.job)}
-    found: dict[str, list[int]] = {}
-    for state in seen[0].state:
-        found.setdefault(texts.get(state.place.node, "unknown"), []).append(state.rows)
-    assert sum(seen[0].scans.values()) == seen[0].rows_in
-    explained = job.explain().splitlines()
-    assert any(" Scan(" in line and " rows out]" in line for line in explained), explained
-    assert sum(bool(re.search(r"(\[|· )state [\d,]+ rows", line)) for line in explained) == len(seen[0].state_by_node)
-    return found
+    return job
+
+
+@pytest.mark.spark
+def test_rows_that_pass_a_stage(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows of c wait for counts of o, which are made in the stage before."""
+    seen: list[Progress] = []
+    job = started(spark, tmp_path, PASSING, "chain", seen)
+    passed = {k.node.operator: k.passed for k in seen[0].keyed}
+    assert passed == {"aggregate_1": len(NUMBERS), "inner_2": None}
+    (told,) = [line for line in job.explain().splitlines() if " pass " in line]
+    assert re.search(rf"n\d+ Aggregate\(.*{len(ROWS)} rows in · .* · {len(NUMBERS)} rows pass n\d+\]$", told)
 
 
 @pytest.mark.spark

@@ -23,7 +23,8 @@ class NodeFigures:
     """A node of a query: how deep it stands, what it does, and what is known of it.
 
     ``rows``: what a scan has read or a sink was given. ``came``: the rows that came to a node by key, by the nodes that
-    they came from; ``went``: those that it gave. ``state_rows`` and ``state_bytes``: what it keeps, with the other
+    they came from; ``went``: those that it gave; ``passed``: rows for deeper ones that passed a stage, by the nodes of
+    the stage, told with the first of them. ``state_rows`` and ``state_bytes``: what it keeps, with the other
     nodes of a stage where ``state_of`` names them. None: not known, or nothing to know. ``again``: it stands
     above with its figures, which are those of all its places.
     """
@@ -38,6 +39,7 @@ class NodeFigures:
     again: bool = False
     came: tuple[tuple[str, int], ...] = ()
     went: int | None = None
+    passed: tuple[tuple[str, int], ...] = ()
 
 
 @deep
@@ -95,6 +97,8 @@ def figures(nodes: Iterable[NodeFigures], totals: RowTotals, state: Iterable[Nod
         if n.node in keyed and not n.again:
             operator = keyed[n.node]
             known = replace(known, came=totals.edges(operator), went=totals.went[operator])
+        if not n.again:
+            known = replace(known, passed=totals.passing(n.node))
         if keeps:
             of = keeps.place.node if len(keeps.place.nodes) > 1 else ""
             known = replace(known, state_rows=keeps.rows, state_bytes=keeps.memory, state_of=of)
@@ -112,6 +116,7 @@ def figure_lines(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if n["state_rows"] is not None:
             of = f" of {n['state_of']}" if n.get("state_of") else ""
             parts.append(f"state{of} {n['state_rows']:,} rows, {n['state_bytes'] / 1e6:.1f} MB")
+        parts += [f"{rows:,} rows pass {stage}" for stage, rows in n.get("passed", ())]
         parts += ["as above"] * n["again"]
         yield f"{'   ' * n['depth']}{n['node']} {n['text']}" + (f"   [{' · '.join(parts)}]" if parts else "")
 

@@ -59,7 +59,7 @@ class Kept:
         known = self._sums.get(folder)
         if RAN not in record.phases:  # while nothing runs Spark reports too, under the next batch's number
             still = self._last.get(folder, ())
-            return replace(record, keyed=tuple(replace(k, came=(0,) * len(k.came), went=0, late=0) for k in still))
+            return replace(record, keyed=tuple(_idle(k) for k in still))
         if known is None and not record.keyed:
             return record
         follows = known is not None and (known.id, known.batch + 1) == (id, record.batch)
@@ -92,6 +92,10 @@ def _grown(before: dict[str, list[int]], keyed: tuple[KeyedRows, ...], *, first:
             groups, size = before.get(k.node.operator, (0, 0))
             out[k.node.operator] = [groups + k.more_groups, size + k.more_size]
     return out
+
+
+def _idle(k: KeyedRows) -> KeyedRows:
+    return replace(k, came=(0,) * len(k.came), went=0, late=0, passed=k.passed and 0)
 
 
 def _told(k: KeyedRows, nodes: dict[str, list[int]] | None) -> KeyedRows:

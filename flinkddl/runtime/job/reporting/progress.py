@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Ends = dict[str, dict[int, int]]
 METRICS = "flinkddl"  # name of the observed counts in a query's progress
 STAGE = "flinkddl.stage"  # what the names of those of operators by key begin with (StageRule.java)
+PASSED = "passed"
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class KeyedRows:
     ``groups`` and ``size`` (bytes of keys and values): what it keeps after the batch, None where that is not known.
     ``late``: rows behind its event time, which were dropped; ``time``: where that stands, in ms; None where it waits
     for none or has heard of none.
+    ``passed``: rows for deeper stages that passed its own, told with the first node of a stage; None where none do.
     """
 
     node: KeyedNode
@@ -58,6 +60,7 @@ class KeyedRows:
     size: int | None = None
     late: int = 0
     time: int | None = None
+    passed: int | None = None
 
     @property
     def edges(self) -> tuple[tuple[str, int], ...]:
@@ -153,7 +156,8 @@ class Progress:
 class RowTotals:
     """Rows since a run began: of scans, of the sink (``written``, None where it does not say) and of operators by key.
 
-    ``came`` by operator and the node that the rows came from, ``went`` by operator, ``nodes`` the operators by name.
+    ``came`` by operator and the node that the rows came from, ``went`` by operator, ``nodes`` the operators by name;
+    ``passed`` the rows for deeper stages that passed a stage, by its first operator.
     """
 
     scans: Counter[NodePlace] = field(default_factory=Counter)
@@ -161,6 +165,7 @@ class RowTotals:
     came: Counter[tuple[str, str]] = field(default_factory=Counter)
     went: Counter[str] = field(default_factory=Counter)
     nodes: dict[str, KeyedNode] = field(default_factory=dict)
+    passed: Counter[str] = field(default_factory=Counter)
 
     def add(self, p: Progress) -> None:
         """Take a batch."""
@@ -173,10 +178,22 @@ class RowTotals:
             for source, rows in k.edges:
                 self.came[name, source] += rows
             self.went[name] += k.went
+            if k.passed is not None:
+                self.passed[name] += k.passed
 
     def edges(self, operator: str) -> tuple[tuple[str, int], ...]:
         """Return the rows that came to an operator, by the node that they came from, in the order of its inputs."""
         return tuple((source, rows) for (name, source), rows in self.came.items() if name == operator)
+
+    @property
+    def stages(self) -> dict[str, NodePlace]:
+        """The nodes of each stage that rows pass, by its first operator."""
+        return {name: k.stage for name, k in self.nodes.items() if k.stage is not None and name in self.passed}
+
+    def passing(self, node: str) -> tuple[tuple[str, int], ...]:
+        """Return the rows that passed the stages of which a node is the first."""
+        found = ((name, of.node) for name, of in self.stages.items() if self.nodes[name].place.node == node)
+        return tuple((of, self.passed[name]) for name, of in found)
 
 
 def read_progress(
@@ -263,7 +280,9 @@ def _keyed(data: Mapping[str, Any], foreseen: Foreseen) -> tuple[KeyedRows, ...]
         if came:
             went, groups, size, late = (sums[f"{number}_{name}"] for name in ("out", "groups", "bytes", "late"))
             time = times.get(f"{number}_time", _NEVER)
-            out.append(KeyedRows(node, came, went, groups, size, late=late, time=time if time > _NEVER else None))
+            passed = [n for column, n in sums.items() if column.startswith(f"{number}_{PASSED}")]
+            did = KeyedRows(node, came, went, groups, size, passed=sum(passed) if passed else None)
+            out.append(replace(did, late=late, time=time if time > _NEVER else None))
     return tuple(out)
 
 

@@ -17,6 +17,7 @@ import org.apache.spark.util.CollectionAccumulator;
 public final class Figures implements Serializable {
     /** The numbers of a node, by their places; inputs are two of a join, left and right. */
     static final String[] NAMES = {"in0", "in1", "out", "groups", "bytes", "late", "time"};
+    static final String PASSED = "passed";
     static final int IN = 0;
     static final int OUT = 2;
     static final int GROUPS = 3;

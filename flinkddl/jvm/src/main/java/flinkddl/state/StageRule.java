@@ -302,8 +302,8 @@ final class StageRule extends Rule<LogicalPlan> {
     }
 
     /**
-     * The stage with its figures as observed metrics, a column a number, called {@code <node>_<name>}. They are read once a
-     * batch, on the driver; where they stand no code is generated anyway, and nothing is done with a row.
+     * The stage with its figures as observed metrics, a column a number, called {@code <node>_<name>}, and the rows of each
+     * edge that pass it, {@code <first node>_passed<edge>}. They are read once a batch, on the driver; where they stand no code is generated anyway, and nothing is done with a row.
      */
     private static LogicalPlan observed(KeyedStage stage, LogicalPlan state) {
         Figures figures = stage.figures();
@@ -314,16 +314,21 @@ final class StageRule extends Rule<LogicalPlan> {
         List<NamedExpression> metrics = new ArrayList<>();
         for (KeyedStage.Node node : stage.nodes()) {
             for (int i = 0; node.kind() != null && i < Figures.NAMES.length; i++) {
-                if ((i < Figures.OUT && i >= node.kind().inputs()) || (i >= Figures.LATE && node.kind().clocks == 0)) {
-                    continue;
+                if (i < Figures.OUT ? i < node.kind().inputs() : i < Figures.LATE || node.kind().clocks != 0) {
+                    metrics.add(counted(figures, node, i, node.number() + "_" + Figures.NAMES[i]));
                 }
-                Literal at = new Literal(Figures.at(node.edge()) + i, DataTypes.IntegerType);
-                // not deterministic: an optimizer would take what it is now for what it is
-                Expression count = new Invoke(Literal.fromObject(figures), "count", DataTypes.LongType, seq(at), seq(), true, false, false);
-                metrics.add(alias(count, node.number() + "_" + Figures.NAMES[i]));
+            }
+            if (node.kind() == null && !node.timed()) { // edges that pass come behind the nodes
+                metrics.add(counted(figures, node, Figures.IN, stage.nodes()[0].number() + "_" + Figures.PASSED + node.edge()));
             }
         }
         return new CollectMetrics("flinkddl.stage" + id, CollectionConverters.asScala(metrics).toList(), state, id);
+    }
+
+    private static Alias counted(Figures figures, KeyedStage.Node node, int number, String name) {
+        Literal at = new Literal(Figures.at(node.edge()) + number, DataTypes.IntegerType);
+        // not deterministic: an optimizer would take what it is now for what it is
+        return alias(new Invoke(Literal.fromObject(figures), "count", DataTypes.LongType, seq(at), seq(), true, false, false), name);
     }
 
     private static Attribute object(ObjectType type) {
