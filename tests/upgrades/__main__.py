@@ -212,10 +212,10 @@ def tried(begun: Begun, edit: Edit) -> Outcome:
 
 
 def after_refusals(begun: Begun) -> Outcome:
-    """Go on with the unedited script over the checkpoint that all refused starts have seen."""
+    """Go on with the unedited script, and the code that began it, over what all refused starts have seen."""
     edit = Edit("unedited-after-refusals", begun.shape, (), SILENT)
     begin, before = time.monotonic(), begun.lengths(edit)
-    ran = begun.place.run(begun.shape, edit.script, begun.folder / "refusals")
+    ran = begun.place.run(begun.shape, edit.script, begun.folder / "refusals", by=begun.shape.by)
     return Outcome(edit, ran, _wrong(edit, ran, begun.found(before)), time.monotonic() - begin)
 
 

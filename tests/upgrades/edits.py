@@ -335,8 +335,14 @@ COMMITS = (
     Edit("gone-on-with-earlier", s.BEST, (), Answer(0, ()), by=s.EARLIER),
     Edit("gone-on-with-earlier-and-edited", s.BEST, (("s.total FROM", "s.total + 1 FROM"),), kept("best"),
          shows=lambda r: r | {"total": r["total"] + 1}, by=s.EARLIER),
-    Edit("totals-begun-with-oldest", s.OLD_TOTALS, (), Answer(0, ())),
-    Edit("top-n-begun-with-oldest", s.OLD_TOP2, (), Answer(0, ())),
+    Edit("totals-begun-in-blobs", s.BLOB_TOTALS, (), Answer(0, ())),
+    Edit("totals-begun-in-blobs-and-edited", s.BLOB_TOTALS, (
+        ("GROUP BY region", "GROUP BY region HAVING COUNT(*) > 1"),
+    ), kept("totals"), shows=lambda r: r if r["n"] > 1 else None),
+    Edit("top-n-begun-in-blobs", s.BLOB_TOP2, (), Answer(0, ())),
+    Edit("top-n-gone-on-with-blobs", s.ENDING_TOP2, (), refused(code="FD887"), by=s.BLOBS),
+    Edit("totals-begun-with-oldest", s.OLD_TOTALS, (), refused("'Scan'")),
+    Edit("top-n-begun-with-oldest", s.OLD_TOP2, (), refused("'Rank'")),
     Edit("top-n-gone-on-with-oldest", s.ENDING_TOP2, (), refused(), by=s.OLDEST),
 )  # fmt: skip
 EDITS = TOTALS + MAXIMA + VISITORS + JOINS + RANKS + STANDING + SETS + WINDOWS + CHAINS + OPERATORS + COMMITS
