@@ -159,7 +159,7 @@ def test_a_commit_that_names_states_names_them_by_their_numbers_now(tmp_path: Pa
 
 def listed(root: Path) -> Path:
     """Leave the log of a source of files, among them one of the checkpoint's own and one of another folder."""
-    log = begun(root, 2).parent / "q" / "sources" / "0" / "0"
+    log = begun(root, 2).parent / "q" / "sources" / "listed" / "0"
     log.parent.mkdir(parents=True)
     log.with_name(".0.crc").write_text("of that text")
     paths = (f"file://{root}/frames/v/a%20b.parquet", f"file://{root}-2/frames/v/c.parquet")
@@ -214,8 +214,8 @@ def renamed(new: Path) -> None:
         assert f'"operatorId":{number},' in text
         assert f"file:{query}/state/{number}/_stateSchema" in text
         assert not (query / "state" / str(number) / "_metadata" / "v2" / ".0.crc").exists()
-    version, mine, other = (query / "sources" / "0" / "0").read_text().splitlines()
+    version, mine, other = (query / "sources" / "listed" / "0").read_text().splitlines()
     assert version == "v1"
     assert json.loads(mine)["path"] == f"file://{new}/frames/v/a%20b.parquet"
     assert json.loads(other)["path"].endswith("old-2/frames/v/c.parquet")
-    assert not (query / "sources" / "0" / ".0.crc").exists()
+    assert not (query / "sources" / "listed" / ".0.crc").exists()

@@ -45,7 +45,7 @@ def brought_from(storage: Storage, root: str, was: str) -> None:
         place = f"{root}/{query}"
         for number in (n for n in storage.names(f"{place}/state") if n.isdigit()):
             told_anew(storage, f"{place}/state/{number}", f"{was}/{query}", (place, int(number)))
-        for source in (f"{place}/sources/{n}" for n in storage.names(f"{place}/sources") if n.isdigit()):
+        for source in (f"{place}/sources/{n}" for n in storage.names(f"{place}/sources") if n[0] != "."):
             for name in (n for n in storage.names(source) if n.removesuffix(".compact").isdigit()):
                 text = storage.read(f"{source}/{name}") or ""
                 if (told := files_moved(text, was, root)) != text:
