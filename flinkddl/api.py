@@ -293,6 +293,11 @@ class Catalog:
         }
         own |= {"savepoint": self.state.settings.execution_state_recovery_path, "script": _script(action)}
         ended = {job.name for job in self.jobs if job.status == "finished"}
+        own["continue_job"] = _names(run.get("continue_job", ()))
+        before = {text.rpartition("=")[2] for text in own["continue_job"]}
+        if taken := sorted(before & (action.script_jobs - {action.job.name})):
+            message = f"job '{action.job.name}' cannot go on from the state of '{taken[0]}', a job of the same script"
+            raise FlinkDdlError.of("FD529", message, action.span, help="name a job that the script no longer has")
         return RunOptions(**{**run, **own, "script_jobs": ended | action.script_jobs})
 
     def checkpoint_folder(self, action: Start, given: str | None = None) -> str | None:

@@ -5,7 +5,8 @@ and what keeps state by key) in small batches into others, with ``'sink.delivery
 without; its whole process group is killed at a random moment after it planned its next batch, and it is started again
 on the same checkpoint, until the kills are used up. The last run may end. Readers of both isolation levels then count
 what is lost, wrong or there again. Exit code 1 when a sink does not hold what Python counts from the topics or, where
-the sink is exactly-once, when a ``read_committed`` reader sees a change again.
+the sink is exactly-once, when a ``read_committed`` reader sees a change again, and when there were fewer kills than
+asked for, unless the time was up.
 
 With ``--mode realtime`` the job has no end: topics are filled while it runs, the kill comes at a random moment after
 something came out, and the last run ends by SIGTERM once the sinks hold what they must.
@@ -33,7 +34,7 @@ from tests.support.spark import QUICK
 from tests.support.topics import ends
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tests.support.killed import Judged, Record
 
@@ -319,15 +320,22 @@ def asked(args: argparse.Namespace, mode: str = "micro-batch", fails: str = "") 
     return Work(args.query, args.records, delivery, mode, window, args.seed, fails)
 
 
-def report(what: str, done: Harness, seconds: float) -> int:
-    """Print what came of it, and return the exit code."""
+def too_few(done: Harness, kills: int) -> list[str]:
+    """Return what is to be said where the job has ended before so many kills."""
+    return [f"{done.kills} of {kills} kills: the job had ended by then"] if done.kills < kills else []
+
+
+def report(what: str, done: Harness, seconds: float, short: Sequence[str]) -> int:
+    """Print what came of it, and how it falls short of what was asked for; return the exit code."""
     work = done.work
     print(f"{done.kills} {what} ({dict(done.moments)}), {work.records} records, {work.mode}, {work.delivery}, "
           f"query {work.query}: {done.mistakes} mistakes; {seconds:.0f} s")  # fmt: skip
     for reader, judged in done.judged.items():
         for name, found in judged.items():
             print(f"  {reader} of {name}: {found.lost} lost, {found.wrong} wrong, {found.repeated} repeated")
-    return int(bool(done.mistakes))
+    for line in short:
+        print(f"  falls short: {line}")
+    return int(bool(done.mistakes or short))
 
 
 def main() -> int:
@@ -335,7 +343,9 @@ def main() -> int:
     parser.add_argument("--mode", choices=list(MODES), default="micro-batch")
     parser.add_argument("--minutes", type=float, default=1e9, help="no further kills after that time")
     args, begin = parser.parse_args(), time.monotonic()
-    return report("kills", run(args.kills, asked(args, args.mode), args.minutes), time.monotonic() - begin)
+    done = run(args.kills, asked(args, args.mode), args.minutes)
+    seconds = time.monotonic() - begin
+    return report("kills", done, seconds, too_few(done, args.kills) if seconds < args.minutes * 60 else [])
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ at a random moment after a batch was planned, as often as wanted. Spark runs the
 the worker starts a new executor: readers count what is lost, wrong or there again. Between two kills each INSERT has a
 batch done, more or less, so that there is state to lose. With ``--failing`` tasks fail beside that, above the operators
 with state and after those have changed it: a Java function of the job fails at times. How often tasks failed, and by
-what, is counted from Spark's event log.
+what, is counted from Spark's event log. Exit code 1 also when there were fewer kills than asked for, or no such task.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.runtime.broker.server import free_ports
 from flinkddl.runtime.machine.java import find_java
-from tests.exactly_once import START_SECONDS, Harness, arguments, asked, filled, report
+from tests.exactly_once import START_SECONDS, Harness, arguments, asked, filled, report, too_few
 from tests.support import killed
 from tests.support.java_udf import udf_jar
 
@@ -163,7 +163,10 @@ def main() -> int:
     parser.add_argument("--failing", action="store_true", help="tasks fail beside")
     args, begin = parser.parse_args(), time.monotonic()
     done = run(args.kills, asked(args, fails=str(udf_jar("kills")) if args.failing else ""))
-    return report("executors killed", done, time.monotonic() - begin)
+    short = too_few(done, args.kills)
+    if args.failing and not done.moments[FAILED]:
+        short.append("no task failed by itself, with --failing")
+    return report("executors killed", done, time.monotonic() - begin, short)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import random
 from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from tests import exactly_once, executor_kills
+from tests.exactly_once import H, Harness, Work
+from tests.executor_kills import FAILED, OnCluster
 from tests.support import killed
 
 if TYPE_CHECKING:
@@ -112,3 +116,57 @@ def change(insert: str, key: tuple[int, ...], row: tuple[int, ...] | None) -> Re
     asked = killed.INSERTS[insert]
     value = None if row is None else dict(zip(asked.columns, (*key, *row), strict=True))
     return Read(0, coded(dict(zip(asked.columns, key, strict=False))) if asked.keys else None, coded(value))
+
+
+def done(kind: type[H], kills: int, **moments: int) -> H:
+    """Return a harness that has found no mistake."""
+    made = kind("", Work(), 1, Path(), random.Random(1), "local[1]", kills=kills)
+    made.moments.update(moments)
+    made.judged = {reader: {"rows": killed.Judged(0, 0, 0)} for reader in exactly_once.READERS}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("kills", "more", "seconds", "code", "said"),
+    [
+        (3, [], 60, 0, ""),
+        (2, [], 60, 1, "2 of 3 kills"),
+        (0, [], 60, 1, "0 of 3 kills"),
+        (2, ["--minutes", "1"], 61, 0, ""),  # as it was asked for
+        (2, ["--minutes", "1"], 59, 1, "2 of 3 kills"),
+    ],
+)
+def test_fewer_kills_than_asked_for_are_no_success(
+    kills: int, more: list[str], seconds: float, code: int, said: str,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    clock = iter([0.0, seconds])
+    monkeypatch.setattr(exactly_once.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(exactly_once, "run", lambda *_: done(Harness, kills))
+    monkeypatch.setattr("sys.argv", ["exactly_once", "--kills", "3", *more])
+    assert exactly_once.main() == code
+    printed = capsys.readouterr().out
+    assert ("falls short" in printed) == bool(code)
+    assert said in printed
+
+
+@pytest.mark.parametrize(
+    ("kills", "failed", "failing", "code", "said"),
+    [
+        (3, 0, False, 0, ""),
+        (3, 2, True, 0, ""),
+        (3, 0, True, 1, "no task failed by itself"),
+        (1, 2, True, 1, "1 of 3 kills"),
+    ],
+)
+def test_executors_that_lived_and_tasks_that_did_not_fail_are_no_success(
+    kills: int, failed: int, failing: bool, code: int, said: str,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setattr(executor_kills, "run", lambda *_: done(OnCluster, kills, **{FAILED: failed}))
+    monkeypatch.setattr(executor_kills, "udf_jar", lambda _: Path("fails.jar"))
+    monkeypatch.setattr("sys.argv", ["executor_kills", "--kills", "3", *(["--failing"] if failing else [])])
+    assert executor_kills.main() == code
+    printed = capsys.readouterr().out
+    assert ("falls short" in printed) == bool(code)
+    assert said in printed

@@ -96,3 +96,32 @@ def test_diagnostic_in_the_readme_is_what_check_prints() -> None:
     sql += "'scan.startup.mode' = 'earliest-offset');\nSELECT * FROM t;"
     printed = render_text(compile_script(SourceText("bad.sql", sql)).diagnostics)
     assert printed in README
+
+
+def test_the_edits_are_counted() -> None:
+    from tests.upgrades.edits import EDITS
+
+    told = re.search(
+        r"^(\d+) edits of (\d+) scripts\b.* (\d+) of jobs that earlier\ncommits began and (\d+) that", README, re.M
+    )
+    counted = len(EDITS), len({e.shape.script for e in EDITS}), sum(bool(e.shape.by) for e in EDITS)
+    assert told is not None
+    assert (*map(int, told.groups()),) == (*counted, sum(bool(e.by) for e in EDITS))
+
+
+def test_the_nightly_fuzz_is_what_it_says() -> None:
+    ran = re.search(r"for state in (.*?);.*\n.*tests\.fuzz --state \$\$state", (ROOT / "Makefile").read_text())
+    told = re.search(r"3,000 with each of\n`--state` (.*?) in `make nightly`", README)
+    assert ran is not None
+    assert told is not None
+    assert re.findall(r"\w+", told[1]) == ran[1].split()
+
+
+def test_all_that_lies_in_a_jobs_folder_is_told() -> None:
+    names = set()
+    for file in (ROOT / "flinkddl/runtime").rglob("*.py"):
+        names |= set(re.findall(r'= "(flinkddl-[a-z]+)(?:-|\.json)"', file.read_text()))
+    section = README.split("\n## Checkpoints\n")[1].split("\n- ")[0]
+    assert len(names) >= 9
+    # a savepoint's folder is one of its own
+    assert {name for name in names if f"`{name}" not in section} == {"flinkddl-savepoint"}

@@ -241,8 +241,12 @@ def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-dropped-state",
         action="store_true",
-        help="remove the state of queries that the script no longer has",
+        help="remove the state of queries and operators that the script no longer has",
     )
+    parser.add_argument(
+        "--continue-job", action="append", default=[], metavar="[NEW=]OLD",
+        help="a job that ran under the name OLD so far goes on with its state; of several jobs, the one named NEW",
+    )  # fmt: skip
     parser.add_argument(
         "--from-first-offset", action="append", default=[], metavar="TOPIC",
         help="where this topic was deleted and created again: read it from its first offset, or write on into it, with"
@@ -279,6 +283,7 @@ def open_catalog(args: argparse.Namespace) -> Catalog:
 def run_options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the RunOptions fields that the arguments give."""
     own = {"fresh": args.fresh, "allow_dropped": args.allow_dropped_state, "from_first": tuple(args.from_first_offset)}
+    own |= {"continue_job": tuple(args.continue_job)}
     return {**own, **({"checkpoint": args.checkpoint} if args.checkpoint else {})}
 
 

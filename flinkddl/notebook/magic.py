@@ -51,6 +51,10 @@ def arguments() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--strict", action="store_true", help="refuse whatever Flink 2.3 refuses, from here on")
     parser.add_argument("--fresh", action="store_true", help="set an old checkpoint aside and start anew")
+    parser.add_argument(
+        "--continue-job", action="append", default=[], metavar="[NEW=]OLD",
+        help="a job that ran under the name OLD so far goes on with its state; of several jobs, the one named NEW",
+    )  # fmt: skip
     parser.add_argument("--stop", action="store_true", help="stop the jobs of the cell after that")
     parser.add_argument(
         "--allow-python", default="", metavar="MODULE[,..]",
@@ -121,7 +125,8 @@ class Cell(Front):
 
     def carry_out(self, action: Action) -> Job | None:
         """Start or show what the action is."""
-        self.last = self.catalog.perform_one(action, notice=_say, fresh=self.args.fresh)
+        run = {"fresh": self.args.fresh, "continue_job": tuple(self.args.continue_job)}
+        self.last = self.catalog.perform_one(action, notice=_say, **run)
         watch = show_result(self.last, self.args.mode, self.args.limit)
         if watch is not None:
             self._watches.append(watch)

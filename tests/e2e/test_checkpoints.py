@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.kafka
 ORDERS = [{"id": n, "shop": shop, "s": n} for n, shop in enumerate("abcab")]
 COUNT = "INSERT INTO totals SELECT shop, COUNT(*) AS n FROM orders WHERE id >= 0 GROUP BY shop"
+OWN_NAME = "insert-into_default_catalog.default_database.totals"
 WINDOWS = """SET 'execution.runtime-mode' = 'streaming'; INSERT INTO counts SELECT window_start, COUNT(*)
   FROM TABLE(TUMBLE(TABLE bounded, DESCRIPTOR(ts), INTERVAL '2' SECOND)) GROUP BY window_start, window_end"""
 
@@ -147,11 +148,11 @@ def test_a_second_run_is_refused_and_the_first_goes_on(stage: Stage, where: str,
 @pytest.mark.parametrize(
     ("again", "advice"),
     [
-        (COUNT.replace("totals", "sums"), "keep the sink's name 'default_catalog.default_database.totals'"),
+        (COUNT.replace("totals", "sums"), f"--continue-job {OWN_NAME}"),
         (f"SET 'pipeline.name' = 'daily'; {COUNT}", "SET 'pipeline.name' = 'insert-into_default_catalog.default_datab"),
         (
             f"EXECUTE STATEMENT SET BEGIN {COUNT}; INSERT INTO sums SELECT shop, id FROM orders; END",
-            "keep the INSERTs of that job together as they were",
+            f"--continue-job {OWN_NAME}",
         ),
     ],
     ids=["the sink is renamed", "pipeline.name", "a statement set"],
@@ -168,6 +169,35 @@ def test_a_job_under_another_name_does_not_begin_anew_in_silence(
     assert stage.written() == 3
     stage.run(again, viewfs, fresh=True)
     assert stage.written() > 3
+
+
+@pytest.mark.parametrize("where", ["here", "viewfs"])
+def test_a_job_goes_on_under_another_name(stage: Stage, where: str, viewfs: str, tmp_path: Path) -> None:
+    """Its state, its positions and what it has read of VALUES, whose files are known by their paths."""
+    checkpoint = viewfs if where == "viewfs" else str(tmp_path)
+    listed = "(SELECT shop FROM orders UNION ALL SELECT * FROM (VALUES ('a'), ('z')) AS v(shop))"
+    count = f"INSERT INTO totals SELECT shop, COUNT(*) AS n FROM {listed} GROUP BY shop"
+    daily = f"SET 'pipeline.name' = 'daily'; {count}"
+    stage.run(count, checkpoint)
+    assert stage.table() == {"a": 3, "b": 2, "c": 1, "z": 1}
+    first = stage.start(count, checkpoint)
+    with pytest.raises(FlinkDdlError, match=r"FD823: the checkpoint '.*totals' is held by"):
+        stage.start(daily, checkpoint, continue_job=OWN_NAME)
+    assert first.await_input(90)
+    first.stop()
+    stage.send({"id": 5, "shop": "d"}, {"id": 6, "shop": "a"})
+    stage.run(daily, checkpoint, continue_job=(OWN_NAME,))
+    assert stage.table() == {"a": 4, "b": 2, "c": 1, "z": 1, "d": 1}
+    assert stage.written() == 6
+    (said,) = [line for line in stage.notices if "goes on" in line]
+    assert "kept: totals (Aggregate(by=[shop], COUNT(*))" in said
+    assert said.endswith(f"(was job {OWN_NAME})")
+    with pytest.raises(FlinkDdlError, match=r"FD825: job '.*totals' would start anew, beside the state of job 'daily'"):
+        stage.start(count, checkpoint)
+    stage.send({"id": 7, "shop": "z"})
+    stage.run(daily, checkpoint, continue_job=(OWN_NAME,))  # as a supervisor does, which knows one command
+    assert stage.table() == {"a": 4, "b": 2, "c": 1, "z": 2, "d": 1}
+    assert stage.written() == 7
 
 
 def test_two_inserts_of_one_script_are_no_copies_of_each_other(stage: Stage, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ WORKS = (
     Work("changes", 3000, window=7),
     Work("changes", 3000, "at-least-once", window=7),
     Work("counts", 3000, "at-least-once", "realtime", window=8),
+    Work("changes", 3000, "at-least-once", "realtime", window=8),
 )
 
 

@@ -136,6 +136,11 @@ def test_a_job_begins_anew_only_when_told(notebook: Notebook, spark: SparkSessio
     assert "FD825" in str(notebook.error)
     assert "stopped" in notebook.run(f"%%flinksql --wait --stop --fresh\nSET 'pipeline.name' = 'daily'; {insert}")
     assert notebook.error is None
+    weekly = f"%%flinksql --wait --stop --continue-job daily\nSET 'pipeline.name' = 'weekly'; {insert}"
+    assert "stopped" in notebook.run(weekly)
+    assert notebook.error is None
+    assert not (tmp_path / "daily").exists()
+    assert list((tmp_path / "weekly" / "weekly").glob("*/offsets/0"))
 
 
 FUNCTION = "CREATE FUNCTION f AS 'tests.functions.udfs.annotated' LANGUAGE PYTHON; SELECT f(1, 2.0E0) AS r;"

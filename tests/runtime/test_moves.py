@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flinkddl.runtime.storage.file_systems import LOCAL, LocalStorage
-from flinkddl.runtime.storage.moves import MOVES_FILE, Move, begin, clear, finish, made, pending_plan
+from flinkddl.runtime.storage.moves import MOVES_FILE, Move, begin, clear, finish, made, pending_plan, rename
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -155,3 +155,67 @@ def test_a_commit_that_names_states_names_them_by_their_numbers_now(tmp_path: Pa
     assert said[IDS] == {"0": [["id1"]], "1": [["new"], ["new"]]}
     assert not (query / "commits" / ".3.crc").exists()
     assert sorted(p.name for p in (query / "state" / "1" / "0").iterdir()) == ["4_new.zip"]
+
+
+def listed(root: Path) -> Path:
+    """Leave the log of a source of files, among them one of the checkpoint's own and one of another folder."""
+    log = begun(root, 2).parent / "q" / "sources" / "listed" / "0"
+    log.parent.mkdir(parents=True)
+    log.with_name(".0.crc").write_text("of that text")
+    paths = (f"file://{root}/frames/v/a%20b.parquet", f"file://{root}-2/frames/v/c.parquet")
+    log.write_text("\n".join(["v1", *(json.dumps({"path": p, "batchId": 0}, separators=(",", ":")) for p in paths)]))
+    return log
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_job_that_is_renamed_and_killed_at_any_step(twice: bool, tmp_path: Path) -> None:
+    """It is called the one or the other, whole; what Spark notes names its own files once somebody has opened it."""
+    for lives in range(100):
+        above = tmp_path / str(lives)
+        old, new = (above / n / n if twice else above / n for n in ("old", "new"))
+        listed(old)
+        new.mkdir(parents=True)
+        (new / "flinkddl-owner-000001.json").write_text("a start that was refused")
+        dying = Dying(lives)
+        try:
+            rename(dying, str(old), str(new), "new")
+            finish(dying, str(new), PLAN)
+        except Killed:
+            if old.exists():
+                renamed_not_at_all(old)
+                continue
+            assert pending_plan(LOCAL, str(new)) == "new" or (new / PLAN).read_text() == "new"
+            finish(LOCAL, str(new), PLAN)
+        renamed(new)
+        assert not old.exists()
+        if dying.lives >= 0:
+            assert lives > 8
+            assert sorted(p.name for p in above.iterdir()) == ["new"]
+            return
+    raise AssertionError("it takes more steps than that")
+
+
+def renamed_not_at_all(old: Path) -> None:
+    """A start under the old name finds what it has left, and one under the new name may begin with it again."""
+    assert pending_plan(LOCAL, str(old)) is None
+    finish(LOCAL, str(old), PLAN)
+    assert (old / PLAN).read_text() == "old"
+    assert sorted(p.name for p in old.iterdir()) == [PLAN, "q"]
+    assert f"{old}/q/state/0/_stateSchema" in (old / "q" / "state" / "0" / "_metadata" / "v2" / "0").read_text()
+
+
+def renamed(new: Path) -> None:
+    query = new / "q"
+    assert (new / PLAN).read_text() == "new"
+    assert sorted(p.name for p in new.iterdir()) == [PLAN, "q"]
+    assert holds(query) == {0: "was 0", 1: "was 1"}
+    for number in range(2):
+        text = (query / "state" / str(number) / "_metadata" / "v2" / "0").read_text()
+        assert f'"operatorId":{number},' in text
+        assert f"file:{query}/state/{number}/_stateSchema" in text
+        assert not (query / "state" / str(number) / "_metadata" / "v2" / ".0.crc").exists()
+    version, mine, other = (query / "sources" / "listed" / "0").read_text().splitlines()
+    assert version == "v1"
+    assert json.loads(mine)["path"] == f"file://{new}/frames/v/a%20b.parquet"
+    assert json.loads(other)["path"].endswith("old-2/frames/v/c.parquet")
+    assert not (query / "sources" / "listed" / ".0.crc").exists()

@@ -66,10 +66,15 @@ SETS = f"EXECUTE STATEMENT SET BEGIN {INTO_A} INSERT INTO b SELECT k, SUM(v) FRO
 @pytest.mark.parametrize(
     ("before", "now", "names", "advice"),
     [
-        (INTO_A, INTO_B, (f"{NAME}b", f"{NAME}a"), "keep the sink's name 'default_catalog.default_database.a'"),
+        (INTO_A, INTO_B, (f"{NAME}b", f"{NAME}a"), f"with the state of '{NAME}a', run with --continue-job {NAME}a"),
         (INTO_A, NAMED + INTO_A, ("it's", f"{NAME}a"), f"SET 'pipeline.name' = '{NAME}a'"),
-        (NAMED + INTO_A, INTO_A, (f"{NAME}a", "it's"), "SET 'pipeline.name' = 'it''s'"),
-        (INTO_A, SETS, (f"{NAME}a_default_catalog.default_database.b", f"{NAME}a"), "no others with them"),
+        (
+            NAMED + INTO_A,
+            INTO_A,
+            (f"{NAME}a", "it's"),
+            """--continue-job 'it'"'"'s'; to keep the name, SET 'pipeline.name' = 'it''s'""",
+        ),
+        (INTO_A, SETS, (f"{NAME}a_default_catalog.default_database.b", f"{NAME}a"), f"--continue-job {NAME}a"),
         (SETS, OTHER, (f"{NAME}b", f"{NAME}a_default_catalog.default_database.b"), "together as they were"),
     ],
     ids=["the sink is renamed", "a name is set", "a name is gone", "into a statement set", "out of a statement set"],
@@ -82,6 +87,13 @@ def test_the_same_query_under_another_name_is_refused(
     assert f"FD825: job '{names[0]}' would start anew, beside the state of job '{names[1]}'" in told
     assert advice in told
     assert "--fresh" in told
+
+
+def test_of_two_jobs_it_says_both(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        ran(f"SET 'pipeline.name' = '{name}'; {INTO_A}", tmp_path)
+    told = starts(INTO_A, tmp_path)
+    assert "with the state of 'one' or of 'two', run with --continue-job one" in told
 
 
 def test_the_advice_holds(tmp_path: Path) -> None:

@@ -21,28 +21,27 @@ from typing import TYPE_CHECKING
 from samples.topics import read_topic
 from tests.support.spark import QUICK
 from tests.upgrades.edits import EDITS, SILENT, Edit
+from tests.upgrades.shapes import COMMITS, EARLIER, OLDEST
 from tests.upgrades.starts import ROOT, Starts, clone
 from tests.upgrades.tables import Span, Table, gone_on, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from tests.upgrades.shapes import Shape
     from tests.upgrades.starts import Ran
     from tests.upgrades.tables import Record
 
-EARLIER = "a14547e"
-
 
 @dataclass
 class Place:
-    """The broker, a folder for jobs, and what starts them: this code and the earlier commit's, once it is wanted."""
+    """The broker, a folder for jobs, and what starts them: this code and that of earlier commits, once it is wanted."""
 
     servers: str
     folder: Path
-    commit: str = EARLIER
+    commits: Mapping[str, str] = field(default_factory=lambda: COMMITS)
     warm: bool = True
-    starts: dict[bool, Starts] = field(default_factory=dict)
+    starts: dict[str, Starts] = field(default_factory=dict)
 
     def __enter__(self) -> Place:
         return self
@@ -51,18 +50,19 @@ class Place:
         for starts in self.starts.values():
             starts.close()
 
-    def run(self, shape: Shape, script: str, checkpoint: Path, flags: Iterable[str] = (), earlier: bool = False) -> Ran:
+    def run(self, shape: Shape, script: str, checkpoint: Path, flags: Iterable[str] = (), by: str = "") -> Ran:
         """Start a script and wait until it has read what its topics hold."""
         job = self.folder / f"{shape.name}.sql"
         job.write_text(script, encoding="utf-8")
-        command = ["run", str(job), "--until-read", "--checkpoint", str(checkpoint), *flags]
+        command = ["run", str(job), "--checkpoint", str(checkpoint), *flags]
+        command += ["--until-read"] if by != OLDEST else []  # which has jobs that end by themselves
         command += ["-D", f"SERVERS={self.servers}", "-D", f"P={shape.name}-", "--master", "local[2]"]
         for conf in (f"spark.driver.extraJavaOptions={QUICK}", "spark.sql.shuffle.partitions=2"):
             command += ["--conf", conf]
-        if earlier not in self.starts:
-            root = clone(self.commit, self.folder / "earlier") if earlier else ROOT
-            self.starts[earlier] = Starts(root, self.folder, self.warm)
-        return self.starts[earlier].run(command)
+        if by not in self.starts:
+            root = clone(self.commits[by], self.folder / by) if by else ROOT
+            self.starts[by] = Starts(root, self.folder, self.warm)
+        return self.starts[by].run(command)
 
     def topic(self, shape: Shape, name: str) -> list[tuple[bytes | None, bytes | None]]:
         """Return keys and values of a topic of one partition."""
@@ -110,7 +110,7 @@ class Begun:
         begun = cls(place, shape, place.folder / shape.name)
         place.create(shape, shape.sources | set(shape.results) | {"other_orders"})
         place.send(shape, shape.before)
-        ran = place.run(shape, shape.script, begun.folder / "begun", earlier=shape.earlier)
+        ran = place.run(shape, shape.script, begun.folder / "begun", by=shape.by)
         assert ran.code == 0, f"{shape.name} did not begin: {ran.text}"
         for name, results in shape.results.items():
             records = place.topic(shape, name)
@@ -159,7 +159,8 @@ def expected(edit: Edit) -> dict[str, Table]:
         results, to = shape.results[name], edit.elsewhere.get(name, name)
         span = Span(results(first), edit.gives.get(name, results)(both))
         tables[to] = gone_on(tables[to], span, edit.shows)
-    return tables | {name: results(shape.before + shape.after) for name, results in edit.new.items()}
+    tables |= {name: results(shape.before + shape.after) for name, results in edit.new.items()}
+    return tables | {name: tables[name] | results(edit.later) for name, results in edit.again.items()}
 
 
 @dataclass(frozen=True)
@@ -200,16 +201,21 @@ def tried(begun: Begun, edit: Edit) -> Outcome:
         first = begun.place.run(edit.shape, edit.shape.script, checkpoint)
         if first.code != 3 or edit.fails not in first.text:
             extra.append(f"the unedited script ended with {first.code}, not with {edit.fails}")
-    ran = begun.place.run(edit.shape, edit.script, checkpoint, edit.flags, edit.earlier)
+    ran = begun.place.run(edit.shape, edit.script, checkpoint, edit.flags, edit.by)
+    if edit.later:
+        time.sleep(edit.waits)
+        begun.place.send(edit.shape, edit.later)
+        third = begun.place.run(edit.shape, edit.script, checkpoint, edit.flags, edit.by)
+        extra += [] if third.code == 0 else [f"the third start ended with {third.code}"]
     wrong = (*extra, *_wrong(edit, ran, begun.found(before)))
     return Outcome(edit, ran, wrong, time.monotonic() - begin)
 
 
 def after_refusals(begun: Begun) -> Outcome:
-    """Go on with the unedited script over the checkpoint that all refused starts have seen."""
+    """Go on with the unedited script, and the code that began it, over what all refused starts have seen."""
     edit = Edit("unedited-after-refusals", begun.shape, (), SILENT)
     begin, before = time.monotonic(), begun.lengths(edit)
-    ran = begun.place.run(begun.shape, edit.script, begun.folder / "refusals")
+    ran = begun.place.run(begun.shape, edit.script, begun.folder / "refusals", by=begun.shape.by)
     return Outcome(edit, ran, _wrong(edit, ran, begun.found(before)), time.monotonic() - begin)
 
 
@@ -233,7 +239,7 @@ def main() -> int:
 
     parser = argparse.ArgumentParser(prog="python -m tests.upgrades", description=__doc__)
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these edits, or those of these jobs, alone")
-    parser.add_argument("--earlier", default=EARLIER, help="the commit that upgrades begin with and downgrades go to")
+    parser.add_argument("--earlier", default=COMMITS[EARLIER], help="the commit before this one")
     parser.add_argument("--processes", action="store_true", help="a process for each start, as users have: slower")
     parser.add_argument("--keep", type=Path, help="keep scripts, logs and checkpoints there")
     args = parser.parse_args()
@@ -242,7 +248,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="upgrades") as folder, Broker(BrokerOptions(heap="400m")) as broker:
         at = args.keep or Path(folder)
         at.mkdir(parents=True, exist_ok=True)
-        with Place(broker.bootstrap, at, args.earlier, not args.processes) as place:
+        with Place(broker.bootstrap, at, COMMITS | {EARLIER: args.earlier}, not args.processes) as place:
             outcomes = upgrades(place, edits)
     wrong, found = sum(bool(o.wrong) for o in outcomes), sum(bool(o.edit.finding) for o in outcomes)
     print(f"{len(outcomes)} starts, {wrong} wrong, {found} findings, {time.monotonic() - begin:.0f} s")

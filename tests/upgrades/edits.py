@@ -60,8 +60,10 @@ class Edit:
     ``shows`` is the new script's filter and projection above its state, ``counts`` its filter below; ``gives`` takes
     the place of the shape's results where the edit changes them. ``elsewhere``: where the edited script writes a sink;
     ``new``: sinks that it adds, whose INSERT begins where its tables say; ``gone``: sinks without an INSERT now.
-    ``fails``: the code with which the unedited script ends over the later records. ``earlier``: gone on with the
-    earlier commit. ``finding``: what README promises and ``answer``, which is what happens, does not keep.
+    ``fails``: the code with which the unedited script ends over the later records. ``by``: the earlier commit that it
+    is gone on with. ``later``: records that come ``waits`` seconds after the second start has ended, for a third one of
+    the edited script, which gives ``again`` over them. ``finding``: what README promises and ``answer``, which is what
+    happens, does not keep.
     """
 
     name: str
@@ -76,7 +78,10 @@ class Edit:
     gone: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     fails: str = ""
-    earlier: bool = False
+    by: str = ""
+    later: tuple[Record, ...] = ()
+    again: Results = field(default_factory=dict)
+    waits: float = 2.0
     finding: str = ""
 
     @property
@@ -124,7 +129,21 @@ TOTALS = (
     Edit("operator-more", s.TOTALS, (
         ("FROM orders GROUP BY region", "FROM (SELECT DISTINCT region, price FROM orders) GROUP BY region"),
     ), refused("totals")),
-    Edit("job-renamed", s.TOTALS, (("= 'shop'", "= 'store'"),), refused("shop", "store", code="FD825")),
+    Edit("job-renamed-without-a-word", s.TOTALS, (("= 'shop'", "= 'store'"),),
+         refused("shop", "store", "--continue-job shop", code="FD825")),
+    Edit("job-renamed-from-another", s.TOTALS, (("= 'shop'", "= 'store'"),), Answer(1, ("FD529", "'shops'", "'shop'")),
+         flags=("--continue-job", "shops")),
+    Edit("job-renamed-and-key-changed", s.TOTALS, (
+        ("= 'shop'", "= 'store'"),
+        ("region STRING, n BIGINT", "cust STRING, n BIGINT"), ("PRIMARY KEY (region)", "PRIMARY KEY (cust)"),
+        ("SELECT region, COUNT", "SELECT cust, COUNT"), ("GROUP BY region", "GROUP BY cust"),
+    ), refused("by=[region]", "by=[cust]"), flags=("--continue-job", "shop")),
+    Edit("job-renamed", s.TOTALS, (("= 'shop'", "= 'store'"),), Answer(0, ("kept: totals", "(was job shop)")),
+         flags=("--continue-job", "shop")),
+    Edit("job-renamed-and-having-added", s.TOTALS, (
+        ("= 'shop'", "= 'store'"), ("GROUP BY region", "GROUP BY region HAVING COUNT(*) > 1"),
+    ), Answer(0, ("kept: totals", "(was job shop)")), shows=lambda r: r if r["n"] > 1 else None,
+        flags=("--continue-job", "shop")),
     Edit("having-added", s.TOTALS, (("GROUP BY region", "GROUP BY region HAVING COUNT(*) > 1"),), kept("totals"),
          shows=lambda r: r if r["n"] > 1 else None),
     Edit("output-column-added", s.TOTALS, (
@@ -158,16 +177,23 @@ TOTALS = (
     ), kept("totals"), shows=lambda r: r | {"total": -r["total"]} if r["total"] < 50 else None,
         elsewhere={"totals": "totals_3"}),
 )  # fmt: skip
+_MAXIMA = "insert-into_default_catalog.default_database.maxima"
+_MOVED = (
+    ("INSERT INTO", s.TOTALS_SINK + "EXECUTE STATEMENT SET BEGIN\n" + s.TOTALS_INSERT + "INSERT INTO"),
+    ("MAX(price) FROM orders GROUP BY region;\n", "MAX(price) FROM orders GROUP BY region;\nEND;\n"),
+)
 MAXIMA = (
-    Edit("insert-moved-into-set-without-job-name", s.MAXIMA, (
-        ("INSERT INTO", s.TOTALS_SINK + "EXECUTE STATEMENT SET BEGIN\n" + s.TOTALS_INSERT + "INSERT INTO"),
-        ("MAX(price) FROM orders GROUP BY region;\n", "MAX(price) FROM orders GROUP BY region;\nEND;\n"),
-    ), refused("default_database.maxima", code="FD825")),
-    Edit("sink-renamed-without-job-name", s.MAXIMA, (("TABLE maxima", "TABLE tops"), ("INTO maxima", "INTO tops")),
+    Edit("insert-moved-into-set-without-a-word", s.MAXIMA, _MOVED, refused("default_database.maxima", code="FD825")),
+    Edit("insert-moved-into-set-without-job-name", s.MAXIMA, _MOVED,
+         Answer(0, ("kept: maxima", f"(was job {_MAXIMA})", "new: totals")), new={"totals": s.totals},
+         flags=("--continue-job", _MAXIMA)),
+    Edit("sink-renamed-without-a-word", s.MAXIMA, (("TABLE maxima", "TABLE tops"), ("INTO maxima", "INTO tops")),
          refused("default_database.maxima", "default_database.tops", code="FD825")),
+    Edit("sink-renamed-without-job-name", s.MAXIMA, (("TABLE maxima", "TABLE tops"), ("INTO maxima", "INTO tops")),
+         Answer(0, ("kept: tops", f"(was job {_MAXIMA})")), flags=("--continue-job", _MAXIMA)),
     Edit("sink-renamed-under-old-name", s.MAXIMA, (
         ("TABLE maxima", "TABLE tops"), ("INTO maxima", "INTO tops"),
-        _first("SET 'pipeline.name' = 'insert-into_default_catalog.default_database.maxima';\n"),
+        _first(f"SET 'pipeline.name' = '{_MAXIMA}';\n"),
     ), kept("tops")),
     Edit("having-over-maximum", s.MAXIMA, (("GROUP BY region", "GROUP BY region HAVING MAX(price) < 20"),),
          kept("maxima"), shows=lambda r: r if r["top"] < 20 else None),
@@ -188,6 +214,9 @@ VISITORS = (
         ("'format' = 'json'", "'format' = 'json', 'json.ignore-parse-errors' = 'true'"),
     ), kept("visitors"), fails="FD750"),
     Edit("partitions-raised", s.RAISED, (("page, COUNT(*), COUNT", "page, COUNT(*) + 0, COUNT"),), kept("visitors")),
+    Edit("ttl-added-that-runs-out", s.PASSING, (
+        ("CREATE TABLE visits", "SET 'table.exec.state.ttl' = '1 s';\nCREATE TABLE visits"),
+    ), SILENT, later=s.AGAIN, again={"visitors": s.forgotten}),
     Edit("ttl-changed", s.AGEING, (("'1 h'", "'2 h'"),), SILENT),
     Edit("ttl-taken-away", s.AGEING, (("SET 'table.exec.state.ttl' = '1 h';\n", ""),), SILENT),
 )  # fmt: skip
@@ -247,6 +276,9 @@ SETS = (
     Edit("insert-less", s.PAIR, ((s.VISITORS_INSERT, ""),), refused("--allow-dropped-state", "dropped: visitors")),
     Edit("insert-less-allowed", s.PAIR, ((s.VISITORS_INSERT, ""),), Answer(0, ("kept: totals", "dropped: visitors")),
          gone=("visitors",), flags=("--allow-dropped-state",)),
+    Edit("insert-less-allowed-and-job-renamed", s.PAIR, (("= 'both'", "= 'one'"), (s.VISITORS_INSERT, "")),
+         Answer(0, ("kept: totals", "(was job both)", "dropped: visitors")), gone=("visitors",),
+         flags=("--allow-dropped-state", "--continue-job", "both")),
     Edit("insert-more", s.PAIR, (
         ("EXECUTE STATEMENT", s.sink("maxima", "region STRING, top INT", "region") + "EXECUTE STATEMENT"),
         ("BEGIN\n", "BEGIN\nINSERT INTO maxima SELECT region, MAX(price) FROM orders GROUP BY region;\n"),
@@ -274,6 +306,9 @@ OPERATORS = (
     Edit("aggregate-above", s.SUMS, ((s.SUMS_INSERT, s.HIGHEST_INSERT),),
          Answer(0, ("kept: highest", "SUM(price)", "new: highest", "MAX(total)")), new={"highest": s.highest},
          gone=("sums",)),
+    Edit("aggregate-above-and-job-renamed", s.SUMS, (("= 'sums'", "= 'tops'"), (s.SUMS_INSERT, s.HIGHEST_INSERT)),
+         Answer(0, ("kept: highest", "SUM(price)", "(was job sums)", "new: highest")), new={"highest": s.highest},
+         gone=("sums",), flags=("--continue-job", "sums")),
     Edit("top-n-above", s.SUMS, ((s.SUMS_INSERT, s.PLACES_INSERT),), Answer(0, ("kept: places", "new: places (Rank")),
          new={"places": s.places}, gone=("sums",)),
     Edit("aggregate-above-state-that-ages", s.SUMS, (
@@ -297,8 +332,17 @@ COMMITS = (
     Edit("begun-earlier", s.OLDER, (), Answer(0, ())),
     Edit("begun-earlier-and-edited", s.OLDER, (("s.total FROM", "s.total + 1 FROM"),), kept("best"),
          shows=lambda r: r | {"total": r["total"] + 1}),
-    Edit("gone-on-with-earlier", s.BEST, (), Answer(0, ()), earlier=True),
+    Edit("gone-on-with-earlier", s.BEST, (), Answer(0, ()), by=s.EARLIER),
     Edit("gone-on-with-earlier-and-edited", s.BEST, (("s.total FROM", "s.total + 1 FROM"),), kept("best"),
-         shows=lambda r: r | {"total": r["total"] + 1}, earlier=True),
+         shows=lambda r: r | {"total": r["total"] + 1}, by=s.EARLIER),
+    Edit("totals-begun-in-blobs", s.BLOB_TOTALS, (), Answer(0, ())),
+    Edit("totals-begun-in-blobs-and-edited", s.BLOB_TOTALS, (
+        ("GROUP BY region", "GROUP BY region HAVING COUNT(*) > 1"),
+    ), kept("totals"), shows=lambda r: r if r["n"] > 1 else None),
+    Edit("top-n-begun-in-blobs", s.BLOB_TOP2, (), Answer(0, ())),
+    Edit("top-n-gone-on-with-blobs", s.ENDING_TOP2, (), refused(code="FD887"), by=s.BLOBS),
+    Edit("totals-begun-with-oldest", s.OLD_TOTALS, (), refused("'Scan'")),
+    Edit("top-n-begun-with-oldest", s.OLD_TOP2, (), refused("'Rank'")),
+    Edit("top-n-gone-on-with-oldest", s.ENDING_TOP2, (), refused(), by=s.OLDEST),
 )  # fmt: skip
 EDITS = TOTALS + MAXIMA + VISITORS + JOINS + RANKS + STANDING + SETS + WINDOWS + CHAINS + OPERATORS + COMMITS

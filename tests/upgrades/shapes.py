@@ -13,11 +13,18 @@ if TYPE_CHECKING:
     Results = dict[str, Callable[[Iterable[Record]], Table]]
 
 
+EARLIER, BLOBS, OLDEST = "earlier", "blobs", "oldest"
+COMMITS = {EARLIER: "a14547e", BLOBS: "9a60c35", OLDEST: "a2ff691"}
+"""Commits that begin jobs which this code goes on with, or go on with its jobs. The two older ones keep a group in one
+piece (``retract_*``); the oldest has other plans than this one."""
+
+
 @dataclass(frozen=True)
 class Shape:
     """A job. ``results``: for each sink topic what its query gives over all of some records.
 
-    ``raised``: partitions that its sources have before the later records come; ``earlier``: begun by an earlier commit.
+    ``raised``: partitions that its sources have before the later records come; ``by``: the earlier commit that began
+    it, "" for this one's code.
     """
 
     name: str
@@ -26,7 +33,7 @@ class Shape:
     after: Records
     results: Results
     raised: int = 1
-    earlier: bool = False
+    by: str = ""
 
     @property
     def sources(self) -> set[str]:
@@ -58,6 +65,7 @@ LATER = (
 )  # fmt: skip
 CUSTOMERS = (customer("c1", "Ann"), customer("c2", "Bob"))
 RENAMED = (customer("c1", "Anna"), customer("c3", "Cid"), Record("customers", None, {"cust": "c2"}))
+AGAIN = (visit("u7", "home", 61), visit("u7", "jobs", 62), visit("u3", "news", 63))
 VISITS = (
     visit("u1", "home", 1), visit("u2", "home", 3), visit("u1", "home", 4), visit("u3", "help", 12),
     visit("u1", "help", 14), visit("u4", "jobs", 18),
@@ -118,6 +126,15 @@ def visitors(records: Iterable[Record]) -> Table:
     groups = grouped(rows(records, "visits"), "page")
     out = [{"page": k, "n": len(v), "users": len({r["usr"] for r in v})} for k, v in groups.items()]
     return keyed(out, "page")
+
+
+def forgotten(records: Iterable[Record]) -> Table:
+    """Return the pages of later visits where those that the second start has touched are forgotten, and no others."""
+    touched = {r.row["page"] for r in RETURNS if r.row is not None}
+    later = list(records)
+    kept = [r for r in (*VISITS, *RETURNS) if r.row is not None and r.row["page"] not in touched]
+    seen = {r.row["page"] for r in later if r.row is not None}
+    return {key: row for key, row in visitors((*kept, *later)).items() if key[0] in seen}
 
 
 def _joined(records: Iterable[Record], left: bool) -> Table:
@@ -324,4 +341,18 @@ RAISED = replace(
     VISITORS, name="raised", raised=3,
     after=tuple(replace(r, partition=i % 3) for i, r in enumerate(RETURNS)),
 )  # fmt: skip
-OLDER = replace(BEST, name="older", earlier=True)
+PASSING = replace(VISITORS, name="passing")
+OLDER = replace(BEST, name="older", by=EARLIER)
+
+
+def _ending(shape: Shape, name: str, by: str) -> Shape:
+    """Return a job whose topics end where they end at its start: an older ``run`` has no ``--until-read``."""
+    ends = "SET 'execution.runtime-mode' = 'streaming';\n" + shape.script.replace("'value.format' = 'json'", BOUNDED, 1)
+    return replace(shape, name=name, script=ends, by=by)
+
+
+BLOB_TOTALS = replace(TOTALS, name="blob-totals", by=BLOBS)
+BLOB_TOP2 = replace(TOP2, name="blob-top2", by=BLOBS)
+OLD_TOTALS = _ending(TOTALS, "old-totals", OLDEST)
+OLD_TOP2 = _ending(TOP2, "old-top2", OLDEST)
+ENDING_TOP2 = _ending(TOP2, "ending-top2", "")

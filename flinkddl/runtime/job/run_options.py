@@ -25,7 +25,8 @@ class RunOptions:
 
     ``checkpoint``: folder that outlives the run (a path or URI), None for a temporary one; ``fresh`` sets an old one
     aside; ``allow_dropped`` removes the state of queries that the script no longer has. ``from_first``: topics that
-    were created again and are read from their first offset or written on, the state kept.
+    were created again and are read from their first offset or written on, the state kept. ``continue_job``: names under
+    which jobs have run so far (``OLD``, or ``NEW=OLD`` for one job alone): their state goes on under the name of now.
     ``on_rows`` takes the changes of ``flinkddl.collect`` writes, ``on_progress`` each finished batch, ``on_flow`` each
     look at the topics of a real-time job, ``notice`` a line for the user, ``warning`` one that must not be overlooked
     (by default a notice as well). ``max_offsets_per_trigger`` bounds a batch of each Kafka source. ``frames`` are the
@@ -40,6 +41,7 @@ class RunOptions:
     fresh: bool = False
     allow_dropped: bool = False
     from_first: tuple[str, ...] = ()
+    continue_job: tuple[str, ...] = ()
     on_rows: Callable[[Rows], None] | None = None
     on_progress: Callable[[Progress], None] | None = None
     on_flow: Callable[[Flow], None] | None = None

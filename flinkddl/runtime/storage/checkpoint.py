@@ -41,7 +41,8 @@ class Checkpoint:
     """The checkpoint of one job: its folder, whether it goes when the run ends, and the file system it lies in.
 
     ``changed`` says which operator is another one than when it was written, where that does not touch what it holds;
-    ``edit`` where the state of each query is, and under which numbers; ``left`` are folders that queries had before.
+    ``edit`` where the state of each query is, and under which numbers; ``left`` are folders that queries had before,
+    ``was`` names that the job had.
     """
 
     root: str
@@ -50,6 +51,7 @@ class Checkpoint:
     changed: str = ""
     edit: Edit = NOTHING
     left: frozenset[str] = frozenset()
+    was: tuple[str, ...] = ()
 
     @property
     def local(self) -> Path | None:
@@ -117,15 +119,22 @@ def open_checkpoint(
 
 def checked(job: J.SparkJob, folder: str, *, storage: Storage = LOCAL, allow_dropped: bool = False) -> Checkpoint:
     """Return a job's checkpoint below ``folder``, whose plan is not this job's yet. Raises as ``open_checkpoint``."""
-    checkpoint = Checkpoint(job_folder(folder, job), temporary=False, storage=storage)
+    return checked_at(job, job_folder(folder, job), storage=storage, allow_dropped=allow_dropped)
+
+
+def checked_at(job: J.SparkJob, root: str, *, storage: Storage = LOCAL, allow_dropped: bool = False) -> Checkpoint:
+    """Return the checkpoint in a folder, which need not have the job's name. Raises as ``open_checkpoint``."""
+    checkpoint = Checkpoint(root, temporary=False, storage=storage)
     finish(storage, checkpoint.root, PLAN_FILE)
     stored = stored_plan(storage, checkpoint.root)
     if stored is not None:
-        checkpoint = replace(checkpoint, left=stored["left"])
+        checkpoint = replace(checkpoint, left=stored["left"], was=stored["was"])
         _sweep(checkpoint, stored)
         checkpoint = _check(checkpoint, stored, (job, meanings(job)), allow_dropped=allow_dropped)
         if job.trigger[0] != "availableNow":
             _check_no_end(checkpoint)
+    else:
+        _sweep_unbegun(storage, root)
     return checkpoint
 
 
@@ -157,6 +166,13 @@ def _sweep(checkpoint: Checkpoint, stored: Mapping[str, Any]) -> None:
     clear(checkpoint.storage, checkpoint.root, folders)
     for folder in checkpoint.left - folders:
         checkpoint.storage.remove(f"{checkpoint.root}/{folder}")
+
+
+def _sweep_unbegun(storage: Storage, root: str) -> None:
+    """Take away what stores of a job that has another name by now have uploaded where it was."""
+    for place in (f"{root}/{name}" for name in storage.names(root) if not name.startswith("flinkddl-")):
+        if storage.names(f"{place}/state") and not storage.names(f"{place}/offsets"):
+            storage.remove(f"{place}/state")
 
 
 def set_aside(storage: Storage, folder: str) -> None:
@@ -192,11 +208,19 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
             "forms": stored.get("forms"),
             "trigger": str(stored.get("trigger", "")),
             "left": frozenset(map(str, stored.get("left", ()))),
+            "was": tuple(map(str, stored.get("was", ()))),
+            "renamed": str(stored.get("renamed", "")),
             "together": {str(query): tuple(map(str, parts)) for query, parts in stored.get("together", {}).items()},
         }
     except (ValueError, KeyError, TypeError) as error:
         message = f"'{folder}/{PLAN_FILE}' is no plan of ours: {error}"
         raise FlinkDdlError.of("FD822", message, help="start anew with --fresh, or with another folder") from error
+
+
+def as_renamed(text: str, old: str, new: str) -> str:
+    """Return the text of a job's plan once it has another name: what it was called is told at its next start."""
+    stored = json.loads(text)
+    return json.dumps(stored | {"job": new, "was": [*stored.get("was", ()), old], "renamed": old}, indent=1)
 
 
 def holds_positions(job: J.SparkJob, folder: str, storage: Storage = LOCAL) -> bool:
@@ -276,7 +300,7 @@ def _plan_text(checkpoint: Checkpoint, of: Said, script: Sequence[str], *, drain
     what |= {form: form in newer for form in sorted(NEWER)} | {"forms": job.forms}
     what["trigger"] = job.trigger[0]
     what["together"] = {query.name: query.parts for query in job.united}
-    what["left"] = sorted(checkpoint.left)
+    what |= {"left": sorted(checkpoint.left), "was": checkpoint.was}
     what["meaning"] = [
         {**query, "folder": checkpoint.location(query["write"])[len(checkpoint.root) + 1 :]}
         for query in _as_numbered(said, checkpoint.edit)
@@ -309,8 +333,10 @@ def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], of: Said, *, allow
     now = fingerprint(job)
     told = stored["meaning"]
     edit = compare(told, json.loads(json.dumps(said)), stored["left"]) if told else NOTHING
+    if old := stored["renamed"]:
+        edit = replace(edit, kept=(f"{', '.join(edit.kept) or 'its state'} (was job {old})",))
     if before == now:
-        return replace(checkpoint, edit=edit)
+        return replace(checkpoint, edit=edit, changed=f"the job's name. State: {edit.words}" if old else "")
     if _formless(before) == _formless(now):
         raise _other_form(checkpoint, before, now, again)
     changed = first_difference(before, now)
@@ -324,13 +350,13 @@ def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], of: Said, *, allow
     if edit.dropped and not allow_dropped:
         help = f"--allow-dropped-state takes it away, or {again}"
         raise FlinkDdlError.of("FD820", f"{message}. State would be lost: {edit.words}", help=help)
-    if edit.carried and (system := _COPIES.match(checkpoint.root)):
+    if edit.carried and (system := COPIES.match(checkpoint.root)):
         why = f"state would have to be moved to its operators, and {system[0]} copies folders instead of renaming them"
         raise FlinkDdlError.of("FD820", f"{message}; {why}", help=f"go back to the old query, or {again}")
     return replace(checkpoint, changed=f"{changed}. State: {edit.words}", edit=edit)
 
 
-_COPIES = re.compile(r"(s3|s3a|s3n|gs|oss|cos|cosn|swift|wasbs?)://")
+COPIES = re.compile(r"(s3|s3a|s3n|gs|oss|cos|cosn|swift|wasbs?)://")
 """Object stores, in which a folder that is given another name may be left half there and half here."""
 
 

@@ -9,12 +9,16 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from flinkddl.diagnostics import FlinkDdlError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from flinkddl.runtime.storage.file_systems import Storage
+
+_SYSTEM = r"[A-Za-z][\w+.-]*:(?://[^/\"]*)?"
 _SCHEMA = re.compile(r"/_stateSchema/.*", re.DOTALL)
 
 
@@ -30,6 +34,54 @@ def brought_along(root: str) -> None:
             message = f"'{note}' does not say where the schema of its state is: {error}"
             help = "go on where the checkpoint was written, or start anew with --fresh"
             raise FlinkDdlError.of("FD822", message, help=help) from error
+
+
+def brought_from(storage: Storage, root: str, was: str) -> None:
+    """Have what Spark notes in a job's folder name files of its own: the folder was called ``was``. Raises FD822.
+
+    Those are the schemas of state by key, and what a query has read of files: VALUES and control rows, by their paths.
+    """
+    for query in (name for name in storage.names(root) if not name.startswith("flinkddl-")):
+        place = f"{root}/{query}"
+        for number in (n for n in storage.names(f"{place}/state") if n.isdigit()):
+            told_anew(storage, f"{place}/state/{number}", f"{was}/{query}", (place, int(number)))
+        for source in (f"{place}/sources/{n}" for n in storage.names(f"{place}/sources") if n[0] != "."):
+            for name in (n for n in storage.names(source) if n.removesuffix(".compact").isdigit()):
+                text = storage.read(f"{source}/{name}") or ""
+                if (told := files_moved(text, was, root)) != text:
+                    put(storage, source, name, told)
+
+
+def files_moved(log: str, old: str, new: str) -> str:
+    """Return what a source has noted of its files, with those below the one folder as below the other."""
+    old, new = (re.sub(rf"^{_SYSTEM}", "", folder) for folder in (old, new))
+    for spelled in (str, quote):
+        place = re.escape(spelled(old))
+        log = re.sub(rf'("path":"(?:{_SYSTEM})?){place}/', lambda m: f"{m[1]}{quote(new)}/", log)
+    return log
+
+
+def told_anew(storage: Storage, operator: str, was: str, now: tuple[str, int]) -> None:
+    """Tell Spark's notes of an operator its number and where its schema lies now: the query's folder was ``was``.
+
+    ``now``: the query's folder, and the operator's number in it.
+    """
+    place, number = now
+    for folder in (f"{operator}/_metadata", f"{operator}/_metadata/v2"):
+        for name in storage.names(folder):
+            text = storage.read(f"{folder}/{name}") if name == "metadata" or name.isdigit() else None
+            if text is None:
+                continue
+            told = re.sub(r'("operatorId":)\d+', rf"\g<1>{number}", text)
+            told = re.sub(rf"{re.escape(was)}/state/\d+/", lambda _: f"{place}/state/{number}/", told)
+            if told != text:
+                put(storage, folder, name, told)
+
+
+def put(storage: Storage, folder: str, name: str, text: str) -> None:
+    """Write a file of Spark's anew."""
+    storage.remove(f"{folder}/.{name}.crc")  # Hadoop's check of the text that was there
+    storage.write(f"{folder}/{name}", text)
 
 
 def _notes(query: Path) -> list[Path]:

@@ -6,6 +6,9 @@ what waits for it, by the numbers that operators had, into the folder as it was 
 A journal is written before the first folder moves. It holds the plan that the checkpoint belongs to afterwards, and
 whoever opens the folder next ends what it says: a run that is killed half way leaves nothing that does not fit. New
 operators lie in ``state-next`` by then (``made``), as Spark would have written them.
+
+A job's whole folder gets another name by the same journal (``rename``), which says what it was called: read under that
+name it means nothing, for the folder has not been moved; under the new one the rest is to be done.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from flinkddl.runtime.storage.moved import brought_from, put, told_anew
 from flinkddl.spark.carried import NEW
 
 if TYPE_CHECKING:
@@ -43,8 +47,32 @@ class Move:
 
 def pending_plan(storage: Storage, root: str) -> str | None:
     """Return the plan that a job's folder has once what was begun in it is done; None where nothing was begun."""
+    said = _journal(storage, root)
+    return None if said is None or _stayed(said, root) else str(said["plan"])
+
+
+def _journal(storage: Storage, root: str) -> dict[str, Any] | None:
     text = storage.read(f"{root}/{MOVES_FILE}")
-    return None if text is None else str(json.loads(text)["plan"])
+    return None if text is None else dict(json.loads(text))
+
+
+def _stayed(said: Mapping[str, Any], root: str) -> bool:
+    """Whether a journal would have a job's folder called otherwise, and it still has its name."""
+    return str(said.get("was", "")).rpartition("/")[2] == root.rpartition("/")[2]
+
+
+def rename(storage: Storage, root: str, to: str, plan: str) -> None:
+    """Give a job's folder another name; ``finish`` there ends it. Where ``to`` is no job has a checkpoint.
+
+    Raises FD822, with the folder where it was, or at its new place.
+    """
+    storage.make(to.rpartition("/")[0])
+    storage.remove(to)  # else some file systems would move the one into the other
+    _note(storage, root, {"moves": [], "folders": [], "plan": plan, "was": root})
+    storage.move(root, to)
+    above, _, own = root.rpartition("/")
+    if above.rpartition("/")[2] == own and not storage.names(above):  # a script's job lies in a folder of its name
+        storage.remove(above)
 
 
 def clear(storage: Storage, root: str, folders: Iterable[str]) -> None:
@@ -66,10 +94,14 @@ def begin(storage: Storage, root: str, moves: Sequence[Move], plan: str) -> None
 
 def finish(storage: Storage, root: str, plan_file: str) -> None:
     """Do what the journal says, as far as it is not done. Raises FD822."""
-    text = storage.read(f"{root}/{MOVES_FILE}")
-    if text is None:
+    said = _journal(storage, root)
+    if said is None:
         return
-    said = json.loads(text)
+    if _stayed(said, root):
+        storage.remove(f"{root}/{MOVES_FILE}")
+        return
+    if "was" in said:
+        brought_from(storage, root, str(said["was"]))
     left: list[_Entry] = [(str(old), str(to), tuple(map(int, order)), done) for old, to, order, done in said["moves"]]
     while left:
         folder, to, order, commit = left.pop(0)
@@ -78,7 +110,7 @@ def finish(storage: Storage, root: str, plan_file: str) -> None:
             storage.move(was, place)
         _carry(storage, was, place, order)
         if commit is not None:
-            _put(storage, f"{place}/commits", *commit)
+            put(storage, f"{place}/commits", *commit)
         _note(storage, root, said | {"moves": left})
     for folder in said["folders"]:
         storage.remove(f"{root}/{folder}/{_PARTED}")
@@ -98,29 +130,11 @@ def _carry(storage: Storage, was: str, place: str, order: Sequence[int]) -> None
         for now, number in enumerate(order):
             if number != NEW and storage.names(f"{place}/state/{number}"):
                 storage.move(f"{place}/state/{number}", f"{next_}/{now}")
-            _rename(storage, f"{next_}/{now}", was, place, now)
+            told_anew(storage, f"{next_}/{now}", was, (place, now))
         storage.write(parted, "what goes on lies in the folder beside this file")
     if _NEXT in storage.names(place):  # it may be empty
         storage.remove(f"{place}/state")
         storage.move(next_, f"{place}/state")
-
-
-def _rename(storage: Storage, operator: str, was: str, place: str, number: int) -> None:
-    """Tell Spark's notes of an operator its number and where its schema lies now: the query's folder was ``was``."""
-    for folder in (f"{operator}/_metadata", f"{operator}/_metadata/v2"):
-        for name in storage.names(folder):
-            text = storage.read(f"{folder}/{name}") if name == "metadata" or name.isdigit() else None
-            if text is None:
-                continue
-            told = re.sub(r'("operatorId":)\d+', rf"\g<1>{number}", text)
-            told = re.sub(rf"{re.escape(was)}/state/\d+/", lambda _: f"{place}/state/{number}/", told)
-            if told != text:
-                _put(storage, folder, name, told)
-
-
-def _put(storage: Storage, folder: str, name: str, text: str) -> None:
-    storage.remove(f"{folder}/.{name}.crc")  # Hadoop's check of the text that was there
-    storage.write(f"{folder}/{name}", text)
 
 
 def _commit(storage: Storage, place: str, order: Sequence[int]) -> tuple[str, str] | None:
@@ -160,6 +174,6 @@ def made(storage: Storage, query: str, number: int, place: str, now: int, versio
         named = _ZIP.sub(rf"{version}\g<2>.zip", whole)
         if named != whole:
             storage.move(f"{at}/{whole}", f"{at}/{named}")
-    _rename(storage, operator, query, place, now)
+    told_anew(storage, operator, query, (place, now))
     storage.make(f"{place}/{_NEXT}")
     storage.move(operator, f"{place}/{_NEXT}/{now}")

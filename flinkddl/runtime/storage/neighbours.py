@@ -7,12 +7,15 @@ statement set) it would begin anew beside its state, and write everything again,
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.storage.checkpoint import fingerprint, job_folder, stored_plan
 from flinkddl.runtime.storage.hold import holder
+from flinkddl.spark.edits import compare
 from flinkddl.spark.folders import folder_name
+from flinkddl.spark.meaning import plain_meanings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -33,22 +36,38 @@ def check_neighbours(storage: Storage, root: str, job: SparkJob, others: Collect
     if not job.queries() or stored_plan(storage, folder) is not None:
         return
     claimed = {folder_name(name) for name in others}
+    found = []
     for name, place in _beside(storage, folder):
         stored = None if name in claimed or _ASIDE.search(name) else stored_plan(storage, place)
         if stored is None or stored["drained"] or not _alike(stored, job):
             continue
-        if _has_read(storage, place) and holder(storage, place) is None:
-            raise _refusal(job, stored, place)
+        if has_read(storage, place) and holder(storage, place) is None:
+            found.append((stored, place))
+    if found:
+        raise _refusal(job, found)
 
 
 def _beside(storage: Storage, folder: str) -> Iterator[tuple[str, str]]:
-    """Yield name and folder of the other jobs; a script's job lies in a folder of its name, twice."""
+    """Yield folder name and folder of the other jobs."""
     above, _, own = folder.rpartition("/")
     root, _, again = above.rpartition("/")
-    twice = again == own
-    for name in sorted(storage.names(root if twice else above)):
+    for name in sorted(storage.names(root if again == own else above)):
         if name != own:
-            yield name, f"{root}/{name}/{name}" if twice else f"{above}/{name}"
+            yield name, beside(folder, name)
+
+
+def beside(folder: str, name: str) -> str:
+    """Return the folder of another job beside that of one; a script's job lies in a folder of its name, twice."""
+    above, _, own = folder.rpartition("/")
+    root, _, again = above.rpartition("/")
+    other = folder_name(name)
+    return f"{root}/{other}/{other}" if again == own else f"{above}/{other}"
+
+
+def names_beside(storage: Storage, folder: str) -> list[str]:
+    """Return the names of the other jobs that have a checkpoint beside that of one."""
+    stored = (stored_plan(storage, place) for name, place in _beside(storage, folder) if not _ASIDE.search(name))
+    return [str(plan["job"]) for plan in stored if plan is not None]
 
 
 def _alike(stored: Mapping[str, Any], job: SparkJob) -> bool:
@@ -62,26 +81,38 @@ def _below_sinks(plan: Any) -> list[Any]:
     return [entry for entry in plan if entry[0] != "Sink"]
 
 
-def _has_read(storage: Storage, folder: str) -> bool:
+def has_read(storage: Storage, folder: str) -> bool:
+    """Whether a query of a job has planned a batch."""
     return any(n.isdigit() for write in storage.names(folder) for n in storage.names(f"{folder}/{write}/offsets"))
 
 
-def _refusal(job: SparkJob, stored: Mapping[str, Any], place: str) -> FlinkDdlError:
-    old = stored["job"]
+def _refusal(job: SparkJob, found: list[tuple[dict[str, Any], str]]) -> FlinkDdlError:
+    stored, place = found[0]
     message = (
-        f"job '{job.name}' would start anew, beside the state of job '{old}' at '{place}', "
+        f"job '{job.name}' would start anew, beside the state of job '{stored['job']}' at '{place}', "
         "which reads the same sources with the same query"
     )
-    return FlinkDdlError.of(
-        "FD825", message, help=f"{_how_to_adopt(job, stored)}; to start anew beside it, run with --fresh"
-    )
+    fits = [str(plan["job"]) for plan, _ in found if _goes_on(plan, job)]
+    if fits:
+        which = " or of ".join(f"'{name}'" for name in fits)
+        how = f"to go on under this name with the state of {which}, run with --continue-job {shlex.quote(fits[0])}"
+        how += f"; to keep the name, SET 'pipeline.name' = '{fits[0].replace(chr(39), chr(39) * 2)}'"
+    else:
+        how = _how_to_adopt(job, stored)
+    return FlinkDdlError.of("FD825", message, help=f"{how}; to start anew beside it, run with --fresh")
+
+
+def _goes_on(stored: Mapping[str, Any], job: SparkJob) -> bool:
+    """Whether all that a checkpoint keeps would go on in a job."""
+    if tuple(stored["plan"]) == fingerprint(job):
+        return True
+    if not stored["meaning"]:
+        return False
+    edit = compare(stored["meaning"], plain_meanings(job), stored["left"])
+    return not edit.refused and not edit.dropped
 
 
 def _how_to_adopt(job: SparkJob, stored: Mapping[str, Any]) -> str:
-    old = stored["job"]
-    if tuple(stored["plan"]) == fingerprint(job):
-        quoted = old.replace("'", "''")
-        return f"to go on from that state, SET 'pipeline.name' = '{quoted}'"
     before, now = [sink for sink, _ in stored["queries"]], [sink for sink, _ in job.queries()]
     if len(before) == len(now) == 1:
         return f"to go on from that state, keep the sink's name '{before[0]}'"

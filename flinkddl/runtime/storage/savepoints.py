@@ -24,12 +24,12 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from flinkddl import __version__
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.storage.checkpoint import PLAN_FILE, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL
+from flinkddl.runtime.storage.moved import files_moved
 from flinkddl.runtime.storage.moves import MOVES_FILE
 from flinkddl.spark.folders import folder_name
 
@@ -331,7 +331,8 @@ def restore(savepoint: Savepoint, folder: Path) -> None:
                 raise _damaged(savepoint, path, "is not what it was")
         for name in savepoint.queries:
             for log in (p for p in (part / name / "sources").rglob("*") if p.is_file()):
-                log.write_text(_moved(log.read_text(encoding="utf-8"), savepoint.folder, folder), encoding="utf-8")
+                told = files_moved(log.read_text(encoding="utf-8"), savepoint.folder, str(folder.absolute()))
+                log.write_text(told, encoding="utf-8")
             (part / name / "metadata").write_text(json.dumps({"id": str(uuid.uuid4())}), encoding="utf-8")
         origin = {"savepoint": savepoint.name, "created": savepoint.created}
         (part / RESTORED).write_text(json.dumps(origin), encoding="utf-8")
@@ -346,14 +347,6 @@ def restore(savepoint: Savepoint, folder: Path) -> None:
         raise FlinkDdlError.of("FD822", f"'{folder}' cannot be written: {error.strerror or error}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def _moved(log: str, old: str, new: Path) -> str:
-    """Return what a source has noted of its files, with those of the checkpoint itself (VALUES, control rows) moved."""
-    for spelled in (str, quote):
-        place = re.escape(spelled(old))
-        log = re.sub(rf'("path":"file:(?://)?){place}/', lambda m: f"{m[1]}{quote(str(new.absolute()))}/", log)
-    return log
 
 
 def came_from(folder: Path) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.stateforms import BLENDS, CHAIN, EVERYWHERE, INSIDE, MERGES, NARROWS, PAIRS, TABLES, Begun
 from flinkddl.runtime.job.reporting.progress import short
+from flinkddl.runtime.job.supervising.renaming import place_before
 from flinkddl.runtime.session.stages import stages_missing
 from flinkddl.runtime.storage.checkpoint import job_folder, stored_plan
 from flinkddl.runtime.storage.file_systems import LOCAL, storage_of
@@ -150,7 +151,8 @@ def stored_run(spark: SparkSession, job: SparkJob, options: RunOptions) -> dict[
     found = None
     if options.checkpoint is not None and not options.fresh:
         storage, root = storage_of(spark, options.checkpoint)
-        found = stored_plan(storage, job_folder(root, job))
+        folder = job_folder(root, job)
+        found = stored_plan(storage, place_before(storage, folder, job, options) or folder)
     if found is None and options.savepoint is not None:
         found = stored_plan(LOCAL, str(savepoint_folder(options.savepoint)))
     return found

@@ -12,6 +12,7 @@ from flinkddl.runtime.job.supervising.begun import as_begun
 from flinkddl.runtime.job.supervising.filling import fill
 from flinkddl.runtime.job.supervising.queries import Queries, end_now
 from flinkddl.runtime.job.supervising.recovering import recover
+from flinkddl.runtime.job.supervising.renaming import brought, check_kept
 from flinkddl.runtime.job.supervising.slots import give_back
 from flinkddl.runtime.session.connect import close_session, is_connect
 from flinkddl.runtime.session.errors import has_java, java_gone
@@ -132,9 +133,10 @@ def open_held(spark: SparkSession, job: SparkJob, options: RunOptions) -> tuple[
     What it says of the plan is that of the run before: the state of operators that come and go lies as it did.
 
     Raises FD820 and FD821 (it does not fit), FD822 (Spark cannot use the folder), FD823 (another run holds it), FD825
-    (it would be new, beside state of this very query), FD857 to FD859 as ``recover``.
+    (it would be new, beside state of this very query), FD529 as ``brought``, FD857 to FD859 as ``recover``.
     """
     if options.checkpoint is None:
+        check_kept(job, options)
         checkpoint = _temporary(spark, job)
         if any(w.format != "flinkddl.collect" for w in job.writes):
             begins = "as its tables say" if options.savepoint is None else "from its savepoint"
@@ -147,9 +149,9 @@ def open_held(spark: SparkSession, job: SparkJob, options: RunOptions) -> tuple[
             raise
         return checkpoint, None
     storage, root = storage_of(spark, options.checkpoint)
-    if not options.fresh and options.savepoint is None:
-        check_neighbours(storage, root, job, options.script_jobs)
     folder = job_folder(root, job)
+    if not brought(storage, folder, job, options) and not options.fresh and options.savepoint is None:
+        check_neighbours(storage, root, job, options.script_jobs)
     old = options.fresh and bool(storage.names(folder))
     hold = take(storage, folder, job.name, options.notice)
     try:
