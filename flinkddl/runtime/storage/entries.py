@@ -238,7 +238,7 @@ def _result(kind: str, found: Any) -> Any:
     if kind in ("inner", "semi"):
         return [dict(zip((*_SIDES, "copies"), each.values(), strict=True)) for each in found]
     if kind in ("top", "windowtop"):
-        return [{"place": each["k"], "row": each["n"]} for each in found]
+        return [({"place": each["k"]} if each["k"] else {}) | {"row": each["n"]} for each in found]
     if kind.startswith("session"):
         return [{"start": each["s"], "end": each["e"], "values": each["r"]["n"]} for each in found]
     return found["n"]
