@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.cli.common import OK, assignment, count, positive, size_text
+from flinkddl.spark.stateful import KEYED
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
     found = operators_of(savepoint_folder(args.folder), args.job)
     if args.node is not None:
-        return _entries(args, pick(found, args.node))
+        return _entries(args, *pick(found, args.node))
     from flinkddl.runtime.storage.entries import Counts, count_entries
 
     counts = [Counts() for _ in found]
@@ -91,7 +92,9 @@ def _told(o: Operator, counts: Counts) -> dict[str, Any]:
         "function": note.get("function"),
         "nodes": [n | _counted(n, counts) for n in note["nodes"]] if note.get("nodes") else None,
         "batch": o.batch,
-        "rows": _rows(counts),
+        "rows": _rows(o, counts),
+        "left": _left(o, counts) or None,
+        "layouts": {str(n): versions for n, versions in counts.layouts.items()} or None,
         "entries": dict(counts.parts) or None,
         "bytes": o.bytes,
         "partitions": o.partitions,
@@ -100,17 +103,24 @@ def _told(o: Operator, counts: Counts) -> dict[str, Any]:
     }
 
 
-def _rows(counts: Counts) -> int | None:
+def _rows(o: Operator, counts: Counts) -> int | None:
     """Return the groups of state by key, or the rows of all parts; None where nobody counted."""
-    if counts.nodes:
-        return sum(groups for groups, _ in counts.nodes.values())
+    if o.spark == KEYED and counts.parts:
+        return sum(groups for groups, _ in counts.nodes.values()) - sum(_left(o, counts).values())
     return sum(counts.parts.values()) if counts.parts else None
 
 
-def _counted(node: Mapping[str, Any], counts: Counts) -> dict[str, int]:
-    """Return the groups of a stage's node, and the bytes of their keys and values; nothing where nobody counted."""
+def _left(o: Operator, counts: Counts) -> dict[int, int]:
+    """Return the groups of nodes that are there no more, by number: an earlier version let them lie."""
+    known = {n.get("node") for n in o.nodes}
+    return {n: groups for n, (groups, _) in counts.nodes.items() if n not in known} if known != {None} else {}
+
+
+def _counted(node: Mapping[str, Any], counts: Counts) -> dict[str, Any]:
+    """Return the groups of a node, the bytes of their keys and values, and their layouts, if anybody counted."""
     groups, size = counts.nodes.get(node["node"], (0, 0))
-    return {"rows": groups, "size": size} if counts.parts else {}
+    layouts = list(counts.layouts.get(node["node"], ()))
+    return {"rows": groups, "size": size, "layouts": layouts} if counts.parts else {}
 
 
 def _print_jobs(found: Sequence[Operator], counts: Sequence[Counts]) -> None:
@@ -125,26 +135,30 @@ def _print_jobs(found: Sequence[Operator], counts: Sequence[Counts]) -> None:
 
 
 def _row(o: Operator, counts: Counts) -> tuple[str, ...]:
-    rows = _rows(counts)
-    what = "; ".join("  ".join(_words(n, counts, several=len(o.nodes) > 1)) for n in o.nodes)
-    return (o.name, "-" if rows is None else f"{rows:,}", size_text(o.bytes), o.layout, o.spark, what)
+    rows = _rows(o, counts)
+    what = ["  ".join(_words(n, counts, several=len(o.nodes) > 1)) for n in o.nodes]
+    what += [f"{groups:,} rows of node {n}, which is there no more" for n, groups in _left(o, counts).items()]
+    return (o.name, "-" if rows is None else f"{rows:,}", size_text(o.bytes), o.layout, o.spark, "; ".join(what))
 
 
 def _words(node: Mapping[str, Any], counts: Counts, *, several: bool) -> list[str]:
     words = [text for name in ("what", "identity", "function") if (text := node.get(name))]
-    if several and (counted := _counted(node, counts)):
+    counted = _counted(node, counts) if node.get("node") else {}
+    if several and counted:
         words.append(f"{counted['rows']:,} rows, {size_text(counted['size'])}")
+    if layouts := counted.get("layouts"):
+        words.append(f"layout {' and '.join(map(str, layouts))}")
     return words
 
 
 # ---- the entries of one operator -----------------------------------------------------------------------------------
 
 
-def _entries(args: argparse.Namespace, operator: Operator) -> int:
+def _entries(args: argparse.Namespace, operator: Operator, nodes: Collection[int]) -> int:
     from flinkddl.runtime.storage.entries import first_entries
 
     with _spark(args) as spark:
-        found = first_entries(spark, operator, args.limit)
+        found = first_entries(spark, operator, args.limit, nodes)
     if args.format == "json":
         print(json.dumps(found, indent=1, ensure_ascii=False))
         return OK

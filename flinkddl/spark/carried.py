@@ -28,6 +28,7 @@ class Carried:
 
     ``was`` is the query's name before, what has gone and come are nodes in words.
     ``numbers`` are those of the nodes in their keys by the step, ``highest`` the highest that was ever given.
+    ``cleared``: of operators that have lost a node, by their numbers now, the numbers of the nodes that stay.
     """
 
     was: str = ""
@@ -38,6 +39,12 @@ class Carried:
     numbers: Mapping[str, Numbers] = field(default_factory=dict)
     highest: int = 0
     refused: str = ""
+    cleared: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Of each operator the number at which its state lies; ``NEW`` also where it is written anew."""
+        return tuple(NEW if now in self.cleared else was for now, was in enumerate(self.order))
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,7 @@ def carried(old: Mapping[str, Any], new: Mapping[str, Any]) -> Carried | None:
     highest = max(highest_of(old), *(n.number for n in now), 0) if now else highest_of(old)
     numbers: dict[str, Numbers] = {}
     order: list[int] = []
+    cleared: dict[int, tuple[int, ...]] = {}
     refused = ""
     for place, operator in enumerate(new["operators"]):
         mine = [(node, was) for node, was in pairs if node.operator == place]
@@ -77,6 +85,8 @@ def carried(old: Mapping[str, Any], new: Mapping[str, Any]) -> Carried | None:
         order.append(min(found))
         given = [highest + n if was is None else was.number for n, (_, was) in enumerate(mine, 1)]
         highest = max(highest, *given)
+        if order[-1] in {node.operator for node in gone}:
+            cleared[place] = tuple(given)
         numbers[operator[_STEP]] = given if isinstance(operator[_NUMBERS], list) else given[0]
     return Carried(
         was=old["write"],
@@ -87,6 +97,7 @@ def carried(old: Mapping[str, Any], new: Mapping[str, Any]) -> Carried | None:
         numbers={step: n for step, n in numbers.items() if n},
         highest=highest,
         refused=refused,
+        cleared=cleared,
     )
 
 

@@ -11,6 +11,9 @@ import pytest
 
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime.storage.entries import count_entries, first_entries
+from flinkddl.runtime.storage.states import operators_of
+from flinkddl.spark.realtime import STATE_FORMAT
 from tests.support.topics import committed
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from flinkddl.runtime.broker.server import Broker
+    from flinkddl.runtime.storage.states import Operator
 
 pytestmark = pytest.mark.kafka
 SECONDS = 240.0
@@ -397,3 +401,86 @@ def test_the_other_inserts_of_a_query_are_not_written_again(
     run("SELECT region, COUNT(DISTINCT n) FROM joined GROUP BY region")
     assert values("plain") == ordered([*plain, {"region": "north", "n": 5}])
     assert {"region": "north", "n": 3} in values("counts")
+
+
+BESIDE = Case(
+    ("SELECT * FROM sums", sums),
+    ("SELECT region, cust, MAX(total) + MAX(n) AS total FROM (SELECT s.*, n FROM sums s JOIN (SELECT region AS r,"
+     " cust AS c, COUNT(DISTINCT price) AS n FROM orders GROUP BY region, cust) ON region = r AND cust = c)"
+     " GROUP BY region, cust",
+     lambda rows: [r | {"total": r["total"] + len({o["price"] for o in rows
+                    if (o["region"], o["cust"]) == (r["region"], r["cust"])})} for r in sums(rows)]),
+    ("region, cust", "region, cust"), "COUNT(DISTINCT price)",
+)  # fmt: skip
+
+
+def stage_of_two(folder: Path) -> tuple[Operator, dict[str, int]]:
+    """Return the operator that has, or had, the sums and the counts, and the numbers of its nodes by their calls."""
+    (found,) = (o for o in operators_of(folder) if any("SUM(price)" in n["what"] for n in o.nodes))
+    return found, {n["what"].partition("], ")[2].rstrip(")"): n["node"] for n in found.nodes}
+
+
+def groups(spark: SparkSession, folder: Path) -> dict[int, int]:
+    found, _ = stage_of_two(folder)
+    return {n: rows for n, (rows, _) in count_entries(spark, found).nodes.items()}
+
+
+@pytest.mark.parametrize("form", ["chain", pytest.param("keyed", marks=pytest.mark.slow)])
+def test_state_of_a_node_that_has_left_a_stage_is_gone(
+    form: str,
+    spark: SparkSession,
+    broker: Broker,
+    new_topic: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where a start is killed before, or after, what stays has been written anew; that is whole."""
+    world = World(BESIDE, form, spark, broker.bootstrap, tmp_path)
+    world.set = "SET 'table.exec.state.ttl' = '1 d';"  # whose notes are state too
+    world.topics = {t: new_topic(t) for t in ("orders", "below", "above")}
+    world.send([*FIRST, *({"id": n, "cust": f"c{n}", "region": "wide", "price": n} for n in range(100, 600))])
+    world.run("above")
+    assert world.table("above") == world.recount("above")
+    _, numbers = stage_of_two(tmp_path)
+    summed, counted = (next(n for what, n in numbers.items() if call in what) for call in ("SUM", "COUNT"))
+    known = len(sums([*world.rows.values()]))
+    assert groups(spark, tmp_path) == {summed: known, counted: known}
+    before = entries_of(spark, tmp_path, summed)
+
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    for place in (
+        "flinkddl.runtime.job.supervising.beside.made",
+        "flinkddl.runtime.storage.checkpoint.begin",
+        "flinkddl.runtime.storage.moves._carry",
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, killed)
+            with pytest.raises(KeyboardInterrupt):
+                world.run("below", allow_dropped=True)
+    assert world.run("below") == ""  # it ends what the journal of the last one says
+    assert groups(spark, tmp_path) == {summed: known}
+    assert entries_of(spark, tmp_path, summed) == before
+    world.send(NEXT)
+    world.send([{**row, "price": row["price"] + 1} for row in list(world.rows.values())])
+    assert world.run("below") == ""
+    assert world.table("below") == world.recount("below")
+    assert set(groups(spark, tmp_path)) == {summed}
+    assert notes(spark, tmp_path) == {summed}
+
+
+def entries_of(spark: SparkSession, folder: Path, node: int) -> list[Any]:
+    operator, _ = stage_of_two(folder)
+    found = first_entries(spark, operator, 1000, {node})
+    return ordered([{part: entry[part] for part in ("key", "value", "result")} for entry in found])
+
+
+def notes(spark: SparkSession, folder: Path) -> set[int]:
+    """Return of which nodes it is noted when their groups were touched."""
+    operator, _ = stage_of_two(folder)
+    read = spark.read.format("statestore").options(operatorId=operator.number, stateVarName="head")
+    spark.conf.set(STATE_FORMAT, operator.settings[STATE_FORMAT])
+    keys = [bytes(row.key[0]) for row in read.load(operator.folder).select("key").collect()]
+    spark.conf.unset(STATE_FORMAT)
+    return {int.from_bytes(key[10:12], "big") for key in keys if key[8:10] == b"\xff\xfe"}

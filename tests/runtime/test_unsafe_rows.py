@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flinkddl.runtime.storage.heads import head_of, node_of
+from flinkddl.runtime.storage.heads import Paged, head_of, node_of
 from flinkddl.runtime.storage.unsafe_rows import row_of
 
 INT = struct.pack("<q", 7)
@@ -83,12 +83,13 @@ def test_a_head_of_an_unknown_kind_or_layout_is_bytes() -> None:
 def test_heads_of_a_join_and_an_aggregate() -> None:
     """Varints as Retract.writeLong: zigzag, seven bits a byte."""
     head = b"\1" + bytes(7)
-    assert head_of(head + b"\4\xac\4\x99", "aggregate", ()) == {
-        "layout": 1, "counter": 0, "rows": 2, "sequence": 278, "calls": "99",
+    of_user = [None, None, calls(("java_ff:0", INNER))]
+    assert head_of(head + b"\4\xac\4\x99", "aggregate", of_user) == {
+        "layout": 1, "counter": 0, "rows": 2, "sequence": 278, "calls": {}, "bytes": "99",
     }  # fmt: skip
     timed = b"\x81" + bytes(7) + b"\4\xac\4\x99" + bytes(6) + b"\1\2"
-    assert head_of(timed, "aggregate", ()) == {
-        "layout": 1, "counter": 0, "touched": 258, "rows": 2, "sequence": 278, "calls": "99",
+    assert head_of(timed, "aggregate", of_user) == {
+        "layout": 1, "counter": 0, "touched": 258, "rows": 2, "sequence": 278, "calls": {}, "bytes": "99",
     }  # fmt: skip
     key = row(INT)
     leaf = b"\2\2\2" + bytes([len(key) * 2]) + key + b"\2\4"  # 1 row, next page 1, 1 entry, key, copies: 2
@@ -100,8 +101,52 @@ def test_heads_of_a_join_and_an_aggregate() -> None:
     assert found["left"] == {"rows": 1, "entries": [{"entry": {"x": 7}, "copies": 2, "matches": 3}]}
     assert found["right"] == {"rows": 1, "entries": [{"entry": {"x": 7}, "copies": 2}]}
     assert head_of(head + counted + counted, "fullif", [None, None, INNER, INNER])["right"] == found["left"]
-    root = b"\2\2\1" + bytes([len(key) * 2]) + key + b"\2"
-    assert head_of(head + root + b"\0\0\0", "inner", [None, None, INNER, INNER])["left"] == {"rows": 1, "pages": 1}
+
+
+def test_the_first_page_of_a_large_group() -> None:
+    """A root of two pages, of which the first one has two again: each leads to the next that is asked for."""
+    key = row(INT)
+    long = bytes([len(key) * 2]) + key
+    root = b"\1" + bytes(7) + b"\2\2\3" + (long + b"\2") + (long + b"\4") + b"\0\0\0"  # 1 row, next 1, -2: 1 and 2
+    kind: Any = ("inner", [None, None, INNER, INNER])
+    known = Paged()
+    assert head_of(root, *kind, known)["left"] == {"rows": 1, "pages": 2}
+    assert known.wanted == {b"\0\0\1\0\0\0"}
+    known = Paged({b"\0\0\1\0\0\0": b"\1" + long + b"\6"})
+    head_of(root, *kind, known)
+    assert known.wanted == {b"\0\0\3\0\0\0"}
+    known.pages[b"\0\0\3\0\0\0"] = b"\2" + long + b"\2\2"
+    known.wanted.clear()
+    found = head_of(root, *kind, known)
+    assert found["left"] == {"rows": 1, "pages": 2, "entries": [{"entry": {"x": 7}, "copies": 1}]}
+    assert not known.wanted
+
+
+def calls(*each: tuple[str, Any]) -> dict[str, Any]:
+    return {"type": "struct", "fields": [{"name": name, "type": type} for name, type in each]}
+
+
+def test_calls_of_an_aggregate() -> None:
+    key = row(INT)
+    tree = b"\2\2" + bytes([len(key) * 2]) + key + b"\2\4"  # next page 1, 1 entry, key, copies: 2
+    number = (1234).to_bytes(2, "big")
+    shown = {"entries": [{"entry": {"x": 7}, "copies": 2}]}
+    each: list[tuple[str, Any, bytes, Any]] = [
+        ("count:0", "integer", b"\0\0\4\2", {"values": 3}),
+        ("sum:1", "long", b"\x0e\2\4\0", {"sum": 8, "values": 2}),
+        ("sum:2", "double", struct.pack(">dd", 0.5, 1) + b"\4\0", {"sum": 1.5, "values": 2}),
+        ("sum:3", "decimal(10,2)", b"\4" + number + b"\4\2\0\0\4\0", {"sum": "12.34", "values": 2}),
+        ("dcount:4", INNER, tree + b"\2", shown | {"distinct": 1}),
+        ("dsum:5", INNER, tree + b"\2" + b"\x0e\0\2\0", shown | {"distinct": 1, "sum": 7, "values": 1}),
+        ("max:6", INNER, tree + b"\2", shown | {"distinct": 1}),
+        ("first:7", INNER, tree + b"\2\2" + bytes([len(key) * 2]) + key + b"\0", shown),
+        ("only_min:8", INNER, b"\2" + bytes([len(key) * 2]) + key + b"\2\2", shown),
+        ("array:9", INNER, b"\2" + bytes([len(key) * 2]) + key + b"\4\0" + b"\4\2\2" + b"\0", shown),
+    ]
+    head = b"\1" + bytes(7) + b"\4\xac\4" + b"".join(laid for _, _, laid, _ in each)
+    found = head_of(head, "window", [None, None, calls(*((name, type) for name, type, _, _ in each)), None])
+    assert "error" not in found
+    assert found["calls"] == {name: value for name, _, _, value in each}
 
 
 def test_a_head_of_over() -> None:

@@ -179,6 +179,13 @@ def test_an_insert_leaves_those_that_are_one_query_with_it(stay: tuple[str, ...]
     for words, insert in gone.items():
         assert (words in "".join(found.dropped)) == (insert not in stay)
         assert (words in "".join(found.kept)) == (insert in stay)
+    (carried,) = found.carried.values()
+    many = [o[4] for o in said(whole)[0]["operators"] if isinstance(o[4], list) and len(o[4]) > 1]
+    there = {n for given in carried.numbers.values() for n in (given if isinstance(given, list) else [given])}
+    stays = [tuple(n for n in nodes if n in there) for nodes in many]
+    lost = [left for left, nodes in zip(stays, many, strict=True) if 0 < len(left) < len(nodes)]
+    assert [*carried.cleared.values()] == lost
+    assert [place for place, was in enumerate(carried.places) if was == NEW] == [*carried.cleared]
 
 
 def test_what_cannot_move_is_refused() -> None:

@@ -151,7 +151,7 @@ def note_plan(checkpoint: Checkpoint, job: J.SparkJob, script: Sequence[str]) ->
     checkpoint = replace(checkpoint, edit=replace(edit, folders={**edit.folders, **now}), left=left)
     text = _plan_text(checkpoint, (job, meanings(job)), script, drained=False)
     if edit.carried:
-        begin(storage, root, [Move(was[w], now[w], c.order) for w, c in edit.carried.items()], text)
+        begin(storage, root, [Move(was[w], now[w], c.places) for w, c in edit.carried.items()], text)
         finish(storage, root, PLAN_FILE)
     else:
         storage.write(f"{root}/{PLAN_FILE}", text)

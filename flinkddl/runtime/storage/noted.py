@@ -12,6 +12,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.diagnostics import FlinkDdlError
+from flinkddl.runtime.storage.results import constants
 from flinkddl.spark.job import GroupBy
 from flinkddl.spark.stateful import stateful
 from flinkddl.sqltypes import QUOTED, unquote
@@ -72,7 +73,7 @@ def _node(step: GroupBy, kept: Kept, frames: Mapping[str, Any]) -> dict[str, Any
     """Return what is written down of a node: its call, and the types of its state."""
     call = kept.call
     note = {"kind": call.kind, "function": call.function.removeprefix("flinkddl."), "node": call.node}
-    note["names"] = _names(kept.keys)
+    note["names"], note["constants"] = _names(kept.keys), constants(call.args)
     return note | node_types(step, kept, frames)
 
 

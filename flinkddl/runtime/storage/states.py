@@ -102,9 +102,10 @@ def operators_of(place: Path, job: str | None = None) -> list[Operator]:
     return [operator for root, plan in plans.items() for operator in _of_job(root, str(plan["job"]))]
 
 
-def pick(found: Sequence[Operator], node: str) -> Operator:
+def pick(found: Sequence[Operator], node: str) -> tuple[Operator, frozenset[int]]:
     """Return the operator of a name: ``query/number``, the number alone, its identity or the beginning of that.
 
+    With it come the numbers of those of its nodes that have this identity; none where it is asked for as a whole.
     Raises FD874 where none or several are of that name.
     """
     matches: tuple[Callable[[Operator], bool], ...] = (
@@ -113,12 +114,19 @@ def pick(found: Sequence[Operator], node: str) -> Operator:
     )
     named = next((hits for match in matches if (hits := [o for o in found if match(o)])), [])
     if len(named) == 1:
-        return named[0]
+        (operator,) = named
+        return operator, frozenset() if node in (operator.name, str(operator.number)) else _of_identity(operator, node)
     known = [o.name for o in named or found]
     if named:
         message = f"several operators are called '{node}': {', '.join(known)}"
         raise FlinkDdlError.of("FD874", message, help="name the query and the number, or the job")
     raise _unknown(f"no operator with state is called '{node}'", node, known)
+
+
+def _of_identity(operator: Operator, identity: str) -> frozenset[int]:
+    whole = identity in _identities(operator)
+    mine = (n for n in operator.nodes if str(n.get("identity", "")).startswith(identity) and n.get("node"))
+    return frozenset(int(n["node"]) for n in mine if not whole or n["identity"] == identity)
 
 
 def _identities(operator: Operator) -> list[str]:

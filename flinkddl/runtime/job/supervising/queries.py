@@ -90,7 +90,7 @@ class Queries:
                 time.sleep(POLL_SECONDS)
                 if cut():
                     message = (
-                        f"new operators of the query into '{write.name}' were not yet filled when the end was asked for"
+                        f"operators of the query into '{write.name}' were not yet filled when the end was asked for"
                     )
                     help = "nothing in the checkpoint has changed: the next start fills them"
                     raise FlinkDdlError.of("FD678", message, help=help)

@@ -101,10 +101,11 @@ final class Clocks {
         return words;
     }
 
-    private static void check(int to, int parts) {
+    /** Fail where what is for one partition has come to another. */
+    static void check(int to, int parts) {
         TaskContext task = TaskContext.get();
         if (task.numPartitions() != parts || task.partitionId() != to) {
-            throw new IllegalStateException("event time for partition " + to + " of " + parts + " has come to " + task.partitionId() + " of " + task.numPartitions());
+            throw new IllegalStateException("what is for partition " + to + " of " + parts + " has come to " + task.partitionId() + " of " + task.numPartitions());
         }
     }
 

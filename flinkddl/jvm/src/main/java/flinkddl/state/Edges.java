@@ -27,6 +27,7 @@ public final class Edges implements Serializable {
         return switch (edge.name()) {
             case "time" -> Rows.TIME;
             case "last" -> Rows.LAST;
+            case "taken" -> Rows.TAKEN;
             default -> edge.place();
         };
     }
@@ -43,7 +44,7 @@ public final class Edges implements Serializable {
     public byte[] key(InternalRow edges) {
         KeyedStage.Node node = of(edges);
         InternalRow row = edges.getStruct(node.edge(), node.kind() == null ? node.arguments().type.length() : 2);
-        if (node.timed()) {
+        if (node.timed() || node.number() == Rows.TAKEN) {
             return Tick.key(row.getInt(0), row.getInt(1));
         }
         return node.kind() == null ? node.arguments().pass(node.edge(), row)

@@ -13,19 +13,22 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code held_<kind>(key, head, pages, named_struct('key', CAST(NULL AS STRUCT), 'args', STRUCT))}: what a group of a node without TTL has given out
- * so far and not taken back, from its state as Spark's data source {@code statestore} reads it ({@code pages}: what lies in
+ * {@code held_<kind>(key, head, pages, named_struct('key', CAST(NULL AS STRUCT), 'args', STRUCT))}: what a group of a node has given out
+ * so far, what a TTL will forget with it, and not taken back, or will give out as it is now where it waits for event time, from its state as Spark's data source {@code statestore} reads it ({@code pages}: what lies in
  * map 0, an ARRAY of STRUCTs of two BINARY, NULL where nothing does; {@code args}: what of the arguments is the same for
  * all rows, the others NULL). The result is a STRUCT {@code k}, the group's key, and
- * {@code r}, a result of the node as if all had come at once; NULL of a group without a row. So an operator that is new
+ * {@code r}, a result of the node as if all had come at once, of sessions an ARRAY of them; NULL of a group without a row. So an operator that is new
  * above one that goes on can begin with the rows that are there.
  */
 public final class Held implements ScalarFunction<Object>, Serializable {
     private static final Pattern NAME = Pattern.compile("held_([a-z]+)");
+
+    private static final long CLOCK = 1; // any: what fires by event time is not made without one
 
     private final StructType arguments;
     private final Stage stage;
@@ -36,7 +39,7 @@ public final class Held implements ScalarFunction<Object>, Serializable {
         this.arguments = arguments;
         StructType types = (StructType) arguments.apply(3).dataType();
         group = new Rows((StructType) types.apply("key").dataType());
-        stage = Stage.of(new Stage.Name(kind, 0, "", 0), (StructType) types.apply("args").dataType(), aggregates);
+        stage = Stage.of(new Stage.Name(kind, 0, "", CLOCK), (StructType) types.apply("args").dataType(), aggregates);
     }
 
     /** The function of that name, null for another. */
@@ -63,7 +66,8 @@ public final class Held implements ScalarFunction<Object>, Serializable {
     }
 
     @Override public DataType resultType() {
-        return new StructType().add("k", group.type).add("r", stage.resultType());
+        DataType result = stage.resultType();
+        return new StructType().add("k", group.type).add("r", Kinds.session(stage.kind) ? new ArrayType(result, true) : result);
     }
 
     @Override public String name() { return "held_" + stage.kind; }

@@ -27,6 +27,7 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
     private transient Node[] nodes;
     private transient Node[] passes;
     private transient Node time;
+    private transient Node taken;
     private transient Store store;
     private transient long[] counts; // of the task
     private transient boolean swept;
@@ -78,16 +79,20 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
 
     @Override public void init(OutputMode outputMode, TimeMode timeMode) {
         counts = figures.ofTask();
-        store = new Store(getHandle(), spec.length == 1, counts);
         int most = 0;
+        int keeping = 0;
         for (Node node : spec) {
             most = node.kind == null ? most : Math.max(most, node.number);
+            keeping += node.kind == null ? 0 : 1;
         }
+        store = new Store(getHandle(), spec.length == 1, keeping == 1, counts);
         nodes = new Node[most + 1];
         passes = new Node[spec.length];
         for (Node node : spec) {
             if (node.timed()) {
                 time = node;
+            } else if (node.number == Rows.TAKEN) {
+                taken = node;
             } else if (node.kind == null) {
                 passes[node.edge] = node;
             } else {
@@ -99,12 +104,16 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
 
     @Override public Iterator<Out> handleInputRows(byte[] key, Iterator<byte[]> rows, TimerValues times) {
         long now = times.getCurrentProcessingTimeInMs();
-        if (!swept) {
+        if (!swept && taken == null) {
             sweep(key, now);
         }
         if (Rows.node(key) == Rows.PASS) {
             Node edge = passes[Rows.edge(key)];
             return outs(edge, key, viewed(edge, rows));
+        }
+        if (taken != null) {
+            store.take(viewed(taken, rows), key);
+            return Iterator$.MODULE$.empty();
         }
         if (Rows.node(key) == Rows.TIME) {
             return new Fired(key, store.clocks().hear(viewed(time, rows), key), now);

@@ -55,9 +55,9 @@ abstract class Kind implements Serializable {
     abstract Iterator<Object> change(Store group, Iterator<UnsafeRow> rows);
 
     /**
-     * What a group without TTL has given out and not taken back, as one result; null of one without a row. Its head is as
-     * {@link Store#plain} gives it, map 0 is only read, of the arguments there is what is the same for all rows. For the
-     * kinds that a new operator above may begin with ({@link Held}).
+     * What a group has given out and not taken back, or will give out as it is now, as one result; null of one without a
+     * row. Its head is as {@link Store#plain} gives it, map 0 is only read, of the arguments there is what is the same for all
+     * rows. For the kinds that a new operator above may begin with, and whose results a person can read ({@link Held}).
      */
     Object held(byte[] head, Pages pages, InternalRow arguments) {
         throw new UnsupportedOperationException(getClass().getSimpleName() + " does not tell its rows");

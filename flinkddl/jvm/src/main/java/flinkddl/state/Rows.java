@@ -26,6 +26,8 @@ public final class Rows implements Serializable {
     /** In the place of a number: event time ({@link Tick}), and in that of an edge's which goes no further. */
     static final int TIME = 0xFFFC;
     static final int LAST = 0xFFFB;
+    /** In the place of an edge's number: entries of state that are taken over ({@link Store#take}). */
+    static final int TAKEN = 0xFFFA;
     private static final int GROUPS = 64; // of rows that pass, by their own hash: a task run again must give the same
 
     final StructType type;

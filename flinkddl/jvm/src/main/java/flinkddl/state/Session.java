@@ -9,6 +9,7 @@ import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -70,7 +71,7 @@ final class Session extends Kind {
         rows.forEachRemaining(row -> batch.add(row.copy()));
         batch.sort(Comparator.<UnsafeRow>comparingLong(Retract::sequence)
             .thenComparingLong(row -> row.getLong(TIME)).thenComparing(UnsafeRow::getBytes, Arrays::compareUnsigned));
-        List<Span> spans = read(group);
+        List<Span> spans = read(group.head());
         long time = group.time();
         boolean changed = false;
         for (UnsafeRow row : batch) {
@@ -112,12 +113,11 @@ final class Session extends Kind {
     }
 
     @Override Iterator<Object> fire(Store group, long time) {
-        List<Span> spans = read(group);
+        List<Span> spans = read(group.head());
         List<Object> out = new ArrayList<>();
         for (Span span : List.copyOf(spans)) {
             if (group.late(span.end - 1)) {
-                InternalRow result = (InternalRow) function.produceResult(listed ? state(span.rows) : span.state);
-                out.add(Retract.row(span.start, span.end, result));
+                out.add(result(span));
                 spans.remove(span);
             } else if (span.timer <= time) {
                 span.timer = Long.MAX_VALUE; // it has grown since it asked
@@ -125,6 +125,14 @@ final class Session extends Kind {
         }
         keep(group, spans);
         return out.iterator();
+    }
+
+    private InternalRow result(Span span) {
+        return Retract.row(span.start, span.end, function.produceResult(listed ? state(span.rows) : span.state));
+    }
+
+    @Override Object held(byte[] head, Pages pages, InternalRow arguments) {
+        return new GenericArrayData(read(head).stream().map(this::result).toArray());
     }
 
     private Serializable state(List<byte[]> rows) {
@@ -137,9 +145,8 @@ final class Session extends Kind {
         return state;
     }
 
-    private List<Span> read(Store group) {
+    private List<Span> read(byte[] head) {
         List<Span> spans = new ArrayList<>();
-        byte[] head = group.head();
         if (head != null) {
             Head.read(head, Store.BODY, in -> {
                 for (long n = Retract.readLong(in); n > 0; n--) {

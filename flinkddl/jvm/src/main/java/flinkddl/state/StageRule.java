@@ -1,6 +1,7 @@
 package flinkddl.state;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.catalyst.encoders.AgnosticEncoder;
@@ -308,7 +309,7 @@ final class StageRule extends Rule<LogicalPlan> {
     private static LogicalPlan observed(KeyedStage stage, LogicalPlan state) {
         Figures figures = stage.figures();
         long id = figures.register();
-        if (!Figures.observable()) {
+        if (!Figures.observable() || Arrays.stream(stage.nodes()).allMatch(n -> n.kind() == null)) {
             return state;
         }
         List<NamedExpression> metrics = new ArrayList<>();

@@ -21,14 +21,14 @@ import org.apache.spark.sql.types.StructType;
  * field an edge, of which one is not NULL in each row; its name says what the edge is: {@code 7_inner}, with a TTL
  * {@code 7_inner_ttl_<ms>_<ms>}, takes STRUCT&lt;key: STRUCT, args: STRUCT&gt; to node 7; {@code pass} takes any STRUCT, which
  * comes out as it is; {@code time} takes event time as {@link Tick} has it, and what comes out is for the next stage, of {@code last}
- * nothing comes out. Each edge of a kind that takes a {@link Condition} has it behind, in their order. The result is a STRUCT, by the places of the edges {@code k0}, the group's key, and {@code r0}, a
+ * nothing comes out; {@code taken} takes entries of another operator's state as they are ({@link Store#take}), and gives nothing. Each edge of a kind that takes a {@link Condition} has it behind, in their order. The result is a STRUCT, by the places of the edges {@code k0}, the group's key, and {@code r0}, a
  * result of the node; {@code p1}, a row that passes. What is not of the row's edge is NULL.
  *
  * <p>{@link StageRule} puts an operator in its place; there is no aggregate that could stand in for it.
  */
 public final class Stages implements AggregateFunction<Serializable, Object> {
     private static final String NAME = "stages";
-    private static final Pattern EDGE = Pattern.compile("pass|time|last|([0-9]+)_([a-z]+)" + Stage.MORE);
+    private static final Pattern EDGE = Pattern.compile("pass|time|last|taken|([0-9]+)_([a-z]+)" + Stage.MORE);
 
     final List<Edge> edges = new ArrayList<>();
     private final StructType arguments;

@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.streaming.TTLConfig;
@@ -39,6 +40,7 @@ final class Store {
     private final Map<Integer, Timers> timers = new HashMap<>(); // one a node
     private final Clocks clocks;
     private final boolean alone;
+    private final boolean only;
     private Sweep sweep;
     private Kind kind;
     private byte[] key;
@@ -50,10 +52,14 @@ final class Store {
     private int figures; // where those of the node at hand begin
     private int size; // of the head that lies there, 0 of none
 
-    /** {@code alone}: all groups are of one node; {@code counts} as {@link Figures} has them. */
+    /** Of one node, and no row that passes. */
+    Store(StatefulProcessorHandle handle, boolean alone, long[] counts) { this(handle, alone, alone, counts); }
+
+    /** {@code alone}: one node and no row that passes; {@code only}: one node; {@code counts} as {@link Figures} has them. */
     @SuppressWarnings({"unchecked", "rawtypes"})
-    Store(StatefulProcessorHandle handle, boolean alone, long[] counts) {
+    Store(StatefulProcessorHandle handle, boolean alone, boolean only, long[] counts) {
         this.alone = alone;
+        this.only = only;
         this.counts = counts;
         head = handle.getValueState("head", Encoders.BINARY(), TTLConfig.NONE());
         clocks = new Clocks(head);
@@ -79,7 +85,7 @@ final class Store {
     }
 
     private Sweep sweep(int node) {
-        return sweeps.computeIfAbsent(node, n -> new Sweep(head, maps[0], alone ? new byte[0] : new byte[] {(byte) (n >> 8), n.byteValue()}));
+        return sweeps.computeIfAbsent(node, n -> new Sweep(head, maps[0], named(n, alone), only ? named(n, !alone) : null));
     }
 
     /** Take out groups of a node whose time is over, whoever has a row in this batch; the turn is nobody's afterwards. */
@@ -92,6 +98,28 @@ final class Store {
         this.now = now;
         sweep = sweep(node);
         sweep.due(kind.life(), now, this::looked);
+    }
+
+    /** How a sweep's notes are told from those of other nodes. */
+    private static byte[] named(int node, boolean alone) { return alone ? new byte[0] : new byte[] {(byte) (node >> 8), (byte) node}; }
+
+    /**
+     * Take over entries of another operator's state: to which partition of how many each goes, its part (0 the head, n the map
+     * n - 1), its group, its name in a map, its bytes. {@code turn} is the group at hand, which has its turn again.
+     */
+    void take(java.util.Iterator<UnsafeRow> entries, byte[] turn) {
+        while (entries.hasNext()) {
+            UnsafeRow entry = entries.next();
+            Clocks.check(entry.getInt(0), entry.getInt(1));
+            Clocks.turn(entry.getBinary(3));
+            int part = entry.getInt(2);
+            if (part == 0) {
+                head.update(entry.getBinary(5));
+            } else {
+                maps[part - 1].updateValue(entry.getBinary(4), entry.getBinary(5));
+            }
+        }
+        Clocks.turn(turn);
     }
 
     /** The version in which the group's head is, after {@link #head}: it is kept in the same. */

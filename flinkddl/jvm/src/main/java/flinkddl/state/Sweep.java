@@ -25,13 +25,19 @@ final class Sweep {
 
     private final ValueState<byte[]> head;
     private final MapState<byte[], byte[]> map;
-    private final byte[] node; // whose groups they are, where the operator has several nodes
+    private final byte[] other;
+    private byte[] node; // whose groups they are, where the operator has several nodes
     private TreeSet<Long> buckets; // the end of the times in it, in ms, times PARTS, and the part
 
-    Sweep(ValueState<byte[]> head, MapState<byte[], byte[]> map, byte[] node) {
+    /**
+     * {@code node} is in the keys of its notes; {@code other} was there while its node stood with others or rows that pass,
+     * or did not: notes that lie there go on, under those keys. Null where it cannot be known whose they are.
+     */
+    Sweep(ValueState<byte[]> head, MapState<byte[], byte[]> map, byte[] node, byte[] other) {
         this.head = head;
         this.map = map;
         this.node = node;
+        this.other = other;
     }
 
     /** Once a task, before any group has its turn: let {@code look} see each group that is due, and has the turn then. */
@@ -78,12 +84,23 @@ final class Sweep {
     }
 
     private void read() {
+        byte[] mine = node;
+        buckets = listed();
+        if (buckets.isEmpty() && other != null) {
+            node = other;
+            buckets = listed();
+            node = buckets.isEmpty() ? mine : other;
+        }
+    }
+
+    private TreeSet<Long> listed() {
         turn(key());
-        buckets = new TreeSet<>();
+        TreeSet<Long> listed = new TreeSet<>();
         byte[] bytes = head.get();
         for (ByteBuffer in = ByteBuffer.wrap(bytes == null ? new byte[0] : bytes); in.hasRemaining();) {
-            buckets.add(in.getLong());
+            listed.add(in.getLong());
         }
+        return listed;
     }
 
     private void write() {

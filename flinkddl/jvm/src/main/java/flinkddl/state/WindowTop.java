@@ -5,6 +5,7 @@ import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Iterator;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
 import org.apache.spark.sql.types.StructType;
@@ -51,6 +52,8 @@ final class WindowTop extends Kind {
     private Serializable state(byte[] head) {
         return head == null ? function.newAggregationState() : Arrays.copyOfRange(head, Store.BODY, head.length);
     }
+
+    @Override Object held(byte[] head, Pages pages, InternalRow arguments) { return function.produceResult(state(head)); }
 
     @Override Iterator<Object> fire(Store group, long time) {
         Object result = function.produceResult(state(group.head()));
