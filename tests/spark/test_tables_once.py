@@ -174,7 +174,7 @@ def test_what_lies_beside_it_is_read_once() -> None:
     assert counted(made) == (2, 2)
 
 
-def test_real_time_has_its_chain_and_no_other(tmp_path: Path) -> None:
+def test_real_time_has_its_chain_and_no_other() -> None:
     made = job(CASES["UNION ALL"][0], "keyed", "SET 'flinkddl.execution.mode' = 'realtime';", "u")
     assert list(made.forms.values()) == ["chain"]
     assert counted(made)[1] == 1
@@ -218,6 +218,6 @@ def test_what_was_begun_as_aggregates_stays_so(tmp_path: Path, name: str) -> Non
     assert not any(s.stage for s in again.steps if isinstance(s, GroupBy))
 
 
-def test_without_stages_each_mention_is_read(tmp_path: Path) -> None:
+def test_without_stages_each_mention_is_read() -> None:
     made = job(CASES["UNION ALL"][0])
     assert counted(formed(made, None, lambda: "another Spark")) == (2, 2)
