@@ -1,5 +1,6 @@
 -- expect: fine
--- Every updating operator in one query: people are read once, and what counts the orders of a product runs once.
+-- Every updating operator in one query: people are read once, orders twice (first rows are an operator of Spark's own),
+-- and what counts the orders of a product runs once.
 CREATE TABLE orders (
   id INT,
   person INT,
