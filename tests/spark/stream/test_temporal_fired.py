@@ -232,6 +232,14 @@ def test_a_row_comes_out_once_with_the_version_of_its_time(
     assert given(running) == expected
     assert sum(bool(batch) for batch in expected) > 3
     assert not running.wrong
+    for one in (left, right):
+        late = (
+            e
+            for before, batch in zip(times(left, right), one.batches[1:], strict=False)
+            for e in batch
+            if e.t <= before
+        )
+        assert len(list(late)) > 5
     running.close()
 
 
