@@ -361,13 +361,10 @@ def made(query: Query, folder: Path) -> tuple[N.Node, list[Row]]:
 IN_CI = (
     "normalise",
     "aggregates-delta",
-    "totals-upsert",
-    "join-left",
     "join-full",
     "join-full-beyond",
     "join-semi-copies",
     "top-append",
-    "top-ranked-delta",
     "over-rows-delta",
 )
 """Some in every run; test_kinds.py has each kind in each run, the nightly one takes all: half a minute each."""
