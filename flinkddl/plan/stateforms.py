@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.connectors import connector
 from flinkddl.plan.across import read_once
+from flinkddl.plan.clocks import timing
 from flinkddl.plan.merged import merged
 from flinkddl.plan.nodes import (
     Aggregate,
@@ -194,20 +195,22 @@ def chosen(found: PhysicalSink, begun: StateForm | None = None) -> PhysicalSink:
     return physical_sink(found.sink, found.plan, replace(how, keyed=False, shares=False, merges=False))
 
 
+_SELDOM = 1000
+"""In ms: each task of a table tells each partition of a stage so often how far it is."""
+
+
 def _timed(found: PhysicalSink, begun: StateForm | None) -> PhysicalSink:
     """Return a query that waits for event time and reads a table more than once as a chain, where that is to choose.
 
     There the table is read once, and a window comes out in the batch that closes it. Whether it can be one is seen when
-    it is lowered.
+    it is lowered. Where event time is told oftener than ``_SELDOM`` it may cost more than a reading: sessions, joins by
+    time.
     """
     how, to = found.how, found.sink.options
     if not how.streaming or how.realtime or how.chain or not how.because or begun is not None:
         return found
-    if (
-        to is None
-        or connector(to.connector).append_mode
-        or not any(here.node.requires_watermark for here in found.query.walk())
-    ):
+    time = timing(found.query.node, "UTC")
+    if to is None or connector(to.connector).append_mode or time is None or time.every < _SELDOM:
         return found
     twice = [group[0].table.path.name for group in same_scans(scans(found.query.node)) if len(group) > 1]
     return _chain(found, f"{', '.join(dict.fromkeys(twice))} read once, and windows by key") if twice else found

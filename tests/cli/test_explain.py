@@ -286,22 +286,19 @@ def test_operators_by_key_are_shown_with_their_nodes() -> None:
 
 STAGES = {
     "67_all_kinds": [
-        "1 'latest': n6 latest of n1 orders",
-        "1 'aggregate': n11 aggregate of n1 orders",
-        "2 'aggregate_2': n13 aggregate of n11",
-        "1 'aggregate_3': n16 aggregate of n1 orders",
-        "2 'stage': n19 aggregate of n16; passed by rows of n16 for n21",
-        "3 'inner_join': n21 inner of n16, n19",
-        "4 'aggregate_5': n23 aggregate of n21",
         "1 'normalise': n26 latest of n26 people",
-        "1 'aggregate_7': n39 aggregate of n1 orders",
-        "1 'top': n50 top of n1 orders",
-        "1 'top_2': n53 top of n1 orders",
-        "1 'over': n55 over of n1 orders",
-        "2 'stage_2': n28 inner of n26 people, n1 orders; n31 leftif of n26 people, n1 orders; n34 left of n26 people, "
-        "n1 orders; n41 full of n26 people, n39; n45 semi of n26 people, n1 orders; n47 anti of n26 people, n1 orders",
-        "3 'stage_3': n36 aggregate of n34; passed by rows of n28, n31, n41, n45, n47 for n57",
-        "5 'materialise': n59 aggregate of n28, n31, n36, n41, n45, n47, n3, n6, n13, n23, n50, n53, n55",
+        "2 'stage': n6 latest of n1 orders; n11 aggregate of n1 orders; n16 aggregate of n1 orders; n28 inner"
+        " of n1 orders, n26 people; n31 leftif of n1 orders, n26 people; n34 left of n1 orders, n26 people; "
+        "n39 aggregate of n1 orders; n45 semi of n1 orders, n26 people; n47 anti of n1 orders, n26 people; "
+        "n50 top of n1 orders; n53 top of n1 orders; n55 over of n1 orders; passed by rows of n26 people for "
+        "n41",
+        "3 'stage_2': n13 aggregate of n11; n19 aggregate of n16; n36 aggregate of n34; n41 full of n26 "
+        "people, n39; passed by rows of n6, n28, n31, n45, n47, n50, n53, n55 for n57 and n16 for n21",
+        "4 'stage_3': n21 inner of n16, n19; passed by rows of n6, n13, n28, n31, n36, n41, n45, n47, n50, "
+        "n53, n55 for n57",
+        "5 'stage_4': n23 aggregate of n21; passed by rows of n6, n13, n28, n31, n36, n41, n45, n47, n50, "
+        "n53, n55 for n57",
+        "6 'materialise': n59 aggregate of n6, n3, n13, n23, n28, n31, n36, n41, n45, n47, n50, n53, n55",
     ],
     "68_windows_in_a_chain": [
         "1 'stage': n4 window of n1 orders; n14 session of n12 clicks; n16 window of n12 clicks; "
@@ -313,11 +310,11 @@ STAGES = {
 """Of queries with all kinds the list of stages: depth, name, nodes with what they keep and whose rows they get."""
 EDGES = {
     "67_all_kinds": {
-        ("stage_2", "n26", "people", "n45", "(city = 'Rome')", ("id",)),
-        ("stage_2", "n1", "orders", "n31", "", ("id", "person", "price")),
-        ("aggregate", "n1", "orders", "n11", "", ("product", "person", "price", "(price > 10)")),
-        ("aggregate_5", "n21", "", "n23", "", ("CHAR_LENGTH(product)", "(n#1 - n)")),
-        ("stage", "n16", "", "n21", "", ("product", "EXPR$1")),
+        ("stage", "n26", "people", "n45", "(city = 'Rome')", ("id",)),
+        ("stage", "n1", "orders", "n31", "", ("id", "person", "price")),
+        ("stage", "n1", "orders", "n11", "", ("product", "person", "price", "(price > 10)")),
+        ("stage_4", "n21", "", "n23", "", ("CHAR_LENGTH(product)", "(n#1 - n)")),
+        ("stage_3", "n16", "", "n21", "", ("product", "EXPR$1")),
         ("normalise", "n26", "people", "n26", "", ("id", "city", "budget")),
     },
     "68_windows_in_a_chain": {

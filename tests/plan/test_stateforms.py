@@ -137,13 +137,13 @@ def test_windows_over_a_table_that_is_read_twice_are_one_chain() -> None:
 
 
 def test_windows_are_as_they_were_where_no_chain_can_be_or_files_take_them(tmp_path: Path) -> None:
-    temporal = (
-        "SELECT x.auction, y.price FROM timed AS x JOIN prices FOR SYSTEM_TIME AS OF x.ts AS y ON x.auction = y.id"
+    sessions = "TABLE(SESSION(TABLE timed PARTITION BY auction, DESCRIPTOR(ts), INTERVAL '1' MINUTE))"
+    within = (
+        "SELECT x.auction, y.auction FROM timed x JOIN timed y ON x.auction = y.auction AND x.ts BETWEEN y.ts AND y.ts"
     )
-    prices = f"""CREATE TABLE prices (id BIGINT, price BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts,
-      PRIMARY KEY (id) NOT ENFORCED) WITH ({UPSERT} = 'prices');"""
-    both = f"{MEET} UNION ALL {temporal}"
-    assert CHAIN not in job(both, more=prices).forms.values()
+    hops = MEET.replace("TUMBLE(", "HOP(").replace("INTERVAL", "INTERVAL '5' SECOND, INTERVAL")
+    for query in (f"{MEET} UNION ALL SELECT auction, 1 FROM {sessions}", within, f"{hops} UNION ALL {MEET}"):
+        assert CHAIN not in job(query).forms.values(), query
     files = f"CREATE TABLE f (a BIGINT, b BIGINT) WITH ('connector'='filesystem','path'='{tmp_path}','format'='json')"
     out = compile_script(
         SourceText("<t>", f"SET 'execution.runtime-mode' = 'streaming'; {TABLES} {files}; INSERT INTO f {MEET};")

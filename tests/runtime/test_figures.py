@@ -68,7 +68,7 @@ def told(job: SparkJob, write: int, data: dict[str, Any]) -> list[str]:
 
 
 def test_the_nodes_of_a_query_have_the_numbers_of_explain_and_their_figures() -> None:
-    job = compiled(SET)
+    job = compiled(f"SET 'flinkddl.execution.state' = 'aggregate'; {SET}")
     keeping = [("stateStoreSave", 7), ("stateStoreSave", 2), ("stateStoreSave", 3)]
     assert told(job, 0, event(keeping, [100, 10])) == [
         "n8 Sink(default_catalog.default_database.b)   [9 rows in]",
@@ -213,7 +213,8 @@ def test_a_sink_that_keeps_rows_is_a_node_of_its_own() -> None:
 
 
 def test_operators_that_are_not_foreseen_have_no_figures() -> None:
-    found = told(compiled(SET), 0, event([("stateStoreSave", 7), ("stateStoreSave", 2)], [100, 10, 1]))
+    job = compiled(f"SET 'flinkddl.execution.state' = 'aggregate'; {SET}")
+    found = told(job, 0, event([("stateStoreSave", 7), ("stateStoreSave", 2)], [100, 10, 1]))
     assert [line for line in found if "[" in line.replace("by=[", "")] == [found[0], found[-1]]
 
 

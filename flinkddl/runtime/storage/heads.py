@@ -261,6 +261,19 @@ def _interval(data: _Bytes, arguments: Sequence[Any]) -> dict[str, Any]:
     return found
 
 
+def _temporal(data: _Bytes, arguments: Sequence[Any]) -> dict[str, Any]:
+    """Return the rows that wait and the versions, by their times (ms), and when the group fires."""
+    found: dict[str, Any] = {"fires": data.long()}
+    for n, (name, skip) in enumerate((("left", 8), ("versions", 0))):
+        shown = _row(arguments[2 + n], skip)
+
+        def entry(key: bytes, value: bytes, shown: Callable[[bytes], Any] = shown) -> dict[str, Any]:
+            return {"time": int.from_bytes(key[:8], "big") - (1 << 63), "entry": shown(value)}
+
+        found[name] = _tree(data, n, entry)
+    return found
+
+
 def _window_join(data: _Bytes, arguments: Sequence[Any]) -> dict[str, Any]:
     """Return the rows of both sides, which lie in map 0 by the number of their turn, and how many there are of both."""
     fields = [(f"c{i}", type) for i, type in enumerate(arguments)]
@@ -315,7 +328,7 @@ _PLAIN: Mapping[str, Callable[[_Bytes, Sequence[Any]], dict[str, Any]]] = {
     **dict.fromkeys(("leftif", "semiif", "antiif"), partial(_join, counted=("left",))),
     "fullif": partial(_join, counted=_SIDES),
 }
-_BEGINNINGS = {"interval": _interval, "window": _window_join}
+_BEGINNINGS = {"interval": _interval, "temporal": _temporal, "window": _window_join}
 
 
 def _reader(kind: str) -> Callable[[_Bytes, Sequence[Any]], dict[str, Any]]:
