@@ -591,7 +591,7 @@ def interval_model(left: Source, right: Source, kind: str, beyond: bool) -> list
     for rows, outer, place in ((lefts, ("left", "full"), 0), (rights, ("right", "full"), 1)):
         for w in (w for w in rows if kind in outer and not w.met):
             gone = next(n for n, time in enumerate(times) if n >= w.batch and max(time, before[w.batch]) >= w.until)
-            gone = w.batch if w.until <= before[w.batch] else gone
+            gone = w.batch if w.until <= before[w.batch] or w.row[0] is None else gone  # NULL waits for nothing
             out[gone][(None, None, *w.row[:2]) if place else (*w.row[:2], None, None)] += 1
     return out
 

@@ -76,7 +76,9 @@ def kinds(running: Staged) -> set[str]:
 def again(running: Staged, folders: Iterable[Path], batch: int) -> int:
     """Run the batches up to that one, it once more over the state before it, and the others; return the operators.
 
-    The second time its rows come in another order. What it gives and leaves must be the same, to the byte.
+    The second time its rows come in another order. What it gives and leaves must be the same, to the byte. (Not the
+    clocks: of times between two ends of windows the one that came first is told, here by another row. What they fire
+    in the batches behind it is.)
     """
     files = [f for d in folders for f in sorted(d.glob("*.json"))]
     later = {f: f.with_name(f".{f.name}") for f in files if int(f.stem) > batch}
@@ -84,7 +86,7 @@ def again(running: Staged, folders: Iterable[Path], batch: int) -> int:
         file.rename(aside)
     running.go()
     count = sum(isinstance(s, GroupBy) for s in running.steps)
-    state = running.state(count)
+    state = groups(running, count)
     assert max(running.given) == batch
     forget_commit(running.checkpoint, batch)
     for file in (f for f in files if int(f.stem) == batch):
@@ -92,11 +94,18 @@ def again(running: Staged, folders: Iterable[Path], batch: int) -> int:
     running.go()
     assert [len(running.given[n]) for n in range(batch + 1)] == [1] * batch + [2]
     assert running.given[batch][0] == running.given[batch][1]
-    assert running.state(count) == state
+    assert groups(running, count) == state
     for file, aside in later.items():
         aside.rename(file)
     running.go()
     return count
+
+
+def groups(running: Staged, operators: int) -> Counter[Any]:
+    """Return what lies in the state but for clocks (Clocks.KEY)."""
+    clock = repr(b"\xff" * 9 + b"\xfc")
+    state = running.state(operators)
+    return Counter({entry: n for entry, n in state.items() if clock not in entry[2]})
 
 
 def shuffle(file: Path, seed: int) -> None:
