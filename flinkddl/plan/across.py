@@ -65,7 +65,8 @@ def parted(tree: Physical, group: Collection[Scan]) -> list[list[Scan]]:
     at = tree
     while True:
         below = [(i, [s for s in scans(i.node) if id(s) in wanted]) for i in at.inputs]
-        whole = next((i for i, found in below if len(found) == len(wanted)), None)
+        mentions = sum(len(found) for _, found in below)  # one node may stand in two places
+        whole = next((i for i, found in below if len(found) == mentions), None)
         if whole is None:
             return [found for _, found in below if len(found) > 1]
         at = whole

@@ -399,7 +399,7 @@ QUERIES: dict[str, Query] = {
     "rows-beside": Query("", ("append",), rows_beside, rows_beside_model, 1),
     "in-parts": Query("", ("append",), in_parts, in_parts_model, 2),
     "with-its-last-append": Query("", ("append",), with_its_last, with_its_last_model, 2),
-    "three-of-them": Query("", ("append", "upsert"), with_another, with_another_model, 3),
+    "three-of-them": Query("", ("append", "upsert"), with_another, with_another_model, 2),
     "hottest-append": Query("", ("append",), hottest, hottest_model, 3),
     "hottest-delta": Query("", ("delta",), hottest, hottest_model, 3),
     "hottest-upsert": Query("", ("upsert",), hottest, hottest_model, 4),
