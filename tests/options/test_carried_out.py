@@ -379,7 +379,8 @@ SETTINGS: dict[str, tuple[tuple[str, str], str, str]] = {
     "flinkddl.execution.max-offsets-per-trigger": (("2", "3"), "", "SELECT k FROM s;"),
     "flinkddl.watermark.partitions": (("2", "3"), "", OVER_S),
     "flinkddl.state.ttl.strict": (
-        ("true", "false"), "SET 'table.exec.state.ttl' = '1 h'; ", "INSERT INTO w SELECT k, COUNT(*) FROM s GROUP BY k;"
+        ("true", "false"), "SET 'table.exec.state.ttl' = '1 h'; SET 'flinkddl.execution.state' = 'aggregate'; ",
+        "INSERT INTO w SELECT k, COUNT(*) FROM s GROUP BY k;",
     ),
     "flinkddl.join.strategy": (
         ("MULTISET", "BILINEAR"), "", "SELECT u.k, w.n FROM u JOIN w ON u.v = w.n;"
