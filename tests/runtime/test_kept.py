@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 COUNT = KeyedNode("aggregate_1", NodePlace("n2", "Aggregate"), ("n1",))
 JOIN = KeyedNode("inner_3", NodePlace("n5", "Join"), ("n2", "n4"))
+MARK = "2023-11-14T22:13:20.500Z"
 FORESEEN = Foreseen(keyed={1: COUNT, 3: JOIN})
 
 
@@ -24,6 +25,7 @@ def batch(number: int, more: tuple[int, int] | None = (0, 0), *, ran: bool = Tru
     """Make a batch that makes the first operator's state larger by groups and bytes; one that nobody counted."""
     counts: dict[str, Any] = {"1_in0": 5, "1_out": 2, "3_in0": 2, "3_in1": 1, "3_out": 1, "3_groups": 1, "3_bytes": 10}
     groups, size = more or (0, 0)
+    counts["3_time"] = 1_700_000_000_500
     observed = {"flinkddl.stage7": counts | {"1_groups": groups, "1_bytes": size}} if more else {}
     event: dict[str, Any] = {"batchId": number, "timestamp": "2026-11-21T12:00:04.123Z", "observedMetrics": observed}
     event["durationMs"] = {"addBatch": 7, "triggerExecution": 9} if ran else {"triggerExecution": 1}
@@ -67,6 +69,7 @@ def test_a_report_without_a_batch_says_what_is_kept_and_counts_nothing() -> None
     idle = sums.add("q", "id", batch(1, None, ran=False))
     assert kept(idle) == (10, 500)
     assert [(k.came, k.went) for k in idle.keyed] == [((0,), 0), ((0, 0), 0)]
+    assert idle.watermark == MARK
     assert kept(sums.add("q", "id", batch(1, (1, 1)))) == (11, 501)
 
 

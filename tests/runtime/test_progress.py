@@ -221,8 +221,14 @@ def test_operators_by_key_have_event_time_and_late_rows() -> None:
     found = counted(COUNTED | {"flinkddl.stage41": timed})
     assert (found.late_rows, found.watermark) == (2, "2023-11-14T22:13:20.500Z")
     assert counted(COUNTED).watermark == EVENT["eventTime"]["watermark"]
-    for never in (0, -(1 << 63)):  # nothing was told; not all were heard
-        assert counted(COUNTED | {"flinkddl.stage41": timed | {"3_time": never}}).keyed[2].time is None
+    marks = {0: EVENT["eventTime"]["watermark"], -(1 << 63): None, -62_135_596_805_000: None}
+    marks |= {-62_135_596_800_000: "0001-01-01T00:00:00.000Z", 1 << 62: EVENT["eventTime"]["watermark"]}
+    for told, mark in marks.items():  # nothing was told; not all were heard; what no clock shows; the end of all input
+        assert counted(COUNTED | {"flinkddl.stage41": timed | {"3_time": told}}).watermark == mark, told
+    waits = counted(
+        COUNTED | {"flinkddl.stage41": timed, "flinkddl.stage40": COUNTED["flinkddl.stage40"] | {"1_time": -(1 << 63)}}
+    )
+    assert waits.watermark is None  # the least of all: one has heard nothing yet
 
 
 def test_state_of_a_stage_is_told_by_node_where_it_is_known_and_else_together() -> None:

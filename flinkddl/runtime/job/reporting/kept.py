@@ -42,6 +42,7 @@ class Kept:
         self._clock = clock
         self._sums: dict[str, Sums] = {}
         self._last: dict[str, tuple[KeyedRows, ...]] = {}
+        self._marks: dict[str, str | None] = {}
         self._checkpoint: Checkpoint | None = None
         self._written = clock()
         self._changed = False
@@ -59,7 +60,8 @@ class Kept:
         known = self._sums.get(folder)
         if RAN not in record.phases:  # while nothing runs Spark reports too, under the next batch's number
             still = self._last.get(folder, ())
-            return replace(record, keyed=tuple(_idle(k) for k in still))
+            mark = record.watermark or (self._marks.get(folder) if still else None)
+            return replace(record, keyed=tuple(_idle(k) for k in still), watermark=mark)
         if known is None and not record.keyed:
             return record
         follows = known is not None and (known.id, known.batch + 1) == (id, record.batch)
@@ -67,6 +69,7 @@ class Kept:
         nodes = None if before is None or not record.keyed else _grown(before, record.keyed, first=record.batch == 0)
         self._sums[folder], self._changed = Sums(id, record.batch, nodes), True
         self._last[folder] = tuple(_told(k, nodes) for k in record.keyed)
+        self._marks[folder] = record.watermark
         return replace(record, keyed=self._last[folder])
 
     def save(self, *, last: bool = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.spark.reported import NOTHING, UNKNOWN
@@ -47,7 +47,7 @@ class KeyedRows:
 
     ``groups`` and ``size`` (bytes of keys and values): what it keeps after the batch, None where that is not known.
     ``late``: rows behind its event time, which were dropped; ``time``: where that stands, in ms; None where it waits
-    for none or has heard of none.
+    for none or nothing was told, the least that there is where it has not heard of all.
     ``passed``: rows for deeper stages that passed its own, told with the first node of a stage; None where none do.
     """
 
@@ -259,8 +259,8 @@ def _counts(found: Any) -> Mapping[str, Any]:
     return counts
 
 
-_NEVER = -(1 << 63)
-"""Event time of an operator by key that has not heard of all that it waits for."""
+_FIRST_YEAR = -62_135_596_800_000
+"""Event time before the year 1 is none that can be shown, such as that of an operator that waits for more tellers."""
 _ENDED = 7226582400000
 """From 2199 on: its input has ended (Tick.java)."""
 
@@ -279,10 +279,10 @@ def _keyed(data: Mapping[str, Any], foreseen: Foreseen) -> tuple[KeyedRows, ...]
         came = tuple(sums[f"{number}_in{i}"] for i in range(2) if f"{number}_in{i}" in sums)
         if came:
             went, groups, size, late = (sums[f"{number}_{name}"] for name in ("out", "groups", "bytes", "late"))
-            time = times.get(f"{number}_time", _NEVER)
+            time = times.get(f"{number}_time")
             passed = [n for column, n in sums.items() if column.startswith(f"{number}_{PASSED}")]
             did = KeyedRows(node, came, went, groups, size, passed=sum(passed) if passed else None)
-            out.append(replace(did, late=late, time=time if time > _NEVER else None))
+            out.append(replace(did, late=late, time=time))
     return tuple(out)
 
 
@@ -322,9 +322,13 @@ def _watermark(data: Mapping[str, Any], keyed: Iterable[KeyedRows]) -> str | Non
     """Return Spark's watermark; where operators by key have event time of their own the least of theirs."""
     times = [k.time for k in keyed if k.time is not None]
     if times and min(times) < _ENDED:
-        return f"{datetime.fromtimestamp(min(times) / 1000, UTC):%Y-%m-%dT%H:%M:%S}.{min(times) % 1000:03}Z"
+        return None if min(times) < _FIRST_YEAR else _iso(min(times))
     mark = (data.get("eventTime") or {}).get("watermark")
     return None if mark is None or str(mark).startswith("1970-01-01T00:00:00") else str(mark)
+
+
+def _iso(ms: int) -> str:
+    return (datetime(1970, 1, 1) + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds") + "Z"
 
 
 def _positions(sources: list[Any]) -> tuple[Ends, dict[str, int]]:
