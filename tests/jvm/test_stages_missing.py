@@ -23,7 +23,6 @@ CREATE TABLE totals (k STRING, n BIGINT, m INT) WITH ('connector' = 'print', 'pr
 INSERT INTO totals SELECT k, COUNT(DISTINCT v), MAX(v) FROM bids GROUP BY k;
 """
 MODE = "org/apache/spark/sql/streaming/TimeMode.class"
-PROCESSOR = "org/apache/spark/sql/streaming/StatefulProcessor.class"
 VERSION = "spark-version-info.properties"
 
 
@@ -35,30 +34,21 @@ def renamed() -> dict[str, bytes]:
     return {MODE: whole.replace(name, other)}
 
 
-def gone() -> dict[str, bytes]:
-    """A class that the rule extends is not there: Java finds another one in its place."""
-    return {PROCESSOR: elsewhere.of_spark("spark-sql-api", MODE)}
-
-
 def newer() -> dict[str, bytes]:
     """A version that nobody has tested."""
-    whole = elsewhere.of_spark("spark-core", VERSION)
+    whole = elsewhere.of_spark("spark-common-utils", VERSION)
     assert b"version=4.3." in whole
     return {VERSION: whole.replace(b"version=4.3.", b"version=4.9.")}
 
 
 BUILDS = {
     "renamed": (renamed, "is another build: java.lang.NoSuchMethodError: "),
-    "gone": (
-        gone,
-        f"is another build: java.lang.NoClassDefFoundError: {PROCESSOR[:-6]}",
-    ),
     "newer": (newer, "the operators by key were tested with Spark 4.3.x, this is 4.9.0"),
 }
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", ["renamed", nightly("gone"), nightly("newer")])
+@pytest.mark.parametrize("name", ["renamed", nightly("newer")])
 def test_a_job_runs_with_aggregates(tmp_path: Path, name: str) -> None:
     made: Callable[[], dict[str, bytes]]
     made, why = BUILDS[name]
