@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
 from flinkddl.plan.merged import calls, merged
-from flinkddl.plan.nodes import Expand, Filter, Join, Project, Scan, Union, Unnest, scans
+from flinkddl.plan.nodes import Expand, Filter, Join, Project, Scan, Union, Unnest, WindowTableFunction, scans
 from flinkddl.plan.nodes.base import Stateless
 from flinkddl.plan.nodes.forms import JOINS
 from flinkddl.plan.rex import Call, walk
@@ -38,7 +38,7 @@ def across(
     if not (how.shares and how.across and how.mode == "update") or how.realtime:
         return []
     by_themselves = {id(scan) for here in without for scan in scans(here.node)}
-    ordered = () if tree.asked.sequence else _in_order(tree)
+    ordered = () if tree.asked.sequence else in_order(tree)
     look = _Look(how.alone | by_themselves | {*ordered}, blocked)
     found = look.below(tree)
     look.close(found)
@@ -130,13 +130,13 @@ class _Look:
                 left = left[len(near) :]
 
 
-def _in_order(here: Physical) -> Iterator[int]:
+def in_order(here: Physical) -> Iterator[int]:
     """Yield the scans whose rows go to the sink one by one: on the way through a stage they would lose their order."""
     if isinstance(here.node, Scan):
         yield id(here.node)
-    elif isinstance(here.node, Filter | Project | Union):
+    elif isinstance(here.node, Filter | Project | Union | Unnest | WindowTableFunction):
         for below in here.inputs:
-            yield from _in_order(below)
+            yield from in_order(below)
 
 
 def _timed(node: Node) -> bool:

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from flinkddl.connectors import connector
-from flinkddl.plan.across import read_once
+from flinkddl.plan.across import in_order, read_once
 from flinkddl.plan.clocks import timing
 from flinkddl.plan.merged import merged
 from flinkddl.plan.nodes import (
@@ -211,6 +211,8 @@ def _timed(found: PhysicalSink, begun: StateForm | None) -> PhysicalSink:
         return found
     time = timing(found.query.node, "UTC")
     if to is None or connector(to.connector).append_mode or time is None or time.every < _SELDOM:
+        return found
+    if not found.query.asked.sequence and any(in_order(found.query)):
         return found
     twice = [group[0].table.path.name for group in same_scans(scans(found.query.node)) if len(group) > 1]
     return _chain(found, f"{', '.join(dict.fromkeys(twice))} read once, and windows by key") if twice else found

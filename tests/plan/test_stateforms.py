@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from flinkddl.diagnostics import SourceText
+from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.plan.nodes.grouping import Aggregate
 from flinkddl.plan.stateforms import CHAIN, NEWER, OVERS, PAIRS
 from flinkddl.runtime.job.supervising.begun import formed, kept
@@ -142,7 +142,13 @@ def test_windows_are_as_they_were_where_no_chain_can_be_or_files_take_them(tmp_p
         "SELECT x.auction, y.auction FROM timed x JOIN timed y ON x.auction = y.auction AND x.ts BETWEEN y.ts AND y.ts"
     )
     hops = MEET.replace("TUMBLE(", "HOP(").replace("INTERVAL", "INTERVAL '5' SECOND, INTERVAL")
-    for query in (f"{MEET} UNION ALL SELECT auction, 1 FROM {sessions}", within, f"{hops} UNION ALL {MEET}"):
+    rows = "SELECT auction, auction FROM timed"  # through a stage they would lose their order
+    for query in (
+        f"{MEET} UNION ALL {rows}",
+        f"{MEET} UNION ALL SELECT auction, 1 FROM {sessions}",
+        within,
+        f"{hops} UNION ALL {MEET}",
+    ):
         assert CHAIN not in job(query).forms.values(), query
     files = f"CREATE TABLE f (a BIGINT, b BIGINT) WITH ('connector'='filesystem','path'='{tmp_path}','format'='json')"
     out = compile_script(
@@ -159,6 +165,18 @@ def test_windows_that_were_begun_otherwise_go_on_so(tmp_path: Path) -> None:
     assert kept(job(MEET), stored).steps == begun.steps
     missing = formed(job(MEET), None, lambda: "no stages here")
     assert CHAIN not in missing.forms.values()
+
+
+def test_real_time_without_stages_is_refused() -> None:
+    fast = "SET 'flinkddl.execution.mode' = 'realtime';"
+    sink = TABLES.replace("'connector' = 'print'", f"{KAFKA} = 't'")
+    out = compile_script(
+        SourceText("<t>", f"{fast}{sink} INSERT INTO s SELECT auction, SUM(price) FROM bid GROUP BY auction;")
+    )
+    assert not out.has_errors, out.diagnostics
+    made = next(a.job for a in out.actions if isinstance(a, Start))
+    with pytest.raises(FlinkDdlError, match="FD893"):
+        formed(made, None, lambda: "no stages here")
 
 
 OVER = """SELECT x.auction, x.n FROM (SELECT auction, COUNT(*) OVER (PARTITION BY auction ORDER BY PROCTIME()) AS n

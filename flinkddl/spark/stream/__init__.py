@@ -101,7 +101,8 @@ def _merged(tree: Physical, how: How, ctx: Lowering, first: int) -> Rel:
         through = _blocked(failed, graph, ctx) - blocked
         ctx.back(mark)
         if failed and not through:
-            groups = [g for group in groups for g in (parted(tree, group) if group in failed else [group])]
+            fails = {id(group) for group in failed}
+            groups = [g for group in groups for g in (parted(tree, group) if id(group) in fails else [group])]
             continue
         if failed:
             blocked |= through

@@ -248,7 +248,7 @@ def _tagged(sides: Sides, ctx: Lowering) -> str:
         rows = [f"CAST(NULL AS {t})" for t in types]
         rows[side] = f"CAST({row} AS {types[side]})"
         # rows that can match nothing are spread: they share no state
-        salt = f"IF({match}, 0L, {_spread(rel)})" if own or timed else "0L"
+        salt = f"IF({match}, 0L, {spread(rel)})" if own or timed else "0L"
         named: list[Named] = [
             (f"{KEY}{i}", common(sql, a, b)) for i, (sql, a, b) in enumerate(zip(own, mine, other, strict=True))
         ] or [(f"{KEY}0", "0")]
@@ -258,7 +258,7 @@ def _tagged(sides: Sides, ctx: Lowering) -> str:
     return united("both_sides", parts, "Join: both sides by key", ctx)
 
 
-def _spread(rel: Rel) -> str:
+def spread(rel: Rel) -> str:
     """Return a number that is the same for equal rows; Spark has none for a MAP, a MULTISET or a VARIANT."""
     kept = [c for c, f in zip(rel.columns, rel.fields, strict=True) if comparable(f.type)]
     return f"xxhash64({struct(map(quote, kept))})"

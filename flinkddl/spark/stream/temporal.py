@@ -28,7 +28,7 @@ from flinkddl.spark.rowtime import millis
 from flinkddl.spark.stream.aggregate import key_text
 from flinkddl.spark.stream.base import explode, lower_node, lowers, members, struct, with_one_key
 from flinkddl.spark.stream.fires import TIME, Within
-from flinkddl.spark.stream.join import Sides, common, equal, join, plain, renamed, struct_type
+from flinkddl.spark.stream.join import Sides, common, equal, join, plain, renamed, spread, struct_type
 from flinkddl.spark.stream.kinds import KEY, arrival, inputs, to_delta, weight
 from flinkddl.spark.ttl import must_forget
 from flinkddl.sqltypes import quote, spark_type
@@ -230,7 +230,7 @@ def _waiting(node: TemporalJoin, sides: Sides, ctx: Lowering) -> str:
     left, right = sides.both
     keys, row, time = _keys(node, left, right, 0), struct(map(quote, left.columns)), millis(left.sql(node.left_time))
     keyed = " AND ".join(f"{sql} IS NOT NULL" for _, sql in keys) or "true"
-    named = [*keys, ("__salt", f"IF({keyed}, 0L, xxhash64({row}))"), ("__match", f"{time} IS NOT NULL")]
+    named = [*keys, ("__salt", f"IF({keyed}, 0L, {spread(left)})"), ("__match", f"{time} IS NOT NULL")]
     named += [("__w", weight(left)), ("__l", f"CAST({row} AS {struct_type(left.fields)})")]
     named += [("__r", f"CAST(NULL AS {_version_type(right)})"), (TIME, time), ("__s", "0L")]
     return select(left.step, named, ctx, "rows")

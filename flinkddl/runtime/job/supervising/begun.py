@@ -128,7 +128,8 @@ def formed(job: SparkJob, stored: Mapping[str, Any] | None, missing: Callable[[]
     """Return the job as ``as_begun``, by what the run says with which it goes on, and why there are no stages."""
     stages = any(isinstance(step, GroupBy) and step.stage for step in job.steps)
     if CHAIN in job.forms.values() and stages and (why := missing()):
-        if stored is None and all(p.how.because for p in job.plan if p.how.chain) and job.as_begun is not None:
+        auto = all(p.how.because and not p.how.realtime for p in job.plan if p.how.chain)
+        if stored is None and auto and job.as_begun is not None:
             other = {n: False if form == CHAIN else form for n, form in enumerate(job.forms.values())}
             return formed(job.as_begun(Begun(other)), stored, missing)
         message = f"job '{job.name}' is a chain of operators by key: {why}"

@@ -9,6 +9,7 @@ import flinkddl.scalar.ScalarText;
 import flinkddl.scalar.ScalarTimes;
 import flinkddl.state.Held;
 import flinkddl.state.Install;
+import flinkddl.state.Pack;
 import flinkddl.state.Stage;
 import flinkddl.state.Stages;
 import flinkddl.state.StagesMissing;
@@ -35,6 +36,7 @@ public final class Functions implements FunctionCatalog {
         Formats::register,
         ScalarMath::register, ScalarText::register, ScalarCast::register, ScalarTimes::register, ScalarJson::register,
         ScalarWatermark::register,
+        Pack::register,
         StagesMissing::register,
         Tick::register,
         Fake::register

@@ -44,19 +44,21 @@ final class TemporalJoin extends Kind {
     @Override long bucket() { return 1000; }
 
     /** What comes: a row with its weight, or a version. */
-    private record Coming(boolean version, long time, Long came, byte[] kept) {
+    private record Coming(boolean version, long time, Long came, boolean gone, byte[] kept) {
         static Coming of(UnsafeRow all, int[] fields) {
             boolean version = all.isNullAt(ROWS);
-            byte[] row = all.getStruct(version ? ROWS + 1 : ROWS, fields[version ? 1 : 0]).getBytes();
-            byte[] kept = version ? row : weighted(all.getLong(WEIGHT), row);
-            return new Coming(version, all.getLong(TIME), version && !all.isNullAt(CAME) ? all.getLong(CAME) : null, kept);
+            UnsafeRow row = all.getStruct(version ? ROWS + 1 : ROWS, fields[version ? 1 : 0]);
+            Long came = version && !all.isNullAt(CAME) ? all.getLong(CAME) : null;
+            byte[] kept = version ? row.getBytes() : weighted(all.getLong(WEIGHT), row.getBytes());
+            return new Coming(version, all.getLong(TIME), came, version && row.getBoolean(0), kept);
         }
 
-        /** Whatever the order in which a batch brings its rows; of versions without a number the last one counts. */
+        /** Whatever the order in which a batch brings its rows: of versions without a number one that is there counts. */
         static int compare(Coming a, Coming b) {
             int c = Comparator.comparing(Coming::version).thenComparingLong(Coming::time)
                 .thenComparing(Coming::came, Comparator.nullsFirst(Comparator.naturalOrder())).compare(a, b);
-            return c != 0 || a.version && a.came == null ? c : Arrays.compareUnsigned(a.kept, b.kept);
+            c = c == 0 ? Boolean.compare(b.gone, a.gone) : c;
+            return c == 0 ? Arrays.compareUnsigned(a.kept, b.kept) : c;
         }
     }
 
