@@ -30,7 +30,8 @@ def check_neighbours(storage: Storage, root: str, job: SparkJob, others: Collect
     """Raise FD825 when a job that has no state below ``root`` reads and asks for the same as one that has.
 
     ``others``: the names of this script's jobs; what lies under them is theirs. State that a live run holds is that
-    run's, a drained one cannot be gone on from, and a run that read nothing has none.
+    run's, a drained one cannot be gone on from, and a run that read nothing has none. But what was this job's until it
+    got another name is so whoever runs on it, and whatever was edited since.
     """
     folder = job_folder(root, job)
     if not job.queries() or stored_plan(storage, folder) is not None:
@@ -39,6 +40,8 @@ def check_neighbours(storage: Storage, root: str, job: SparkJob, others: Collect
     found = []
     for name, place in _beside(storage, folder):
         stored = None if name in claimed or _ASIDE.search(name) else stored_plan(storage, place)
+        if stored is not None and job.name in stored["was"]:
+            raise _renamed(job, stored, place)
         if stored is None or stored["drained"] or not _alike(stored, job):
             continue
         if has_read(storage, place) and holder(storage, place) is None:
@@ -86,6 +89,21 @@ def has_read(storage: Storage, folder: str) -> bool:
     return any(n.isdigit() for write in storage.names(folder) for n in storage.names(f"{folder}/{write}/offsets"))
 
 
+def _renamed(job: SparkJob, stored: Mapping[str, Any], place: str) -> FlinkDdlError:
+    now = str(stored["job"])
+    message = f"job '{job.name}' would start anew: its state goes on under the name '{now}', at '{place}'"
+    how = f"{_keep_the_name(now)}; to go on under this one, end that job and run with {_flag(job, now)}"
+    return FlinkDdlError.of("FD825", message, help=f"{how}; to start anew beside it, run with --fresh")
+
+
+def _flag(job: SparkJob, old: str) -> str:
+    return f"--continue-job {shlex.quote(f'{job.name}={old}' if '=' in old else old)}"
+
+
+def _keep_the_name(old: str) -> str:
+    return f"to keep the name, SET 'pipeline.name' = '{old.replace(chr(39), chr(39) * 2)}'"
+
+
 def _refusal(job: SparkJob, found: list[tuple[dict[str, Any], str]]) -> FlinkDdlError:
     stored, place = found[0]
     message = (
@@ -95,8 +113,8 @@ def _refusal(job: SparkJob, found: list[tuple[dict[str, Any], str]]) -> FlinkDdl
     fits = [str(plan["job"]) for plan, _ in found if _goes_on(plan, job)]
     if fits:
         which = " or of ".join(f"'{name}'" for name in fits)
-        how = f"to go on under this name with the state of {which}, run with --continue-job {shlex.quote(fits[0])}"
-        how += f"; to keep the name, SET 'pipeline.name' = '{fits[0].replace(chr(39), chr(39) * 2)}'"
+        how = f"to go on under this name with the state of {which}, run with {_flag(job, fits[0])}"
+        how += f"; {_keep_the_name(fits[0])}"
     else:
         how = _how_to_adopt(job, stored)
     return FlinkDdlError.of("FD825", message, help=f"{how}; to start anew beside it, run with --fresh")
