@@ -270,7 +270,12 @@ def test_another_prefix_under_the_same_name_waits_for_the_batch_that_may_be_writ
         open_checkpoint(made, str(tmp_path))
     assert "'sink.transactional-id-prefix' = 'p'" in str(refused.value)
     open_checkpoint(job(SHOP + once("p")), str(tmp_path))
-    LOCAL.write(f"{old}/{made.writes[0].name}/commits/0", "v1")
+    plan = (old / PLAN_FILE).read_text()
+    (old / PLAN_FILE).write_text(plan.replace('"folder": "', '"folder": "its-'))  # a query that had another name
+    (old / made.writes[0].name).rename(old / f"its-{made.writes[0].name}")
+    with pytest.raises(FlinkDdlError, match=r"FD820.*may be written already"):
+        open_checkpoint(made, str(tmp_path))
+    LOCAL.write(f"{old}/its-{made.writes[0].name}/commits/0", "v1")
     open_checkpoint(made, str(tmp_path))
 
 
@@ -294,7 +299,9 @@ def test_the_old_script_does_not_begin_anew_in_silence(runs: bool, now: str, tmp
     if not runs:
         hold.release()
     old = job(SHOP + now)
-    with pytest.raises(FlinkDdlError, match=r"FD825: job 'shop' would start anew.*under the name 'store'") as refused:
+    with pytest.raises(
+        FlinkDdlError, match=r"FD825: job 'shop' would.*of job 'store'.*which was its own"
+    ) as refused:
         check_neighbours(LOCAL, job_folder(str(tmp_path), old), old, {"shop"})
     assert "run with --continue-job store;" in str(refused.value)
     check_neighbours(LOCAL, job_folder(str(tmp_path), old), old, {"shop", "store"})  # a script that has both

@@ -338,13 +338,13 @@ def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], of: Said, *, allow
     if old := stored["renamed"]:
         edit = replace(edit, kept=(f"{', '.join(edit.kept) or 'its state'} (was job {old})",))
     if before == now:
-        _check_marks(checkpoint, stored, of)
+        _check_marks(replace(checkpoint, edit=edit), stored, of)
         return replace(checkpoint, edit=edit, changed=f"the job's name. State: {edit.words}" if old else "")
     if _formless(before) == _formless(now):
         raise _other_form(checkpoint, before, now, again)
     changed = first_difference(before, now)
     if _fits(stored["essence"], json.loads(json.dumps(job.essence()))):
-        _check_marks(checkpoint, stored, of)
+        _check_marks(replace(checkpoint, edit=edit), stored, of)
         fates = f". State: {edit.words}" if edit.kept and not (edit.refused or edit.dropped) else ""
         return replace(checkpoint, changed=f"{changed}{fates}", edit=edit)
     message = f"the checkpoint '{checkpoint.root}' belongs to another plan: {changed}"

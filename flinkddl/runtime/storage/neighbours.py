@@ -91,7 +91,10 @@ def has_read(storage: Storage, folder: str) -> bool:
 
 def _renamed(job: SparkJob, stored: Mapping[str, Any], place: str) -> FlinkDdlError:
     now = str(stored["job"])
-    message = f"job '{job.name}' would start anew: its state goes on under the name '{now}', at '{place}'"
+    message = (
+        f"job '{job.name}' would start anew, beside the state of job '{now}' at '{place}', which was its own"
+        " that name"
+    )
     how = f"{_keep_the_name(now)}; to go on under this one, end that job and run with {_flag(job, now)}"
     return FlinkDdlError.of("FD825", message, help=f"{how}; to start anew beside it, run with --fresh")
 
