@@ -299,9 +299,7 @@ def test_the_old_script_does_not_begin_anew_in_silence(runs: bool, now: str, tmp
     if not runs:
         hold.release()
     old = job(SHOP + now)
-    with pytest.raises(
-        FlinkDdlError, match=r"FD825: job 'shop' would.*of job 'store'.*which was its own"
-    ) as refused:
+    with pytest.raises(FlinkDdlError, match=r"FD825: job 'shop' .* of job 'store'.*was its own until") as refused:
         check_neighbours(LOCAL, job_folder(str(tmp_path), old), old, {"shop"})
     assert "run with --continue-job store;" in str(refused.value)
     check_neighbours(LOCAL, job_folder(str(tmp_path), old), old, {"shop", "store"})  # a script that has both

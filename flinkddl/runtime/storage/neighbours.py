@@ -93,7 +93,7 @@ def _renamed(job: SparkJob, stored: Mapping[str, Any], place: str) -> FlinkDdlEr
     now = str(stored["job"])
     message = (
         f"job '{job.name}' would start anew, beside the state of job '{now}' at '{place}', which was its own"
-        " that name"
+        " until it got that name"
     )
     how = f"{_keep_the_name(now)}; to go on under this one, end that job and run with {_flag(job, now)}"
     return FlinkDdlError.of("FD825", message, help=f"{how}; to start anew beside it, run with --fresh")
