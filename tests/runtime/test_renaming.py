@@ -258,6 +258,18 @@ def test_a_transactional_id_that_is_made_of_the_name_is_not_left_behind(
     assert "refused" not in told
 
 
+def test_into_a_statement_set_it_says_which_prefix_to_give(tmp_path: Path) -> None:
+    """Another job's name and another plan at once."""
+    ran(SHOP + once(), tmp_path, twice=True)
+    table, insert = (f"{part};" for part in once().removesuffix(";").split(";"))
+    sets = f"{table} EXECUTE STATEMENT SET BEGIN {insert} {INTO_A} END;"
+    with pytest.raises(FlinkDdlError, match="FD820") as refused:
+        goes_on(STORE + sets, tmp_path, asked("shop"))
+    assert f"give table '{ONCE_WRITE}' 'sink.transactional-id-prefix' = 'shop-out', or start" in str(refused.value)
+    sets = sets.replace("'exactly-once'", "'exactly-once', 'sink.transactional-id-prefix' = 'shop-out'")
+    assert "(was job shop)" in goes_on(STORE + sets, tmp_path, asked("shop"))
+
+
 def test_a_prefix_of_its_own_goes_on_under_another_name(tmp_path: Path) -> None:
     ran(SHOP + once("p"), tmp_path, twice=True)
     assert "refused" not in goes_on(STORE + once("p"), tmp_path, asked("shop"))
@@ -410,6 +422,13 @@ def test_the_shell_knows_one_statement_at_a_time() -> None:
 )
 def test_which_name_the_flag_means(text: str, job: str, said: tuple[str, bool]) -> None:
     assert continued(text, job) == said
+
+
+def test_the_advice_of_a_script_with_several_jobs_says_which(tmp_path: Path) -> None:
+    ran(SHOP + INTO_A, tmp_path, twice=True)
+    new = job(STORE + INTO_A)
+    with pytest.raises(FlinkDdlError, match=r"FD825.*run with --continue-job store=shop;"):
+        check_neighbours(LOCAL, job_folder(str(tmp_path), new), new, {"store", "another"})
 
 
 def test_the_advice_of_a_name_with_a_sign_in_it_is_a_command_that_works(tmp_path: Path) -> None:

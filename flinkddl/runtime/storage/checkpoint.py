@@ -350,14 +350,22 @@ def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], of: Said, *, allow
     message = f"the checkpoint '{checkpoint.root}' belongs to another plan: {changed}"
     if not told or edit.refused:
         words = f". State: {edit.words}" if edit.refused else ""
-        raise FlinkDdlError.of("FD820", f"{message}{words}", help=f"go back to the old query, or {again}")
+        raise FlinkDdlError.of("FD820", f"{message}{words}", help=f"{_way_back(stored, of)}, or {again}")
     if edit.dropped and not allow_dropped:
         help = f"--allow-dropped-state takes it away, or {again}"
         raise FlinkDdlError.of("FD820", f"{message}. State would be lost: {edit.words}", help=help)
     if edit.carried and (system := COPIES.match(checkpoint.root)):
         why = f"state would have to be moved to its operators, and {system[0]} copies folders instead of renaming them"
-        raise FlinkDdlError.of("FD820", f"{message}; {why}", help=f"go back to the old query, or {again}")
+        raise FlinkDdlError.of("FD820", f"{message}; {why}", help=f"{_OLD_QUERY}, or {again}")
     return replace(checkpoint, changed=f"{changed}. State: {edit.words}", edit=edit)
+
+
+def _way_back(stored: Mapping[str, Any], of: Said) -> str:
+    """Return what to do for a job to go on: its sinks may lack the transactional ids alone that they had."""
+    return how_to_keep(stored, of[0], [w for w in exchanged(stored, *of) if w in stored["ids"]]) or _OLD_QUERY
+
+
+_OLD_QUERY = "go back to the old query"
 
 
 def _check_marks(checkpoint: Checkpoint, stored: Mapping[str, Any], of: Said) -> None:

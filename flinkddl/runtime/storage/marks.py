@@ -29,9 +29,11 @@ def exchanged(stored: Mapping[str, Any], job: SparkJob, said: Sequence[Mapping[s
 
     ``said`` is what its queries mean: an earlier version did not note the ids, but what its sinks are remembered by.
     """
+    given, noted = ids_of(job), stored["ids"]
     before = {query["write"]: query.get("sink") for query in stored["meaning"] or ()}
     now = {query["write"]: query["sink"] for query in said}
-    return [write for write in ids_of(job) if before.get(write) and before[write] != now.get(write)]
+    differ = [write for write in given if before.get(write) and before[write] != now.get(write)]
+    return [write for write in differ if noted.get(write) != given[write]]
 
 
 def check_marks(root: str, writes: Sequence[str], help: Callable[[], str], whole: Callable[[str], bool]) -> None:
