@@ -248,7 +248,7 @@ def test_a_transactional_id_that_is_made_of_the_name_is_not_left_behind(
     before = files(tmp_path)
     with pytest.raises(FlinkDdlError, match="FD820") as refused:
         goes_on(STORE + once(), tmp_path, asked("shop"))
-    wanted = "'shop-out'" if noted else "what it was ('shop-' and the topic, where none was given)"
+    wanted = "'shop-out'" if noted else "what it was (where none was given, 'NAME-TOPIC' of"
     assert f"give table '{ONCE_WRITE}' 'sink.transactional-id-prefix' = {wanted}" in str(refused.value)
     assert files(tmp_path) == before
     take(LOCAL, str(old), "shop").release()

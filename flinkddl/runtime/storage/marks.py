@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from flinkddl.spark.job import SparkJob
 
 _ID = "transactional-id"
+_MADE = " (where none was given, 'NAME-TOPIC' of its 'pipeline.name', or 'flinkddl-TOPIC' without one)"
 
 
 def ids_of(job: SparkJob) -> dict[str, str]:
@@ -53,6 +54,6 @@ def how_to_keep(stored: Mapping[str, Any], job: SparkJob, writes: Sequence[str])
     told = []
     for write in (w for w in writes if w in given):
         before = stored["ids"].get(write, "").removesuffix(f"-{write}")
-        value = f"'{before}'" if before else f"what it was ('{stored['job']}-' and the topic, where none was given)"
+        value = f"'{before}'" if before else f"what it was{_MADE}"
         told.append(f"give table '{write}' 'sink.transactional-id-prefix' = {value}")
     return "; ".join(told)
