@@ -294,10 +294,7 @@ class Catalog:
         own |= {"savepoint": self.state.settings.execution_state_recovery_path, "script": _script(action)}
         ended = {job.name for job in self.jobs if job.status == "finished"}
         own["continue_job"] = _names(run.get("continue_job", ()))
-        before = {text.rpartition("=")[2] for text in own["continue_job"]}
-        if taken := sorted(before & (action.script_jobs - {action.job.name})):
-            message = f"job '{action.job.name}' cannot go on from the state of '{taken[0]}', a job of the same script"
-            raise FlinkDdlError.of("FD529", message, action.span, help="name a job that the script no longer has")
+        _check_names(action, own["continue_job"])
         return RunOptions(**{**run, **own, "script_jobs": ended | action.script_jobs})
 
     def checkpoint_folder(self, action: Start, given: str | None = None) -> str | None:
@@ -469,6 +466,22 @@ def _starts(compiled: Compiled) -> Iterable[Start]:
 
 def _names(given: Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _check_names(action: Start, given: Sequence[str]) -> None:
+    """Raise FD529 where ``continue_job`` has a name for a job that is not there, or that another job has."""
+    from flinkddl.runtime.job.run_options import continued
+
+    jobs = sorted(action.script_jobs | {action.job.name})
+    for text in given:
+        before = {name for name, _ in (continued(text, job) for job in jobs)} - {""}
+        if not before:
+            message = f"'{text}' names no job of this script to go on from the state of another"
+            help = f"its jobs: {', '.join(map(repr, jobs))}; where all of it is the old name, write '={text}'"
+            raise FlinkDdlError.of("FD529", message, action.span, help=help)
+        if taken := sorted(before & {*jobs} - {action.job.name}):
+            message = f"job '{action.job.name}' cannot go on from the state of '{taken[0]}', a job of the same script"
+            raise FlinkDdlError.of("FD529", message, action.span, help="name a job that the script no longer has")
 
 
 def _nowhere(name: str, sql: str) -> Any:

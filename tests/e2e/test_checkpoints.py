@@ -200,6 +200,27 @@ def test_a_job_goes_on_under_another_name(stage: Stage, where: str, viewfs: str,
     assert stage.written() == 7
 
 
+def test_exactly_once_goes_on_under_another_name_by_the_ids_that_it_had(stage: Stage, tmp_path: Path) -> None:
+    """A batch that Kafka has and the checkpoint does not know to be whole is not written again."""
+    kafka = f"'connector' = 'kafka', 'format' = 'json', 'properties.bootstrap.servers' = '{stage.servers}'"
+    once = f"{kafka}, 'topic' = '{stage.counts}', 'sink.delivery-guarantee' = 'exactly-once'"
+    copy = (
+        "SET 'pipeline.name' = '{}'; CREATE TABLE copies (id INT) WITH ({}); INSERT INTO copies SELECT id FROM orders"
+    )
+    stage.run(copy.format("shop", once), str(tmp_path))
+    commits = tmp_path.glob("shop/shop/*/commits/*")
+    last = max((p for p in commits if p.name.isdigit()), key=lambda p: int(p.name))
+    last.unlink()
+    last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
+    with pytest.raises(FlinkDdlError, match="FD820") as refused:
+        stage.start(copy.format("store", once), str(tmp_path), continue_job="shop")
+    assert f"'sink.transactional-id-prefix' = 'shop-{stage.counts}'" in str(refused.value)
+    stage.send({"id": 5, "shop": "d"})
+    once += f", 'sink.transactional-id-prefix' = 'shop-{stage.counts}'"
+    stage.run(copy.format("store", once), str(tmp_path), continue_job="shop")
+    assert sorted(json.loads(r.value)["id"] for r in committed(stage.servers, stage.counts)) == [0, 1, 2, 3, 4, 5]
+
+
 def test_two_inserts_of_one_script_are_no_copies_of_each_other(stage: Stage, tmp_path: Path) -> None:
     both = f"SET 'table.dml-sync' = 'true'; SET 'execution.runtime-mode' = 'streaming'; {COUNT}; "
     both = both.replace("FROM orders", "FROM orders /*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */")

@@ -132,7 +132,12 @@ class Engine(Front):
 
     def start(self, action: Start, **run: Any) -> Job:
         """Start a job as soon as Spark is there, saying meanwhile what is waited for; after Ctrl-C there is no job."""
+        from flinkddl.runtime.job.run_options import continued
+
         options = {**self.run, "notice": self.out.info, "warning": self._warn, **run}
+        names = options.get("continue_job", ())
+        # a statement knows no jobs but its own: what names another one is no mistake
+        options["continue_job"] = tuple(text for text in names if continued(text, action.job.name)[0])
         with self.out.waiting(self._waiting_for):
             self.catalog.reach(action)
             self.spark.wait()

@@ -19,6 +19,16 @@ def to_stderr(text: str) -> None:
     sys.stderr.write(f"flinkddl: {text}\n")
 
 
+def continued(text: str, job: str) -> tuple[str, bool]:
+    """Return the name that a job had by a text of ``continue_job``, "" where it is of another, and whether it is named.
+
+    A job's name may have a "=" in it: ``=OLD`` names none, ``NEW=OLD`` one that has the name up to there.
+    """
+    if text.startswith(f"{job}="):
+        return text[len(job) + 1 :], True
+    return ("", False) if text.find("=") > 0 else (text.removeprefix("="), False)
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """How a job is run, beside what its SQL says.

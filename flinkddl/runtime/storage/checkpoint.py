@@ -14,6 +14,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.physical import numbers
 from flinkddl.plan.stateforms import MERGES, NEWER, TABLES
 from flinkddl.runtime.storage.file_systems import LOCAL, local_path
+from flinkddl.runtime.storage.marks import check_marks, exchanged, how_to_keep, ids_of
 from flinkddl.runtime.storage.moves import Move, begin, clear, finish, pending_plan
 from flinkddl.show.dataflow import flow_of
 from flinkddl.spark import job as J
@@ -202,6 +203,7 @@ def stored_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
             "script": [str(text) for text in stored.get("script", ("", ""))],
             "nodes": [[str(identity), str(words)] for identity, words in stored.get("nodes", ())],
             "transactional": bool(stored.get("transactional", True)),
+            "ids": {str(write): str(name) for write, name in stored.get("ids", {}).items()},
             "essence": stored.get("essence"),
             "meaning": stored.get("meaning"),
             "newer": frozenset(form for form in NEWER if stored.get(form)),
@@ -295,7 +297,7 @@ def _plan_text(checkpoint: Checkpoint, of: Said, script: Sequence[str], *, drain
     what = {"job": job.name, "drained": drained, "plan": fingerprint(job), "queries": job.queries()}
     what |= {"script": script, "nodes": nodes}
     what["transactional"] = any("transactional-id" in write.options for write in job.writes)
-    what["essence"] = job.essence()
+    what |= {"essence": job.essence(), "ids": ids_of(job)}
     newer = job.newer | ({MERGES, TABLES} if _nothing_twice(job) else set())
     what |= {form: form in newer for form in sorted(NEWER)} | {"forms": job.forms}
     what["trigger"] = job.trigger[0]
@@ -336,24 +338,40 @@ def _check(checkpoint: Checkpoint, stored: Mapping[str, Any], of: Said, *, allow
     if old := stored["renamed"]:
         edit = replace(edit, kept=(f"{', '.join(edit.kept) or 'its state'} (was job {old})",))
     if before == now:
+        _check_marks(replace(checkpoint, edit=edit), stored, of)
         return replace(checkpoint, edit=edit, changed=f"the job's name. State: {edit.words}" if old else "")
     if _formless(before) == _formless(now):
         raise _other_form(checkpoint, before, now, again)
     changed = first_difference(before, now)
     if _fits(stored["essence"], json.loads(json.dumps(job.essence()))):
+        _check_marks(replace(checkpoint, edit=edit), stored, of)
         fates = f". State: {edit.words}" if edit.kept and not (edit.refused or edit.dropped) else ""
         return replace(checkpoint, changed=f"{changed}{fates}", edit=edit)
     message = f"the checkpoint '{checkpoint.root}' belongs to another plan: {changed}"
     if not told or edit.refused:
         words = f". State: {edit.words}" if edit.refused else ""
-        raise FlinkDdlError.of("FD820", f"{message}{words}", help=f"go back to the old query, or {again}")
+        raise FlinkDdlError.of("FD820", f"{message}{words}", help=f"{_way_back(stored, of)}, or {again}")
     if edit.dropped and not allow_dropped:
         help = f"--allow-dropped-state takes it away, or {again}"
         raise FlinkDdlError.of("FD820", f"{message}. State would be lost: {edit.words}", help=help)
     if edit.carried and (system := COPIES.match(checkpoint.root)):
         why = f"state would have to be moved to its operators, and {system[0]} copies folders instead of renaming them"
-        raise FlinkDdlError.of("FD820", f"{message}; {why}", help=f"go back to the old query, or {again}")
+        raise FlinkDdlError.of("FD820", f"{message}; {why}", help=f"{_OLD_QUERY}, or {again}")
     return replace(checkpoint, changed=f"{changed}. State: {edit.words}", edit=edit)
+
+
+def _way_back(stored: Mapping[str, Any], of: Said) -> str:
+    """Return what to do for a job to go on: its sinks may lack the transactional ids alone that they had."""
+    return how_to_keep(stored, of[0], [w for w in exchanged(stored, *of) if w in stored["ids"]]) or _OLD_QUERY
+
+
+_OLD_QUERY = "go back to the old query"
+
+
+def _check_marks(checkpoint: Checkpoint, stored: Mapping[str, Any], of: Said) -> None:
+    """Raise FD820 where what an exactly-once sink has written would not be known any more (``marks.py``)."""
+    writes = exchanged(stored, *of)
+    check_marks(checkpoint.root, writes, lambda: how_to_keep(stored, of[0], writes), checkpoint.whole)
 
 
 COPIES = re.compile(r"(s3|s3a|s3n|gs|oss|cos|cosn|swift|wasbs?)://")

@@ -30,7 +30,7 @@ from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.machine.process import began, machine_name, user_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from flinkddl.runtime.storage.file_systems import Storage
 
@@ -87,6 +87,20 @@ class Hold:
         """Let go without a word: the folder has another name now."""
         self._over.set()
         _runs.discard(self._owner.run)
+
+    def rest(self) -> None:
+        """Write nothing more: the folder is about to get another name. It is held until ``let_go``."""
+        with self._writing:
+            self._over.set()
+
+    def let_go(self, folders: Iterable[str]) -> None:
+        """Let go after ``rest``, in that of these folders in which this hold lies now."""
+        _runs.discard(self._owner.run)
+        for path in (_path(folder, self._number) for folder in folders):
+            with suppress(FlinkDdlError):
+                text = self._storage.read(path)
+                if text is not None and _parsed(text, path).run == self._owner.run:
+                    self._storage.write(path, _text(replace(self._owner, ended=True)))
 
     def _renew(self) -> None:
         while not self._over.wait(BEAT_SECONDS):

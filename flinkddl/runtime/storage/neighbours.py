@@ -30,7 +30,8 @@ def check_neighbours(storage: Storage, root: str, job: SparkJob, others: Collect
     """Raise FD825 when a job that has no state below ``root`` reads and asks for the same as one that has.
 
     ``others``: the names of this script's jobs; what lies under them is theirs. State that a live run holds is that
-    run's, a drained one cannot be gone on from, and a run that read nothing has none.
+    run's, a drained one cannot be gone on from, and a run that read nothing has none. But what was this job's until it
+    got another name is so whoever runs on it, and whatever was edited since.
     """
     folder = job_folder(root, job)
     if not job.queries() or stored_plan(storage, folder) is not None:
@@ -39,12 +40,14 @@ def check_neighbours(storage: Storage, root: str, job: SparkJob, others: Collect
     found = []
     for name, place in _beside(storage, folder):
         stored = None if name in claimed or _ASIDE.search(name) else stored_plan(storage, place)
+        if stored is not None and job.name in stored["was"]:
+            raise _renamed(job, stored, place, _flag(job, stored["job"], others))
         if stored is None or stored["drained"] or not _alike(stored, job):
             continue
         if has_read(storage, place) and holder(storage, place) is None:
             found.append((stored, place))
     if found:
-        raise _refusal(job, found)
+        raise _refusal(job, found, others)
 
 
 def _beside(storage: Storage, folder: str) -> Iterator[tuple[str, str]]:
@@ -86,7 +89,27 @@ def has_read(storage: Storage, folder: str) -> bool:
     return any(n.isdigit() for write in storage.names(folder) for n in storage.names(f"{folder}/{write}/offsets"))
 
 
-def _refusal(job: SparkJob, found: list[tuple[dict[str, Any], str]]) -> FlinkDdlError:
+def _renamed(job: SparkJob, stored: Mapping[str, Any], place: str, flag: str) -> FlinkDdlError:
+    now = str(stored["job"])
+    message = (
+        f"job '{job.name}' would start anew, beside the state of job '{now}' at '{place}', which was its own"
+        " until it got that name"
+    )
+    how = f"{_keep_the_name(now)}; to go on under this one, end that job and run with {flag}"
+    return FlinkDdlError.of("FD825", message, help=f"{how}; to start anew beside it, run with --fresh")
+
+
+def _flag(job: SparkJob, old: str, others: Collection[str]) -> str:
+    """Return what to run with: of several jobs it must say which, and a name with a "=" in it would say another."""
+    named = "=" in old or bool({*others} - {job.name})
+    return f"--continue-job {shlex.quote(f'{job.name}={old}' if named else old)}"
+
+
+def _keep_the_name(old: str) -> str:
+    return f"to keep the name, SET 'pipeline.name' = '{old.replace(chr(39), chr(39) * 2)}'"
+
+
+def _refusal(job: SparkJob, found: list[tuple[dict[str, Any], str]], others: Collection[str]) -> FlinkDdlError:
     stored, place = found[0]
     message = (
         f"job '{job.name}' would start anew, beside the state of job '{stored['job']}' at '{place}', "
@@ -95,8 +118,8 @@ def _refusal(job: SparkJob, found: list[tuple[dict[str, Any], str]]) -> FlinkDdl
     fits = [str(plan["job"]) for plan, _ in found if _goes_on(plan, job)]
     if fits:
         which = " or of ".join(f"'{name}'" for name in fits)
-        how = f"to go on under this name with the state of {which}, run with --continue-job {shlex.quote(fits[0])}"
-        how += f"; to keep the name, SET 'pipeline.name' = '{fits[0].replace(chr(39), chr(39) * 2)}'"
+        how = f"to go on under this name with the state of {which}, run with {_flag(job, fits[0], others)}"
+        how += f"; {_keep_the_name(fits[0])}"
     else:
         how = _how_to_adopt(job, stored)
     return FlinkDdlError.of("FD825", message, help=f"{how}; to start anew beside it, run with --fresh")
