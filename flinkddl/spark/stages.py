@@ -58,11 +58,13 @@ def staged(aggs: Sequence[Agg], keys: Sequence[Named], ctx: Lowering) -> tuple[A
     """Return the calls of a GROUP BY in the form that is planned for the query.
 
     Keyed state is for changes that come out with each batch: what fires with a window stays an aggregate. A node's
-    number is its place among the job's operators with state of our own, whatever their form.
+    number is its place among the job's operators with state of our own, whatever their form; those of a stage are in
+    one operator by then, with the numbers that they had.
     """
     if not ctx.keyed or not any(isinstance(a, StateCall) for _, a in aggs):
         return tuple(aggs)
-    node = 1 + sum(isinstance(s, GroupBy) and bool(s.state_calls) for s in ctx.steps)
+    before = [s.state_calls for s in ctx.steps if isinstance(s, GroupBy) and s.state_calls]
+    node = 1 + max(len(before), max((call.node for calls in before for call in calls), default=0))
     fits = len(aggs) == 1 and ctx.output_mode == "update" and all(name != WINDOW for name, _ in keys)
     over = any(isinstance(agg, StateCall) and agg.kind == "over" for _, agg in aggs)
     out = tuple((name, _formed(agg, node, fits and (OVERS in ctx.newer or not over))) for name, agg in aggs)

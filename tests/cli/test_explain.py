@@ -17,7 +17,7 @@ from flinkddl.script.compile import Start, compile_script
 from flinkddl.show.dataflow import Flow, as_json, flow_of
 from flinkddl.show.explain import explain
 from flinkddl.show.pictures import dot, html, svg
-from flinkddl.spark.job import Read
+from flinkddl.spark.job import GroupBy, Read
 from tests.cases.test_jobs import JOBS, compiled
 
 if TYPE_CHECKING:
@@ -385,3 +385,12 @@ def test_operators_between_are_told_with_an_edge() -> None:
     assert through.startswith("Unnest(")
     assert "x > 1" in edge["filter"]
     assert "t <> 'a'" in edge["filter"]
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_each_node_has_a_number_of_its_own(name: str) -> None:
+    """A sink's operator too, which comes after the stages are made."""
+    steps = of_job(name).of.steps
+    numbers = [call.node for s in steps if isinstance(s, GroupBy) for call in s.state_calls if call.form == "keyed"]
+    assert len(numbers) > 5
+    assert len({*numbers}) == len(numbers)

@@ -112,7 +112,7 @@ def write(folder: Path) -> None:
 def kept(spark: SparkSession, folder: Path, queries: dict[str, str], form: str) -> dict[str, list[int]]:
     """Run the queries as one and return what their nodes keep after its first batch, of each operator."""
     seen: list[Progress] = []
-    job = started(spark, folder, queries, form, seen)
+    job = started(spark, folder, queries, form, seen, apart=True)
     texts = {f"n{o.number}": o.here.node.describe() for o in operators(job._running.job)}
     found: dict[str, list[int]] = {}
     for state in seen[0].state:
@@ -124,8 +124,10 @@ def kept(spark: SparkSession, folder: Path, queries: dict[str, str], form: str) 
     return found
 
 
-def started(spark: SparkSession, folder: Path, queries: dict[str, str], form: str, seen: list[Progress]) -> Job:
-    """Run the queries as one for a batch."""
+def started(
+    spark: SparkSession, folder: Path, queries: dict[str, str], form: str, seen: list[Progress], *, apart: bool = False
+) -> Job:
+    """Run the queries as one for a batch; ``apart``: each reads its tables by itself."""
     write(folder)
     parts = (
         f"SELECT CAST(x AS STRING), CAST(y AS BIGINT) FROM ({query}) AS q{n}(x, y)"
@@ -134,6 +136,8 @@ def started(spark: SparkSession, folder: Path, queries: dict[str, str], form: st
     insert = f"INSERT INTO s {' UNION ALL '.join(parts)};"
     catalog = Catalog(spark, views=False)
     catalog.execute(TABLES.format(root=folder, form=form))
+    if apart:
+        catalog.execute("SET 'table.optimizer.reuse-source-enabled' = 'false'")
     (result,) = catalog.execute_all(insert, run={"on_progress": seen.append, "notice": lambda text: None})
     job = result.job
     assert job is not None

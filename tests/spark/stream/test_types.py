@@ -97,7 +97,7 @@ BY = tuple(AT[name] for name in KEYS)
 
 
 def _lower_typed(node: Typed, ctx: Lowering, here: Physical) -> Rel:
-    rel = _lower_feed(replace(node, fields=(ID, NUMBER)), ctx, here)
+    rel = _lower_feed(replace(node, fields=(ID, NUMBER)), ctx)
     named = [*same(("id", "n")), *((name, sql) for name, (_, sql) in COLUMNS.items()), *same(rel.reserved)]
     return rel.with_(step=select(rel.step, named, ctx, "typed"), columns=tuple(AT), fields=node.fields)
 
