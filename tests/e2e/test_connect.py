@@ -57,7 +57,7 @@ KINDS = {
     "real time, all kinds": (SETS, REALTIME, False),
 }
 """Queries, settings, and whether some of them are one query."""
-NIGHTLY = ("all kinds", "whole chains", "real time, all kinds")
+NIGHTLY = ("micro-batches", "all kinds", "whole chains", "real time, all kinds")
 
 
 @pytest.mark.kafka
