@@ -72,8 +72,7 @@ def test_a_join_with_a_condition_goes_on_as_it_was_begun(
     (tmp_path / "bids").mkdir()
     with monkeypatch.context() as patched:
         if older:
-            begun = Begun(newer=frozenset({MERGES}))
-            patched.setattr(compile, "lower_job", partial(lower_job, begun=begun))
+            as_older(patched, frozenset({MERGES}))
         shown = run(spark, tmp_path, capfd, ("", ""), [(1, 1), (2, 1), (3, 2)], OUTER)
     assert operators(tmp_path) == (2 if older else 1)
     assert table(shown) == {(1, 1, 2), (2, 1, None), (3, 2, None)}
@@ -105,14 +104,18 @@ def test_a_table_that_was_read_for_each_mention_goes_on_as_it_was_begun(
     (tmp_path / "bids").mkdir()
     with monkeypatch.context() as patched:
         if older:
-            begun = Begun(newer=NEWER - {TABLES})
-            patched.setattr(compile, "lower_job", partial(lower_job, begun=begun))
+            as_older(patched, NEWER - {TABLES})
         shown = run(spark, tmp_path, capfd, ("", ""), [(1, 1), (2, 1), (3, 2)], TWO)
     assert operators(tmp_path) == (2 if older else 1)
     assert table(shown) == {(1, 1, 1), (1, 2, 1), (1, 3, 1), (2, 1, 2), (2, 2, 1)}
     shown += run(spark, tmp_path, capfd, ("", ""), [(3, 1), (3, 2), (1, 1)], TWO)
     assert operators(tmp_path) == (2 if older else 1)
     assert table(shown) == {(1, 1, 1), (1, 2, 1), (1, 3, 2), (2, 1, 3), (2, 2, 1)}
+
+
+def as_older(patched: pytest.MonkeyPatch, newer: frozenset[str]) -> None:
+    """Let scripts be planned as a version did that had these alone of what is newer."""
+    patched.setattr(compile, "lower_job", partial(lower_job, begun=Begun(newer=newer)))
 
 
 def run(

@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-SCRIPT = """
-SET 'flinkddl.execution.state' = 'keyed';
-SET 'pipeline.name' = 'totals';
-CREATE TABLE bids (k STRING, v INT) WITH ('connector' = 'filesystem', 'path' = '{root}/bids', 'format' = 'json',
-  'source.monitor-interval' = '1s');
-CREATE TABLE totals (k STRING, n BIGINT, m INT) WITH ('connector' = 'print', 'print-identifier' = 'totals');
-INSERT INTO totals SELECT k, COUNT(DISTINCT v), MAX(v) FROM bids GROUP BY k;
-"""
 ONE, FIVE = b"\x04\xac", b"\x08\xac"  # a method's end: return 1, return 5
 
 
@@ -43,7 +35,7 @@ def test_a_layout_that_is_not_known(spark: SparkSession, tmp_path: Path) -> None
 
     (tmp_path / "bids").mkdir()
     script = tmp_path / "job.sql"
-    script.write_text(SCRIPT.format(root=tmp_path))
+    script.write_text(elsewhere.SCRIPT.format(root=tmp_path))
     bring(1, "a", "b")
     printed, _ = elsewhere.run(script, tmp_path / "state", ours=newer(tmp_path))
     assert elsewhere.shown(printed, "totals") == {"a": ["1", "1"], "b": ["1", "1"]}

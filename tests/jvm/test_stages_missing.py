@@ -14,14 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-SCRIPT = """
-SET 'flinkddl.execution.state' = 'keyed';
-SET 'pipeline.name' = 'totals';
-CREATE TABLE bids (k STRING, v INT) WITH ('connector' = 'filesystem', 'path' = '{root}/bids', 'format' = 'json',
-  'source.monitor-interval' = '1s');
-CREATE TABLE totals (k STRING, n BIGINT, m INT) WITH ('connector' = 'print', 'print-identifier' = 'totals');
-INSERT INTO totals SELECT k, COUNT(DISTINCT v), MAX(v) FROM bids GROUP BY k;
-"""
 MODE = "org/apache/spark/sql/streaming/TimeMode.class"
 VERSION = "spark-version-info.properties"
 
@@ -56,7 +48,7 @@ def test_a_job_runs_with_aggregates(tmp_path: Path, name: str) -> None:
     rows = ({"k": "ab"[n % 2], "v": n // 2} for n in range(9))
     (tmp_path / "bids" / "1.json").write_text("\n".join(map(json.dumps, rows)))
     script = tmp_path / "job.sql"
-    script.write_text(SCRIPT.format(root=tmp_path))
+    script.write_text(elsewhere.SCRIPT.format(root=tmp_path))
     first = elsewhere.jar(tmp_path, made())
     printed, said = elsewhere.run(script, tmp_path / "state", first=first)
     assert elsewhere.shown(printed, "totals") == {"a": ["5", "4"], "b": ["4", "3"]}

@@ -16,6 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+SCRIPT = """
+SET 'flinkddl.execution.state' = 'keyed';
+SET 'pipeline.name' = 'totals';
+CREATE TABLE bids (k STRING, v INT) WITH ('connector' = 'filesystem', 'path' = '{root}/bids', 'format' = 'json',
+  'source.monitor-interval' = '1s');
+CREATE TABLE totals (k STRING, n BIGINT, m INT) WITH ('connector' = 'print', 'print-identifier' = 'totals');
+INSERT INTO totals SELECT k, COUNT(DISTINCT v), MAX(v) FROM bids GROUP BY k;
+"""
+"""A job that keeps its state by key."""
+
 
 def of_spark(jar: str, name: str) -> bytes:
     """Return a file of one of Spark's jars, which begins so."""
