@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from flinkddl.api import Catalog
 from flinkddl.plan.stateforms import MERGES, NEWER, TABLES, Begun
-from flinkddl.script import compile
-from flinkddl.spark.assemble import lower_job
+from tests.support.older import plan_as
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +70,7 @@ def test_a_join_with_a_condition_goes_on_as_it_was_begun(
     (tmp_path / "bids").mkdir()
     with monkeypatch.context() as patched:
         if older:
-            as_older(patched, frozenset({MERGES}))
+            plan_as(patched, Begun(newer=frozenset({MERGES})))
         shown = run(spark, tmp_path, capfd, ("", ""), [(1, 1), (2, 1), (3, 2)], OUTER)
     assert operators(tmp_path) == (2 if older else 1)
     assert table(shown) == {(1, 1, 2), (2, 1, None), (3, 2, None)}
@@ -104,18 +102,13 @@ def test_a_table_that_was_read_for_each_mention_goes_on_as_it_was_begun(
     (tmp_path / "bids").mkdir()
     with monkeypatch.context() as patched:
         if older:
-            as_older(patched, NEWER - {TABLES})
+            plan_as(patched, Begun(newer=NEWER - {TABLES}))
         shown = run(spark, tmp_path, capfd, ("", ""), [(1, 1), (2, 1), (3, 2)], TWO)
     assert operators(tmp_path) == (2 if older else 1)
     assert table(shown) == {(1, 1, 1), (1, 2, 1), (1, 3, 1), (2, 1, 2), (2, 2, 1)}
     shown += run(spark, tmp_path, capfd, ("", ""), [(3, 1), (3, 2), (1, 1)], TWO)
     assert operators(tmp_path) == (2 if older else 1)
     assert table(shown) == {(1, 1, 1), (1, 2, 1), (1, 3, 2), (2, 1, 3), (2, 2, 1)}
-
-
-def as_older(patched: pytest.MonkeyPatch, newer: frozenset[str]) -> None:
-    """Let scripts be planned as a version did that had these alone of what is newer."""
-    patched.setattr(compile, "lower_job", partial(lower_job, begun=Begun(newer=newer)))
 
 
 def run(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from flinkddl.api import Catalog
 from flinkddl.plan.stateforms import BLENDS, NEW, NEWER, Begun
-from flinkddl.script import compile as compiling
-from flinkddl.spark.assemble import lower_job
+from tests.support.older import plan_as
 from tests.support.topics import committed
 
 if TYPE_CHECKING:
@@ -95,7 +93,7 @@ def test_goes_on_as_it_was_begun(
         return len([p for p in next(tmp_path.rglob("state")).iterdir() if p.name.isdigit()])
 
     with monkeypatch.context() as patched:  # as the version before would begin it
-        patched.setattr(compiling, "lower_job", partial(lower_job, begun=begun))
+        plan_as(patched, begun)
         send(servers, items, FIRST)
         operators = 4 if BLENDS in begun.newer else 5  # the sink has one of its own
         assert run() == operators

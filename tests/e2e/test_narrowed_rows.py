@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,8 +10,7 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.stateforms import NARROWS, NEW, NEWER, Begun
-from flinkddl.script import compile as compiling
-from flinkddl.spark.assemble import lower_job
+from tests.support.older import plan_as
 from tests.support.topics import committed
 
 if TYPE_CHECKING:
@@ -147,7 +145,7 @@ def runs(
         text = text.replace("{servers}", broker.bootstrap)
         with monkeypatch.context() as patched:
             if begun is not None:
-                patched.setattr(compiling, "lower_job", partial(lower_job, begun=begun))
+                plan_as(patched, begun)
             options = {"checkpoint": str(tmp_path), "notice": lambda _: None}
             job = Catalog(spark, views=False).execute_all(text, run=options)[-1].job
         assert job is not None
