@@ -131,7 +131,7 @@ class _Look:
 
 
 def in_order(here: Physical) -> Iterator[int]:
-    """Yield the scans whose rows go to the sink one by one: on the way through a stage they would lose their order."""
+    """Yield the scans whose rows go to the sink one by one: they need no stage, and pass none."""
     if isinstance(here.node, Scan):
         yield id(here.node)
     elif isinstance(here.node, Filter | Project | Union | Unnest | WindowTableFunction):

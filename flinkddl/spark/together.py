@@ -5,9 +5,8 @@ write; so INSERTs that share something and write through Spark's own Kafka sink,
 ALL of their records with a ``topic`` column, and what lies between it and what they share becomes a chain
 (``stream/chain.py``).
 
-Rows that go from a scan to their topic one by one keep the order that they have in a partition of the source. They
-would lose it on their way through a stage, so such INSERTs are one query with one another, and those with state by key
-are another.
+Rows that go from a scan to their topic one by one need no stage, and pass none: such INSERTs are one query with one
+another, and those with state by key are another.
 """
 
 from __future__ import annotations

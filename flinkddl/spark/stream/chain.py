@@ -47,6 +47,8 @@ STAGE = "__stage"
 EDGE = "__edge"
 TIME = "__time"
 """In the place of a target: event time, which goes from stage to stage (``plan/clocks.py``)."""
+FROM = "__from"
+"""The task that makes a row which passes a stage on its way to the end: its rows pass in one group, in their order."""
 KEY = "key"
 ARGUMENTS = "args"
 
@@ -236,13 +238,21 @@ class _Hop:
                 columns: list[Named] = [(name, f"{STAGE}.k{n}.k{i}") for i, name in enumerate(names)]
                 columns.append((result, f"{STAGE}.r{n}"))
                 self._origin(made, self.chain.found.ways[node], columns, set(), f"{STAGE}.r{n} IS NOT NULL")
-            self.columns += [(t, f"{STAGE}.p{len(self.nodes) + i}") for i, t in enumerate(self.passes)]
+            for i, target in enumerate(self.passes, len(self.nodes)):
+                row = f"{STAGE}.p{i}"
+                self.columns.append((target, f"{row}.{ARGUMENTS}" if self._to_end(target) else row))
         else:
             known = self.chain.graph.columns(self.step) or ()
             made.whole = self.tells
             made.kept += [TIMES] * self.tells
             self._origin(made, self.ways, list(same(known)), self.chain.graph.timed(self.step), "")
+        if edges and any(self._to_end(target) for target, _ in self.columns):
+            named = [*same(made.kept), (FROM, "spark_partition_id()")]
+            made.step = select(made.step, named, self.chain.ctx, "from", "rows to the end keep their order")
         return self._given(made.step, edges)
+
+    def _to_end(self, target: str) -> bool:
+        return target == self.chain.found.end
 
     def _origin(self, made: Pass, ways: Sequence[Way], columns: Sequence[Named], timed: set[str], when: str) -> None:
         made.begin(columns, timed, when)
@@ -292,11 +302,12 @@ class _Hop:
                 return select(step, list(zip(names, members(EDGE, len(names)), strict=True)), ctx, "met")
             return explode(step, (), (f"array_compact(array({', '.join(rows)}))", names), ctx, "met")
         named = [f"{EDGE}{i}" for i in range(len(edges))]
-        of_edge = dict(self.columns) | ({TIME: f"get({TIMES}, 0)"} if self.tells else {})
+        given = [(t, column, _row([FROM], column) if self._to_end(t) else column) for t, column in self.columns]
+        of_edge = {t: row for t, _, row in given} | ({TIME: f"get({TIMES}, 0)"} if self.tells else {})
         nulls = {t: f"IF(false, {of_edge[t]}, NULL)" if t in of_edge else "NULL" for t in edges}
         rows = [
-            f"IF({column} IS NULL, NULL, named_struct({_items(edges, nulls | {target: column})}))"
-            for target, column in self.columns
+            f"IF({column} IS NULL, NULL, named_struct({_items(edges, nulls | {target: row})}))"
+            for target, column, row in given
         ]
         note = f"into stage {self.depth}: {len(rows)} ways"
         each = f"array_compact(array({', '.join(rows)}))"
@@ -312,6 +323,11 @@ def _items(edges: Sequence[str], texts: Mapping[str, str]) -> str:
 
 def _edge(group: GroupBy) -> str:
     """Return a row of an operator's edge: the key of its group, and what it is given."""
-    keys = ", ".join(f"'k{i}', {sql}" for i, (_, sql) in enumerate(group.keys))
     given = ", ".join(f"'a{i}', {sql}" for i, sql in enumerate(_call(group).args))
-    return f"named_struct('{KEY}', named_struct({keys}), '{ARGUMENTS}', named_struct({given}))"
+    return _row([sql for _, sql in group.keys], f"named_struct({given})")
+
+
+def _row(group: Sequence[str], given: str) -> str:
+    """Return what goes into a stage: rows of a group stay in their order there, also those that pass."""
+    keys = ", ".join(f"'k{i}', {sql}" for i, sql in enumerate(group))
+    return f"named_struct('{KEY}', named_struct({keys}), '{ARGUMENTS}', {given})"

@@ -368,7 +368,7 @@ def with_another_model(rows: list[Row], others: list[Row]) -> list[Row]:
 
 
 def rows_beside(table: N.Node) -> N.Node:
-    """Rows that go out one by one keep their order: they are read for themselves."""
+    """Rows that go out one by one pass no stage: they are read for themselves."""
     return united(picked(distinct(table, 2, 3), 0, 2, 2), picked(table, 0, 1, 3))
 
 
