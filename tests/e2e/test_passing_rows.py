@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.e2e.support import read_topic, send
+from tests.support.nightly import nightly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +40,7 @@ UNION ALL
 SELECT 'keys of a number', n, CAST(COUNT(*) AS INT) FROM counts GROUP BY n;
 """
 SETS = {
+    "auto": "SET 'flinkddl.execution.max-offsets-per-trigger' = '60';",
     "micro-batches": "SET 'flinkddl.execution.state' = 'chain';"
     "SET 'flinkddl.execution.max-offsets-per-trigger' = '60';",
     "real time": "SET 'flinkddl.execution.mode' = 'realtime';",
@@ -47,11 +49,14 @@ Change = tuple[str, int]
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("mode", SETS)
+@pytest.mark.parametrize("mode", ["auto", nightly("micro-batches"), "real time"])
 def test_in_the_order_of_their_partition_and_of_their_group(
     broker: Broker, new_topic: Callable[..., str], tmp_path: Path, mode: str
 ) -> None:
-    """Rows of a table pass two stages, changes of a count one: what undoes a row comes before what stands for it."""
+    """Rows of a table pass two stages, changes of a count one: what undoes a row comes before what stands for it.
+
+    'auto' reads the table once for both counts, and by itself for its rows.
+    """
     source, sink = new_topic("t", PARTITIONS), new_topic("found")
     send(broker.bootstrap, source, [{"n": n, "k": n % KEYS} for n in range(ROWS)], PARTITIONS)
     path, log = tmp_path / "job.sql", tmp_path / "log"

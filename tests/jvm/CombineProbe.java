@@ -39,7 +39,8 @@ public final class CombineProbe {
         InternalRow value = flinkddl.Retract.row(n);
         return switch (of) {
             case "latest" -> flinkddl.Retract.row(false, flinkddl.Retract.row(value, value));
-            case "top", "toptaken" -> flinkddl.Retract.row(1L, n, 1L, 3L, false, of.equals("top"), flinkddl.Retract.row(value, value));
+            case "top", "toptaken", "topnone" -> flinkddl.Retract.row(
+                1L, n, 1L, of.equals("topnone") ? 0L : 3L, false, !of.equals("toptaken"), flinkddl.Retract.row(value, value));
             default -> flinkddl.Retract.row(1L, n, flinkddl.Retract.row(n, value));
         };
     }

@@ -24,6 +24,7 @@ def probes(tmp_path_factory: pytest.TempPathFactory) -> Probes:
         pytest.param(
             "toptaken", 10_000, 7, f"10000 {sum(range(10_000))}", id="rows that can be taken back go on as they are"
         ),
+        pytest.param("topnone", 100, 7, f"100 {sum(range(100))}", id="a group without places"),
         pytest.param("lists", 10_000, 7, "each by itself", id="a list asks when a row came"),
         pytest.param("latest", 3, 7, "3 3", id="fewer rows than groups"),
         pytest.param("latest", 0, 7, "0 0", id="no rows"),

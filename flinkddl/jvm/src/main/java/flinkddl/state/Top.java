@@ -85,7 +85,7 @@ final class Top extends Kind {
         return new Combiner() {
             @Override public boolean takes(byte[] row) {
                 UnsafeRow given = Retract.view(row, FIELDS);
-                return given.getBoolean(5) && given.getLong(0) == 1 && given.getLong(3) <= MOST;
+                return given.getBoolean(5) && given.getLong(0) == 1 && given.getLong(3) > 0 && given.getLong(3) <= MOST;
             }
 
             @Override public Object add(Object held, byte[] row) { return among(held == null ? new ArrayList<>() : first(held), row); }
