@@ -170,7 +170,7 @@ TOTALS = (
         ("'topic' = '${P}orders'", "'topic' = '${P}orders', 'properties.max.poll.records' = '100'"),
     ), SILENT),
     Edit("ttl-added", s.TOTALS, (_first("SET 'table.exec.state.ttl' = '1 h';\n"),), SILENT),
-    Edit("source-column-added", s.TOTALS, (("price INT", "price INT, note STRING"),), SILENT),
+    Edit("source-column-added", s.TOTALS, (("price INT", "price INT, note STRING"),), kept("totals")),
     Edit("four-edits-at-once", s.TOTALS, (
         ("TABLE orders", "TABLE purchases"), ("FROM orders", "FROM purchases"), ("${P}totals", "${P}totals_3"),
         ("GROUP BY region", "GROUP BY region HAVING SUM(price) < 50"), ("SUM(price) FROM", "-SUM(price) FROM"),
@@ -332,9 +332,9 @@ COMMITS = (
     Edit("begun-earlier", s.OLDER, (), Answer(0, ())),
     Edit("begun-earlier-and-edited", s.OLDER, (("s.total FROM", "s.total + 1 FROM"),), kept("best"),
          shows=lambda r: r | {"total": r["total"] + 1}),
-    Edit("gone-on-with-earlier", s.BEST, (), Answer(0, ()), by=s.EARLIER),
-    Edit("gone-on-with-earlier-and-edited", s.BEST, (("s.total FROM", "s.total + 1 FROM"),), kept("best"),
-         shows=lambda r: r | {"total": r["total"] + 1}, by=s.EARLIER),
+    Edit("narrow-rows-gone-on-with-earlier", s.BEST, (), refused("what 'Project(cust, price)' keeps"), by=s.EARLIER),
+    Edit("narrow-rows-gone-on-with", s.BEST, (("s.total FROM", "s.total + 1 FROM"),), kept("best"),
+         shows=lambda r: r | {"total": r["total"] + 1}),
     Edit("totals-begun-in-blobs", s.BLOB_TOTALS, (), Answer(0, ())),
     Edit("totals-begun-in-blobs-and-edited", s.BLOB_TOTALS, (
         ("GROUP BY region", "GROUP BY region HAVING COUNT(*) > 1"),
