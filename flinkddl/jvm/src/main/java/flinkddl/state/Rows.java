@@ -28,7 +28,7 @@ public final class Rows implements Serializable {
     static final int LAST = 0xFFFB;
     /** In the place of an edge's number: entries of state that are taken over ({@link Store#take}). */
     static final int TAKEN = 0xFFFA;
-    private static final int GROUPS = 64; // of rows that pass, by their own hash: a task run again must give the same
+    private static final int GROUPS = 64; // of rows that pass, by the hash of their key: a task run again must give the same
 
     final StructType type;
     private transient UnsafeProjection projection;
@@ -75,13 +75,12 @@ public final class Rows implements Serializable {
     }
 
     /**
-     * The key of a row that passes: a group, {@link #PASS}, the edge. What goes to one group of a deeper node passes in one
-     * group, so that it does not change its order.
+     * The key of a row that passes: a group, {@link #PASS}, the edge. Rows whose first field, their key, is the same pass
+     * in one group, so that they do not change their order.
      */
     public byte[] pass(int edge, InternalRow row) {
-        boolean keyed = type.length() == 2 && type.fieldNames()[0].equals("key");
-        UnsafeRow bytes = keyed ? unsafe(row).getStruct(0, ((StructType) type.apply(0).dataType()).length()) : unsafe(row);
-        long hash = XXH64.hashUnsafeWords(bytes.getBaseObject(), bytes.getBaseOffset(), bytes.getSizeInBytes(), edge);
+        UnsafeRow key = unsafe(row).getStruct(0, ((StructType) type.apply(0).dataType()).length());
+        long hash = XXH64.hashUnsafeWords(key.getBaseObject(), key.getBaseOffset(), key.getSizeInBytes(), edge);
         return ByteBuffer.allocate(KEY + Short.BYTES).putLong(hash & GROUPS - 1).putShort((short) PASS).putShort((short) edge).array();
     }
 

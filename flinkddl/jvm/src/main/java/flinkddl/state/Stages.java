@@ -19,8 +19,8 @@ import org.apache.spark.sql.types.StructType;
 /**
  * {@code stages(edges, conditions ..)}: several nodes of a plan as one operator, and rows that pass it. The argument is a STRUCT with a
  * field an edge, of which one is not NULL in each row; its name says what the edge is: {@code 7_inner}, with a TTL
- * {@code 7_inner_ttl_<ms>_<ms>}, takes STRUCT&lt;key: STRUCT, args: STRUCT&gt; to node 7; {@code pass} takes any STRUCT, which
- * comes out as it is; {@code time} takes event time as {@link Tick} has it, and what comes out is for the next stage, of {@code last}
+ * {@code 7_inner_ttl_<ms>_<ms>}, takes STRUCT&lt;key: STRUCT, args: STRUCT&gt; to node 7; {@code pass} takes such a STRUCT too,
+ * which comes out as it is, in the order of its key; {@code time} takes event time as {@link Tick} has it, and what comes out is for the next stage, of {@code last}
  * nothing comes out; {@code taken} takes entries of another operator's state as they are ({@link Store#take}), and gives nothing. Each edge of a kind that takes a {@link Condition} has it behind, in their order. The result is a STRUCT, by the places of the edges {@code k0}, the group's key, and {@code r0}, a
  * result of the node; {@code p1}, a row that passes. What is not of the row's edge is NULL.
  *
