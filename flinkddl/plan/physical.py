@@ -182,9 +182,13 @@ def decide(node: Node, asked: Traits, how: How) -> tuple[Physical, How]:
 
 
 def _updates(node: Node, asked: Traits, how: How) -> bool:
-    below = zip(node.inputs, node.requires(asked), strict=True)
+    below = zip(node.inputs, _requires(node, asked, how), strict=True)
     ours = _paired(node, how) or (how.shares and isinstance(node, Join) and bool(meeting(node)))  # none of Spark's own
     return ours or node.updates(asked) or any(_updates(i, r, how) for i, r in below)
+
+
+def _requires(node: Node, asked: Traits, how: How) -> tuple[Traits, ...]:
+    return node.requires_in_a_chain(asked) if how.chain else node.requires(asked)
 
 
 def _paired(node: Node, how: How) -> bool:
@@ -196,7 +200,7 @@ def _waits(node: Node) -> bool:
 
 
 def _decide(node: Node, asked: Traits, how: How) -> Physical:
-    inputs = tuple(_decide(i, r, how) for i, r in zip(node.inputs, node.requires(asked), strict=True))
+    inputs = tuple(_decide(i, r, how) for i, r in zip(node.inputs, _requires(node, asked, how), strict=True))
     form = node.form(tuple(i.form for i in inputs), asked, how) if how.streaming else APPEND
     met = how.shares and bool(meeting(node))
     return Physical(node, form, asked if how.streaming else PLAIN, inputs, met, _paired(node, how))

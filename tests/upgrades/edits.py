@@ -335,6 +335,8 @@ COMMITS = (
     Edit("narrow-rows-gone-on-with-earlier", s.BEST, (), refused("what 'Project(cust, price)' keeps"), by=s.EARLIER),
     Edit("narrow-rows-gone-on-with", s.BEST, (("s.total FROM", "s.total + 1 FROM"),), kept("best"),
          shows=lambda r: r | {"total": r["total"] + 1}),
+    Edit("sessions-begun-by-time", s.OLD_SESSIONS, (), SILENT),
+    Edit("sessions-gone-on-with-by-time", s.SESSIONS, (), SILENT, by=s.BY_TIME),
     Edit("totals-begun-in-blobs", s.BLOB_TOTALS, (), Answer(0, ())),
     Edit("totals-begun-in-blobs-and-edited", s.BLOB_TOTALS, (
         ("GROUP BY region", "GROUP BY region HAVING COUNT(*) > 1"),

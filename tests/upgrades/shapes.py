@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     Results = dict[str, Callable[[Iterable[Record]], Table]]
 
 
-EARLIER, BLOBS, OLDEST = "earlier", "blobs", "oldest"
-COMMITS = {EARLIER: "a14547e", BLOBS: "9a60c35", OLDEST: "a2ff691"}
-"""Commits that begin jobs which this code goes on with, or go on with its jobs. The two older ones keep a group in one
-piece (``retract_*``); the oldest has other plans than this one."""
+BY_TIME, EARLIER, BLOBS, OLDEST = "by-time", "earlier", "blobs", "oldest"
+COMMITS = {BY_TIME: "0eec5d8", EARLIER: "a14547e", BLOBS: "9a60c35", OLDEST: "a2ff691"}
+"""Commits that begin jobs which this code goes on with, or go on with its jobs. One took the rows of a batch by their
+time for sessions in a chain. The two oldest ones keep a group in one piece (``retract_*``); the oldest has other plans
+than this one."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,11 @@ def customer(cust: str, name: str) -> Record:
 
 
 def visit(usr: str, page: str, second: int, partition: int = 0) -> Record:
-    at = f"2026-01-02 10:{second // 60:02d}:{second % 60:02d}"
-    return Record("visits", {"usr": usr, "page": page, "ts": at}, partition=partition)
+    return Record("visits", {"usr": usr, "page": page, "ts": _at(second)}, partition=partition)
+
+
+def _at(second: int) -> str:
+    return f"2026-01-02 10:{second // 60:02d}:{second % 60:02d}"
 
 
 ORDERS = (
@@ -218,6 +222,21 @@ def busiest(records: Iterable[Record]) -> Table:
     return keyed([{"usr": u, "n": max(n for (usr, _), n in counts.items() if usr == u)} for u in users], "usr")
 
 
+def sessions(records: Iterable[Record], delay: int = 5, gap: int = 5) -> Table:
+    """Return the sessions of a user that a watermark of that delay has closed (no record here is late)."""
+    visits = rows(records, "visits")
+    watermark = max(map(_second, visits), default=0) - delay
+    found: list[tuple[str, list[int]]] = []
+    for usr, group in grouped(visits, "usr").items():
+        for second in sorted(map(_second, group)):
+            if found and found[-1][0] == usr and second - found[-1][1][-1] <= gap:
+                found[-1][1].append(second)
+            else:
+                found.append((usr, [second]))
+    out = [{"start": _at(s[0]), "usr": usr, "n": len(s)} for usr, s in found if s[-1] + gap <= watermark]
+    return keyed(out, "start", "usr")
+
+
 def _second(row: dict[str, Any]) -> int:
     minute, second = row["ts"][14:16], row["ts"][17:19]
     return int(minute) * 60 + int(second)
@@ -233,7 +252,7 @@ def closed(records: Iterable[Record], delay: int = 5, size: int = 10) -> Table:
         counts[at] = counts.get(at, 0) + 1
     # a window holds what lies below its end: the watermark has to be at its last millisecond
     done = {k: n for k, n in counts.items() if k[0] + size <= watermark}
-    out = [{"start": f"2026-01-02 10:{s // 60:02d}:{s % 60:02d}", "page": p, "n": n} for (s, p), n in done.items()]
+    out = [{"start": _at(s), "page": p, "n": n} for (s, p), n in done.items()]
     return keyed(out, "start", "page")
 
 
@@ -304,6 +323,14 @@ WINDOWS = Shape(
     " INTERVAL '10' SECOND)) GROUP BY window_start, window_end, page;\n",
     VISITS, RETURNS, {"windows": closed},
 )  # fmt: skip
+SESSIONS = Shape(
+    "sessions",
+    named("sessions") + "SET 'flinkddl.execution.state' = 'chain';\n" + VISITS_DDL
+    + sink("sessions", "`start` TIMESTAMP(3), usr STRING, n BIGINT", "`start`, usr")
+    + "INSERT INTO sessions SELECT window_start, usr, COUNT(*) FROM TABLE(SESSION(TABLE visits PARTITION BY usr,"
+    " DESCRIPTOR(ts), INTERVAL '5' SECOND)) GROUP BY window_start, window_end, usr;\n",
+    VISITS, RETURNS, {"sessions": sessions},
+)  # fmt: skip
 BEST = Shape(
     "best",
     named("best") + ORDERS_DDL + sink("best", "cust STRING, total INT", "cust")
@@ -343,6 +370,7 @@ RAISED = replace(
 )  # fmt: skip
 PASSING = replace(VISITORS, name="passing")
 OLDER = replace(BEST, name="older", by=EARLIER)
+OLD_SESSIONS = replace(SESSIONS, name="old-sessions", by=BY_TIME)
 
 
 def _ending(shape: Shape, name: str, by: str) -> Shape:

@@ -323,6 +323,10 @@ class Node(Facts):
         """Return what it requires of each input, from what is asked of it."""
         return (replace(asked, latest=False, versions=False),) * len(self.inputs)
 
+    def requires_in_a_chain(self, asked: Traits) -> tuple[Traits, ...]:
+        """Return the same where its own operator by key keeps its state."""
+        return self.requires(asked)
+
     def updates(self, asked: Traits) -> bool:
         """Whether it can change what it gave out, so that the query needs Spark's update mode."""
         return False

@@ -151,6 +151,11 @@ class WindowAggregate(Unary):
         sequence = asked.sequence or any(map(needs_order, self.aggs)) or (late and self.sessions)
         return (replace(asked, sequence=sequence, latest=False, watermark=late, versions=False),)
 
+    def requires_in_a_chain(self, asked: Traits) -> tuple[Traits, ...]:
+        """Return the order for sessions too: a row can be saved by one that came before it in the same batch."""
+        (below,) = self.requires(asked)
+        return (replace(below, sequence=below.sequence or self.sessions),)
+
     def withholds(self, form: Form) -> bool:
         """Return that windows come out once; of sessions whose rows can be late the state is kept twice."""
         return form.kind == "append" and not self.window.proctime and not (self.sessions and self.input.late)

@@ -48,7 +48,7 @@ def fired(node: WindowAggregate, ctx: Lowering, here: Physical) -> Rel:
     """Lower GROUP BY over a window: each window comes out once, in the batch in which its time comes."""
     (rel,) = inputs(here, ctx)
     if node.sessions:
-        return _sessions(rel, node, ctx)
+        return _sessions(rel, node, ctx, told=node.requires(here.asked)[0].sequence)
     zone = wall_zone(node, ctx)
     if node.windowed_input is None:
         rel = never_null(rel, node.window.time, ctx)
@@ -80,15 +80,19 @@ def _rows(step: str, node: WindowAggregate, values: list[str], texts: Mapping[st
     return Rel(select(step, list(zip(columns, row, strict=True)), ctx, "fired_windows"), columns, fields)
 
 
-def _sessions(rel: Rel, node: WindowAggregate, ctx: Lowering) -> Rel:
-    """Lower sessions, which rows make and merge in the state of their key: their bounds come out with them."""
+def _sessions(rel: Rel, node: WindowAggregate, ctx: Lowering, *, told: bool) -> Rel:
+    """Lower sessions, which rows make and merge in the state of their key: their bounds come out with them.
+
+    ``told``: checkpoints know of the order of rows. Elsewhere earlier versions took them by time; they kept the same.
+    """
     assert ctx.timing is not None
     rel = never_null(rel, node.window.time, ctx)
     args, finishes = accumulators(rel, node.aggs)
     met = WATERMARK if rel.watermark else "CAST(NULL AS BIGINT)"
     args = (*args, millis(rel.sql(node.window.time)), f"{node.window.size_ms}L", met)
+    told_args, other = (args, ()) if told else ((args[0], "0L", *args[2:]), args)
     kind = "sessionlist" if any(map(needs_order, node.aggs)) else "session"
-    call = StateCall("retract", kind, args, clocks=ctx.timing.below(node))
+    call = StateCall("retract", kind, told_args, clocks=ctx.timing.below(node), other_args=other)
     keys = key_columns(rel, node.keys)
     step = group(rel.step, keys or ONE_GROUP, [(IMAGES, call)], ctx, "session_aggregate", _note(node))
     zone = wall_zone(node, ctx)

@@ -3,8 +3,10 @@ package flinkddl;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Function;
@@ -206,7 +208,9 @@ public final class RetractMultiset {
 
     void write(DataOutput out) throws IOException {
         Retract.writeLong(out, entries.size());
-        for (Map.Entry<Key, Entry> x : entries.entrySet()) {
+        List<Map.Entry<Key, Entry>> all = new ArrayList<>(entries.entrySet()); // a hash's order hangs on what came first
+        all.sort((a, b) -> Arrays.compareUnsigned(a.getKey().bytes, b.getKey().bytes));
+        for (Map.Entry<Key, Entry> x : all) {
             Entry e = x.getValue();
             Retract.writeBytes(out, x.getKey().bytes);
             Retract.writeLong(out, e.base);

@@ -1,8 +1,13 @@
 package flinkddl.state;
 
+import flinkddl.Retract;
 import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.Iterator;
+import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -71,6 +76,15 @@ abstract class Kind implements Serializable {
 
     /** How many are there of what was and what is, which lie side by side in a result. */
     static int there(InternalRow result, int at) { return (result.isNullAt(at) ? 0 : 1) + (result.isNullAt(at + 1) ? 0 : 1); }
+
+    /** Rows of a batch in the order in which they came, whatever the shuffle made of it; then as told, then by their bytes. */
+    static List<UnsafeRow> arrived(Iterator<UnsafeRow> rows, Comparator<UnsafeRow> then) {
+        List<UnsafeRow> all = new ArrayList<>();
+        rows.forEachRemaining(row -> all.add(row.copy()));
+        all.sort(Comparator.<UnsafeRow>comparingLong(Retract::sequence).thenComparing(then)
+            .thenComparing(UnsafeRow::getBytes, Arrays::compareUnsigned));
+        return all;
+    }
 
     /** What a group gives whose rows, one that was read and these, are all late: they are counted, and dropped. */
     static Iterator<Object> late(Store group, Iterator<UnsafeRow> others) {

@@ -67,14 +67,10 @@ final class Session extends Kind {
     @Override long bucket() { return 1000; }
 
     @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {
-        List<UnsafeRow> batch = new ArrayList<>();
-        rows.forEachRemaining(row -> batch.add(row.copy()));
-        batch.sort(Comparator.<UnsafeRow>comparingLong(Retract::sequence)
-            .thenComparingLong(row -> row.getLong(TIME)).thenComparing(UnsafeRow::getBytes, Arrays::compareUnsigned));
         List<Span> spans = read(group.head());
         long time = group.time();
         boolean changed = false;
-        for (UnsafeRow row : batch) {
+        for (UnsafeRow row : arrived(rows, Comparator.comparingLong(row -> row.getLong(TIME)))) {
             changed |= take(group, row, spans, row.isNullAt(MET) ? time : Math.max(time, row.getLong(MET)));
         }
         if (changed) {

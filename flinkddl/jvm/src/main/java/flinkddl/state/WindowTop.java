@@ -5,6 +5,7 @@ import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Iterator;
+import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
@@ -29,15 +30,16 @@ final class WindowTop extends Kind {
     @Override int maps() { return 0; }
 
     @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {
-        UnsafeRow row = rows.next();
-        long fires = row.getLong(end) - 1;
+        List<UnsafeRow> batch = arrived(rows, (a, b) -> 0); // which rows are kept hangs on it
+        long fires = batch.get(0).getLong(end) - 1;
         if (group.late(fires)) { // so are the others, which are of the same window
-            return late(group, rows);
+            group.dropped(batch.size());
+            return nothing();
         }
         byte[] head = group.head();
         Serializable state = state(head);
         long turn = group.next();
-        for (boolean more = true; more; more = rows.hasNext(), row = more ? rows.next() : null) {
+        for (UnsafeRow row : batch) {
             row.setLong(1, Retract.numbered(Retract.sequence(row), turn));
             state = function.update(state, row);
         }
