@@ -142,9 +142,13 @@ def _owned(ctx: Lowering, sinks: Sequence[Sink]) -> dict[str, str]:
 
 
 def _same(ctx: Lowering, sinks: Sequence[Sink]) -> dict[str, str]:
-    """Return of each place that runs as another one the path of that."""
+    """Return of each place that runs as another one the path of that, which runs as no other."""
     places = paths(sinks)
-    same = ((places.get(node), places.get(ran)) for node, ran in ctx.same.items() if node != ran)
+    ends = {node: ran for node, ran in ctx.same.items() if node != ran}
+    for node in ends:
+        while (further := ends.get(ends[node], node)) != node:
+            ends[node] = further
+    same = ((places.get(node), places.get(ran)) for node, ran in ends.items())
     return {place: ran for place, ran in same if place is not None and ran is not None}
 
 
