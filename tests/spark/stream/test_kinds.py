@@ -261,7 +261,7 @@ saves from being late, as both are of one session; the bytes of a window's Top-N
 @pytest.mark.parametrize(
     ("seed", "names"),
     [
-        *((500 + 2 * n, names) for n, names in enumerate(PARTS[1:])),
+        *((500 + 2 * n, names) for n, names in enumerate(PARTS)),
         *((seed, PARTS[0]) for seed in ORDERED),
         *(nightly(600 + 2 * n, names) for n, names in enumerate(PARTS * 3) if 600 + 2 * n not in ORDERED),
         *(nightly(700 + 2 * n, (name,)) for n, name in enumerate(FIRING)),
