@@ -21,6 +21,7 @@ BENCHMARKS = {
     "sizing": "tests.bench.sizing",
     "state-forms": "tests.bench.state_forms",
     "growth": "tests.bench.growth",
+    "growth-windows": "tests.bench.growth_windows",
 }
 
 

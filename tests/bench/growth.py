@@ -16,15 +16,17 @@ import statistics
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tests.bench.processes import spark_cpu, spark_pid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -51,13 +53,22 @@ Row = dict[str, int]
 
 
 @dataclass(frozen=True)
-class Shape:
-    """A query over ``r``, what ``v`` is at the start (Spark SQL), and a row of the n-th change over so many rows."""
+class Query:
+    """What is measured."""
 
     query: str
+
+
+@dataclass(frozen=True)
+class Shape(Query):
+    """A query over ``r``, what ``v`` is at the start (Spark SQL), and a row of the n-th change over so many rows."""
+
     table: dict[str, str]
     value: str
     change: Callable[[int, int], Row]
+
+
+Q = TypeVar("Q", bound=Query)
 
 
 def _another(n: int, rows: int) -> Row:
@@ -80,18 +91,26 @@ SHAPES = {
 """Distinct values in few groups; a maximum that is taken back; ten matches a change in keys of many rows; a Top-10."""
 
 
-class Growth:
-    """One Spark and one broker for all sizes."""
+class Jobs(ABC, Generic[Q]):
+    """Jobs of all sizes over one Spark and one broker."""
 
-    def __init__(self, spark: SparkSession, servers: str) -> None:
+    def __init__(self, spark: SparkSession, servers: str, queries: Mapping[str, Q]) -> None:
         from kafka import KafkaProducer
 
-        self.spark, self.servers = spark, servers
+        self.spark, self.servers, self.queries = spark, servers, queries
         self.producer = KafkaProducer(bootstrap_servers=servers, linger_ms=20)
+        self.settings = SETTINGS
 
-    def fill(self, topic: str, value: str, rows: int) -> None:
-        """Write the rows that are there at the start; a key stays in its partition."""
-        row = f"named_struct('id', id, 'g', id % {GROUPS}, 'v', {value})"
+    @abstractmethod
+    def tables(self, query: Q, topic: str, rows: int) -> tuple[list[str], int]:
+        """Fill the topics of a job; return its tables, and how many rows it has to read."""
+
+    @abstractmethod
+    def change(self, job: Grown[Q]) -> None:
+        """Send a round of changes."""
+
+    def fill(self, topic: str, row: str, rows: int) -> None:
+        """Write the rows that are there at the start, a struct in Spark SQL; a key stays in its partition."""
         texts = [("to_json(named_struct('id', id))", "key"), (f"to_json({row})", "value")]
         columns = [f"CAST({text} AS BINARY) AS {name}" for text, name in texts]
         frame = self.spark.range(0, rows, 1, PARTITIONS).selectExpr(
@@ -100,85 +119,76 @@ class Growth:
         write = frame.write.format("kafka").option("kafka.bootstrap.servers", self.servers)
         write.option("topic", topic).option("kafka.linger.ms", "50").option("kafka.batch.size", "262144").save()
 
-    def few(self) -> None:
-        """Write ten rows of each group, which only the rows of changes match."""
-        for n in range(10 * GROUPS):
-            self.producer.send("few", json.dumps({"g": n % GROUPS, "x": 1, "n": n}).encode())
-        self.producer.flush()
-
-    def change(self, topic: str, shape: Shape, begin: int, rows: int) -> None:
-        for n in range(begin, begin + CHANGES):
-            row = shape.change(n, rows)
-            key = json.dumps({"id": row["id"]}).encode()
-            self.producer.send(topic, json.dumps(row).encode(), key=key, partition=row["id"] % PARTITIONS)
-        self.producer.flush()
-
-    def started(self, name: str, rows: int) -> Grown:
-        """Return a job that has read so many rows; print how long that took."""
-        from flinkddl.api import Catalog
+    def create(self, topic: str, partitions: int = PARTITIONS) -> str:
+        """Make a topic; return its name."""
         from flinkddl.runtime.kafka.admin import KafkaAdmin
 
-        shape, topic = SHAPES[name], f"{name}-{rows}"
         with KafkaAdmin({"bootstrap.servers": self.servers}) as admin:
-            admin.create_topic(topic, PARTITIONS, {"retention.ms": "-1"})
-        self.fill(topic, shape.value, rows)
-        sets = "".join(f"SET '{key}' = '{value}';" for key, value in SETTINGS.items())
-        tables = [FEW.format(servers=self.servers), ROWS.format(topic=topic, servers=self.servers, **shape.table)]
-        catalog = Catalog(self.spark.newSession())
-        catalog.execute(sets + ";".join(tables))
-        begin = time.perf_counter()
-        job = catalog.execute(f"CREATE TABLE hole WITH ('connector' = 'blackhole') AS {shape.query}").job
-        read = Read(job)
-        read.until(rows + (10 * GROUPS if name == "join" else 0))
-        print(f"{name:<9}{rows:>11,} rows read in {time.perf_counter() - begin:>6.1f} s", flush=True)
-        return Grown(shape, topic, rows, read)
+            admin.create_topic(topic, partitions, {"retention.ms": "-1"})
+        return topic
 
-    def block(self, job: Grown) -> list[float]:
+    def started(self, name: str, rows: int) -> Grown[Q]:
+        """Return a job that has read so many rows; print how long that took."""
+        from flinkddl.api import Catalog
+
+        query, topic = self.queries[name], f"{name}-{rows}"
+        ddl, to_read = self.tables(query, topic, rows)
+        sets = "".join(f"SET '{key}' = '{value}';" for key, value in self.settings.items())
+        catalog = Catalog(self.spark.newSession())
+        catalog.execute(sets + ";".join(ddl))
+        begin = time.perf_counter()
+        job = catalog.execute(f"CREATE TABLE hole WITH ('connector' = 'blackhole') AS {query.query}").job
+        read = Read(job)
+        read.until(to_read)
+        print(f"{name:<9}{rows:>11,} rows read in {time.perf_counter() - begin:>6.1f} s", flush=True)
+        return Grown(query, topic, rows, read)
+
+    def block(self, job: Grown[Q]) -> list[float]:
         """Send a block of rounds of changes; return the CPU seconds of each."""
         used = []
         for _ in range(BLOCK):
             before = spark_cpu()
-            self.change(job.topic, job.shape, job.changed, job.rows)
-            job.changed += CHANGES
+            self.change(job)
             job.read.until(job.read.rows + CHANGES)
             used.append(spark_cpu() - before)
         return used
 
-    def compare(self, name: str, records: int) -> float:
-        """Return how many times as much a round of changes costs over so many rows as over the small number.
+    def compare(self, name: str, records: int, least: int = SMALL) -> float:
+        """Return how many times as much a round of changes costs over so many rows as over the least number.
 
         Of two ratios the larger: of blocks in turn, and of each job alone, which has to itself what runs in the
         background.
         """
-        jobs = [self.started(name, rows) for rows in (SMALL, records)]
+        jobs = [self.started(name, rows) for rows in (least, records)]
         turns = [[self.block(job) for job in jobs] for _ in range(WARM + BLOCKS)][WARM:]
         small, large = ([*chain.from_iterable(used)] for used in zip(*turns, strict=True))
         self.stop(jobs[0])
         large_alone = self.alone(jobs[1])
         self.stop(jobs[1])
-        small_alone = self.alone(again := self.started(name, SMALL + 1))  # a topic is named by its size
+        small_alone = self.alone(again := self.started(name, least + 1))  # a topic is named by its size
         self.stop(again)
-        for rows, in_turn, alone in ((SMALL, small, small_alone), (records, large, large_alone)):
+        for rows, in_turn, alone in ((least, small, small_alone), (records, large, large_alone)):
             print(f"{name:<9}{rows:>11,} rows: a round {_told(in_turn)}, alone {_told(alone)}", flush=True)
         ratios = [statistics.median(a) / statistics.median(b) for a, b in ((large, small), (large_alone, small_alone))]
         print(
-            f"{name:<9}ratio {ratios[0]:.2f} in turn, {ratios[1]:.2f} alone, at most {_most():.2f} GB resident",
+            f"{name:<9}ratio {ratios[0]:.2f} in turn, {ratios[1]:.2f} alone, at most {most_resident():.2f} GB resident",
             flush=True,
         )
         return max(ratios)
 
-    def alone(self, job: Grown) -> list[float]:
+    def alone(self, job: Grown[Q]) -> list[float]:
         return [*chain.from_iterable([self.block(job) for _ in range(1 + BLOCKS)][1:])]
 
-    def stop(self, job: Grown) -> None:
+    def stop(self, job: Grown[Q]) -> None:
+        """End a job; what is measured of its end is for others to say."""
         job.read.job.stop()
 
 
 @dataclass
-class Grown:
+class Grown(Generic[Q]):
     """A job that has read its first rows, and the number of the next change."""
 
-    shape: Shape
+    query: Q
     topic: str
     rows: int
     read: Read
@@ -202,40 +212,75 @@ class Read:
                     self.rows, self.last = self.rows + progress.rows_in, progress
 
 
+class Growth(Jobs[Shape]):
+    """Groups that grow without bound."""
+
+    def few(self) -> None:
+        """Write ten rows of each group, which only the rows of changes match."""
+        self.create("few", 1)
+        for n in range(10 * GROUPS):
+            self.producer.send("few", json.dumps({"g": n % GROUPS, "x": 1, "n": n}).encode())
+        self.producer.flush()
+
+    def tables(self, query: Shape, topic: str, rows: int) -> tuple[list[str], int]:
+        value = f"named_struct('id', id, 'g', id % {GROUPS}, 'v', {query.value})"
+        self.fill(self.create(topic), value, rows)
+        ddl = [FEW.format(servers=self.servers), ROWS.format(topic=topic, servers=self.servers, **query.table)]
+        return ddl, rows + (10 * GROUPS if " few " in query.query else 0)
+
+    def change(self, job: Grown[Shape]) -> None:
+        for n in range(job.changed, job.changed + CHANGES):
+            row = job.query.change(n, job.rows)
+            key = json.dumps({"id": row["id"]}).encode()
+            self.producer.send(job.topic, json.dumps(row).encode(), key=key, partition=row["id"] % PARTITIONS)
+        self.producer.flush()
+        job.changed += CHANGES
+
+
 def _told(used: list[float]) -> str:
     return f"{statistics.median(used):.2f} CPU s ({min(used):.2f} to {max(used):.2f})"
 
 
-def _most() -> float:
+def most_resident() -> float:
     """Return the most memory that Spark's process has had so far, in GB."""
     text = Path(f"/proc/{spark_pid()}/status").read_text()
     return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmHWM")) * 1024 / 1e9
 
 
-def main(records: int = 10_000_000, names: Sequence[str] = tuple(SHAPES)) -> None:
-    """Print what each shape took at each size, and its ratio. Raises SystemExit where a bound is not kept."""
-    command = [sys.executable, "-m", "tests.bench.growth", "--alone", "--records", str(records)]
-    ended = [subprocess.run([*command, name], check=False).returncode for name in names]
+@contextmanager
+def engine() -> Iterator[tuple[SparkSession, str]]:
+    """Yield a session and the servers of a broker."""
+    from flinkddl.runtime.broker.server import Broker, BrokerOptions
+    from flinkddl.runtime.session.sessions import SparkOptions, build_session
+
+    conf = {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "2"}
+    with Broker(BrokerOptions(heap="700m")) as broker:
+        spark = build_session(SparkOptions(master="local[2]", conf=conf))
+        try:
+            yield spark, broker.bootstrap
+        finally:
+            spark.stop()
+
+
+def apart(module: str, cases: Iterable[Sequence[str]]) -> None:
+    """Measure each case in a process of its own. Raises SystemExit where a bound is not kept."""
+    command = [sys.executable, "-m", module, "--alone"]
+    ended = [subprocess.run([*command, *case], check=False).returncode for case in cases]
     if any(ended):
         raise SystemExit(f"more than {BOUND} times as much, or more than {MOST_GB} GB, or failed: see above")
 
 
-def _measure(name: str, records: int) -> None:
-    from flinkddl.runtime.broker.server import Broker, BrokerOptions
-    from flinkddl.runtime.kafka.admin import KafkaAdmin
-    from flinkddl.runtime.session.sessions import SparkOptions, build_session
+def main(records: int = 10_000_000, names: Sequence[str] = tuple(SHAPES)) -> None:
+    """Print what each shape took at each size, and its ratio. Raises SystemExit where a bound is not kept."""
+    apart("tests.bench.growth", [("--records", str(records), name) for name in names])
 
-    conf = {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "2"}
-    with Broker(BrokerOptions(heap="700m")) as broker, KafkaAdmin({"bootstrap.servers": broker.bootstrap}) as admin:
-        spark = build_session(SparkOptions(master="local[2]", conf=conf))
-        admin.create_topic("few", 1)
-        growth = Growth(spark, broker.bootstrap)
+
+def _measure(name: str, records: int) -> None:
+    with engine() as (spark, servers):
+        growth = Growth(spark, servers, SHAPES)
         growth.few()
-        try:
-            if growth.compare(name, records) > BOUND or _most() > MOST_GB:
-                raise SystemExit(1)
-        finally:
-            spark.stop()
+        if growth.compare(name, records) > BOUND or most_resident() > MOST_GB:
+            raise SystemExit(1)
 
 
 if __name__ == "__main__":
