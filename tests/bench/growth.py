@@ -49,7 +49,7 @@ KEYED = {
     "key": ", PRIMARY KEY (id) NOT ENFORCED",
     "format": "'key.format' = 'json', 'value.format' = 'json'",
 }
-Row = dict[str, int]
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,21 @@ class Jobs(ABC, Generic[Q]):
         """Fill the topics of a job; return its tables, and how many rows it has to read."""
 
     @abstractmethod
+    def row(self, job: Grown[Q], n: int) -> tuple[str, Row]:
+        """Return the topic and the row of the n-th change."""
+
     def change(self, job: Grown[Q]) -> None:
         """Send a round of changes."""
+        for n in range(job.changed, job.changed + CHANGES):
+            topic, row = self.row(job, n)
+            self.send(topic, row, row["id"] % PARTITIONS)
+        self.producer.flush()
+        job.changed += CHANGES
+
+    def send(self, topic: str, row: Row, partition: int) -> None:
+        """Send a row, whose key is its id."""
+        key = json.dumps({"id": row["id"]}).encode()
+        self.producer.send(topic, json.dumps(row).encode(), key=key, partition=partition)
 
     def fill(self, topic: str, row: str, rows: int) -> None:
         """Write the rows that are there at the start, a struct in Spark SQL; a key stays in its partition."""
@@ -153,7 +166,12 @@ class Jobs(ABC, Generic[Q]):
             used.append(spark_cpu() - before)
         return used
 
-    def compare(self, name: str, records: int, least: int = SMALL) -> float:
+    def keep_bounds(self, name: str, records: int, least: int = SMALL) -> None:
+        """Compare. Raises SystemExit where a bound is not kept."""
+        if self.compare(name, records, least) > BOUND or _resident() > MOST_GB:
+            raise SystemExit(1)
+
+    def compare(self, name: str, records: int, least: int) -> float:
         """Return how many times as much a round of changes costs over so many rows as over the least number.
 
         Of two ratios the larger: of blocks in turn, and of each job alone, which has to itself what runs in the
@@ -171,7 +189,7 @@ class Jobs(ABC, Generic[Q]):
             print(f"{name:<9}{rows:>11,} rows: a round {_told(in_turn)}, alone {_told(alone)}", flush=True)
         ratios = [statistics.median(a) / statistics.median(b) for a, b in ((large, small), (large_alone, small_alone))]
         print(
-            f"{name:<9}ratio {ratios[0]:.2f} in turn, {ratios[1]:.2f} alone, at most {most_resident():.2f} GB resident",
+            f"{name:<9}ratio {ratios[0]:.2f} in turn, {ratios[1]:.2f} alone, at most {_resident():.2f} GB resident",
             flush=True,
         )
         return max(ratios)
@@ -180,7 +198,7 @@ class Jobs(ABC, Generic[Q]):
         return [*chain.from_iterable([self.block(job) for _ in range(1 + BLOCKS)][1:])]
 
     def stop(self, job: Grown[Q]) -> None:
-        """End a job; what is measured of its end is for others to say."""
+        """End a job."""
         job.read.job.stop()
 
 
@@ -228,20 +246,15 @@ class Growth(Jobs[Shape]):
         ddl = [FEW.format(servers=self.servers), ROWS.format(topic=topic, servers=self.servers, **query.table)]
         return ddl, rows + (10 * GROUPS if " few " in query.query else 0)
 
-    def change(self, job: Grown[Shape]) -> None:
-        for n in range(job.changed, job.changed + CHANGES):
-            row = job.query.change(n, job.rows)
-            key = json.dumps({"id": row["id"]}).encode()
-            self.producer.send(job.topic, json.dumps(row).encode(), key=key, partition=row["id"] % PARTITIONS)
-        self.producer.flush()
-        job.changed += CHANGES
+    def row(self, job: Grown[Shape], n: int) -> tuple[str, Row]:
+        return job.topic, job.query.change(n, job.rows)
 
 
 def _told(used: list[float]) -> str:
     return f"{statistics.median(used):.2f} CPU s ({min(used):.2f} to {max(used):.2f})"
 
 
-def most_resident() -> float:
+def _resident() -> float:
     """Return the most memory that Spark's process has had so far, in GB."""
     text = Path(f"/proc/{spark_pid()}/status").read_text()
     return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmHWM")) * 1024 / 1e9
@@ -279,8 +292,7 @@ def _measure(name: str, records: int) -> None:
     with engine() as (spark, servers):
         growth = Growth(spark, servers, SHAPES)
         growth.few()
-        if growth.compare(name, records) > BOUND or most_resident() > MOST_GB:
-            raise SystemExit(1)
+        growth.keep_bounds(name, records)
 
 
 if __name__ == "__main__":
