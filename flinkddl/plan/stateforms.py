@@ -61,7 +61,9 @@ TABLES = "tables"
 """A table of inserts is read once where operators by key lie between its mentions (``How.across``)."""
 NARROWS = "narrows"
 """Of a table of upserts the newest rows are kept with the columns that are read, not whole (``plan/decoded.py``)."""
-NEWER = frozenset({MERGES, INSIDE, BLENDS, OVERS, PAIRS, TABLES, NARROWS})
+SLICES = "slices"
+"""HOP and CUMULATE windows in a chain are made of slices, of which a row is in one."""
+NEWER = frozenset({MERGES, INSIDE, BLENDS, OVERS, PAIRS, TABLES, NARROWS, SLICES})
 """What earlier versions had in other operators, over whose checkpoints Spark takes those alone."""
 EVERYWHERE = frozenset({OVERS, NARROWS})
 """What of it is the same where a Spark has no operators by key."""

@@ -237,6 +237,8 @@ class StateCall:
     argument behind the others, of each pair of rows and of none that is given.
 
     ``clocks``: of a kind that fires by event time (Window.java) the clocks that its time is of, a bit each.
+    ``windows``: of rows that are of several windows and name one, which they are (Windows.java): ``hop``, the slide in
+    ms and how many; ``cumulate``, the step and the largest size.
 
     ``form``: "keyed" keeps it by key in Spark's TransformWithState, as number ``node`` of the plan
     (``spark/stages.py``); "uncovered" is an aggregate, although keyed state is asked for. ``other_args``: its arguments
@@ -252,6 +254,7 @@ class StateCall:
     condition: str = ""
     other_args: tuple[str, ...] = ()
     clocks: int = 0
+    windows: tuple[str | int, ...] = ()
 
     @property
     def function(self) -> str:
@@ -263,8 +266,9 @@ class StateCall:
 
     @property
     def by(self) -> str:
-        """What its name says of its clocks."""
-        return f"_by_{self.clocks}" if self.clocks else ""
+        """What its name says of its clocks and windows."""
+        windows = "".join(f"_{part}" for part in self.windows)
+        return f"_by_{self.clocks}{windows}" if self.clocks else ""
 
     @property
     def sql(self) -> str:

@@ -32,7 +32,7 @@ def _over(call: StateCall) -> bool:
 
 
 _JOINS = ("anti", "antiif", "full", "fullif", "inner", "left", "leftif", "semi", "semiif")
-FIRED = frozenset({"session", "sessionlist", "window", "windowtop", *(f"window{kind}" for kind in _JOINS)})
+FIRED = frozenset({"session", "sessionlist", "slices", "window", "windowtop", *(f"window{kind}" for kind in _JOINS)})
 FIRED |= {f"interval{kind}" for kind in ("full", "fullif", "inner", "left", "leftif")} | {"temporalinner"}
 """Kinds that give results once, when event time comes (``stream/fires.py``): of chains alone."""
 KINDS: Mapping[str, Callable[[StateCall], bool]] = {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.kafka
 EVERY = "SET 'execution.checkpointing.interval' = '10 s'; SET 'flinkddl.execution.state' = 'chain';"
 KINDS = {
-    "windows": ("counts", "most", "hot", "best", "visits", "begun"),
+    "windows": ("counts", "most", "hot", "hops", "best", "visits", "begun"),
     "joins": ("inner", "left", "full", "semi", "anti"),
     "joins with a condition": ("leftif", "rightif", "fullif", "semiif", "antiif"),
     "intervals": ("near", "nearleft", "nearright", "nearfull", "atonce", "allatonce"),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 BEGIN = 1_709_287_200  # 2024-03-01 10:00
-SIZE, GAP, WITHIN = 10, 4, 2
+SIZE, HOP, GAP, WITHIN = 10, 5, 4, 2
 KEYS = 6
 Found = dict[Any, int]
 
@@ -67,6 +67,12 @@ class Events:
         found = Counter((k, int(at) // SIZE * SIZE) for _, k, at in self.rows[table])
         mark = self.mark(table, *others)
         return {key: n for key, n in found.items() if key[1] + SIZE - 0.001 <= mark}
+
+    def hops(self) -> dict[tuple[int, int], int]:
+        """Return how many rows of a key of w there are in each of its windows, two a row, that is over."""
+        last = ((k, int(at) // HOP * HOP) for _, k, at in self.rows["w"])
+        found = Counter((k, start - back) for k, start in last for back in range(0, SIZE, HOP))
+        return {key: n for key, n in found.items() if key[1] + SIZE - 0.001 <= self.mark("w")}
 
     def visits(self, table: str, value: Callable[[list[int]], int]) -> Found:
         """Return a value of the numbers of each session's rows, by its key and the second in which it begins."""
@@ -131,6 +137,7 @@ def _meetings(e: Events, *outer: str, within: float = WITHIN) -> Found:
 MOST = f"(SELECT window_start, window_end, MAX(n) AS m FROM {_counts('w')} GROUP BY window_start, window_end)"
 BEST = f"""(SELECT k, window_start, n, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY n DESC, k) AS r
 FROM {_counts("w")})"""
+HOPS = _counts("w").replace("TUMBLE(", "HOP(").replace("INTERVAL", f"INTERVAL '{HOP}' SECOND, INTERVAL")
 BY_KEY = "k INT, s TIMESTAMP(3), n BIGINT, PRIMARY KEY (k, s) NOT ENFORCED"
 BY_PAIR = "l INT, r INT, n INT, PRIMARY KEY (l, r) NOT ENFORCED"
 ABOVE = "AND l.n > r.n"
@@ -143,6 +150,7 @@ TABLES: dict[str, tuple[str, str, Callable[[Events], Found]]] = {
         "ON c.window_start = x.window_start AND c.window_end = x.window_end AND c.n >= x.m",
         _hot,
     ),
+    "hops": (BY_KEY, f"SELECT k, window_start, n FROM {HOPS}", Events.hops),
     "best": (BY_KEY, f"SELECT k, window_start, n FROM {BEST} WHERE r <= 2", _best),
     "visits": (BY_KEY, _visits("w", "COUNT(*)"), lambda e: e.visits("w", len)),
     "begun": (BY_KEY, _visits("u", "FIRST_VALUE(n)"), lambda e: e.visits("u", lambda rows: rows[0])),

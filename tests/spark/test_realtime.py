@@ -159,8 +159,8 @@ BLOCKED = {
     ),
     "windows of a row beside others": (
         "INSERT INTO a SELECT k, COUNT(*) FROM TABLE(TUMBLE(TABLE o, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) "
-        "GROUP BY k, window_start, window_end UNION ALL SELECT k, COUNT(*) FROM TABLE(HOP(TABLE o, DESCRIPTOR(ts), "
-        "INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)) GROUP BY k, window_start, window_end;",
+        "GROUP BY k, window_start, window_end UNION ALL SELECT k, COUNT(DISTINCT v) FROM TABLE(HOP(TABLE o, "
+        "DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)) GROUP BY k, window_start, window_end;",
         "has rows that go on in more ways",
     ),
     "idle timeout": (

@@ -34,6 +34,7 @@ PLAN_FILE = "flinkddl-plan.json"
 PARTITIONS_FILE = "flinkddl-partitions.json"
 STOPS_FILE = "flinkddl-stops.json"
 END_FILE = "end.json"  # in the folder of a control stream: the row that ends the input
+WITH_ALL_FILE = "all.json"  # the same, where it was there before the batch that has all of the input
 Fingerprint = tuple[tuple[str, str], ...]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from functools import partial
+from itertools import islice
 from struct import pack, unpack
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from flinkddl.runtime.storage.unsafe_rows import fields_of, row_of
 from flinkddl.spark.stages import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 BODY = 8
 """Bytes of a head before the kind's own (Store.BODY)."""
@@ -25,16 +26,17 @@ KEY = 10
 """Bytes of a group's key before its struct: a hash and the node's number (Rows.KEY)."""
 NODE = slice(8, KEY)
 """Of these the node's number."""
-NO_NODE = 0xFFFB
+NO_NODE = 0xFFF9
 """From here on no number of a node: notes of when groups were touched (Sweep) and are to fire (Timers), event time
-(Clocks, Rows.TIME and Rows.LAST), rows that pass (Rows.PASS)."""
+(Clocks, Rows.TIME and Rows.LAST), rows that pass (Rows.PASS), the end of a batch (Overlay)."""
 NOTES = (0xFFFD, 0xFFFE)
 """Of these the notes (Timers, Sweep): the number of the node whose they are stands behind."""
 FIRST = 100
 """So many of the rows that a window's join holds are read."""
 TIMED = 0x80
 """In a head's first byte: it ends with a time (Store.TIMED)."""
-_LAYOUTS = {"top": (1, 2)}  # those that this module reads, of other kinds 1
+_PAGED = (kind for kind in KINDS if kind.startswith("window") and kind not in ("window", "windowtop"))
+_LAYOUTS = dict.fromkeys(("top", *_PAGED), (1, 2))  # those that this module reads, of other kinds 1
 
 
 def node_of(key: bytes) -> int:
@@ -76,16 +78,16 @@ def head_of(head: bytes, kind: str, arguments: Sequence[Any], paged: Paged | Non
     if read is None or layout not in _LAYOUTS.get(kind, (1,)):
         return found | {"bytes": body.hex()}
     try:
-        return found | read(_Bytes(body, paged or Paged(), found["counter"]), arguments)
+        return found | read(_Bytes(body, paged or Paged(), found["counter"], layout), arguments)
     except (ValueError, IndexError, TypeError, KeyError) as error:
         return found | {"bytes": body.hex(), "error": f"not read: {error}"}
 
 
 class _Bytes:
-    """Bytes that are read from the front, numbers as Retract.writeLong wrote them; ``counter`` is the group's."""
+    """Bytes that are read from the front, numbers as Retract.writeLong wrote them; the group's counter and layout."""
 
-    def __init__(self, data: bytes, paged: Paged, counter: int = 0) -> None:
-        self.rest, self.paged, self.counter = data, paged, counter
+    def __init__(self, data: bytes, paged: Paged, counter: int = 0, layout: int = 1) -> None:
+        self.rest, self.paged, self.counter, self.layout = data, paged, counter, layout
 
     def take(self, size: int) -> bytes:
         if size > len(self.rest):
@@ -275,16 +277,24 @@ def _temporal(data: _Bytes, arguments: Sequence[Any]) -> dict[str, Any]:
 
 
 def _window_join(data: _Bytes, arguments: Sequence[Any]) -> dict[str, Any]:
-    """Return the rows of both sides, which lie in map 0 by the number of their turn, and how many there are of both."""
+    """Return the rows of both sides, whose pages lie in map 0 by the number of their turn, and how many there are."""
     fields = [(f"c{i}", type) for i, type in enumerate(arguments)]
-    found: dict[str, Any] = {"rows": data.counter, "left": [], "right": []}
-    for turn in range(1, min(data.counter, FIRST) + 1):
-        stored = data.paged.get(turn.to_bytes(8, "big"))
-        if stored is not None:
-            row = row_of(stored, fields)
-            side = 0 if row["c2"] is not None else 1
-            found[_SIDES[side]].append(row[f"c{2 + side}"])
+    paged = data.layout > 1
+    found: dict[str, Any] = {"rows": data.long() if paged else data.counter, "left": [], "right": []}
+    turns = range(1, min(data.counter, FIRST) + 1)
+    pages = (page for turn in turns if (page := data.paged.get(turn.to_bytes(8, "big"))) is not None)
+    for stored in islice((row for page in pages for row in (_rows_of(page) if paged else (page,))), FIRST):
+        row = row_of(stored, fields)
+        side = 0 if row["c2"] is not None else 1
+        found[_SIDES[side]].append(row[f"c{2 + side}"])
     return found
+
+
+def _rows_of(page: bytes) -> Iterator[bytes]:
+    """Yield the rows of a page, each behind its size."""
+    rest = _Bytes(page, Paged())
+    while rest.rest:
+        yield rest.take(rest.long())
 
 
 def _session(data: _Bytes, arguments: Sequence[Any], listed: bool = False) -> dict[str, Any]:
@@ -300,6 +310,14 @@ def _session(data: _Bytes, arguments: Sequence[Any], listed: bool = False) -> di
             data.bytes()  # what the aggregate function keeps: its result says what that is
         sessions.append(one)
     return {"sessions": sessions}
+
+
+def _slices(data: _Bytes, arguments: Sequence[Any]) -> dict[str, Any]:
+    """Return when the next window ends (ms), and slices: the bounds of the window that rows name, and an aggregate."""
+    found: dict[str, Any] = {"next": data.long()}
+    bounds = [(data.long(), data.long(), data.bytes()) for _ in range(data.number())]
+    read = [(start, end, _aggregate(_Bytes(kept, data.paged), arguments)) for end, start, kept in bounds]
+    return found | {"slices": [{"start": start, "end": end} | one for start, end, one in read]}
 
 
 def _kept(_: _Bytes, __: Sequence[Any]) -> dict[str, Any]:
@@ -321,6 +339,7 @@ _PLAIN: Mapping[str, Callable[[_Bytes, Sequence[Any]], dict[str, Any]]] = {
     "over": _over,
     "session": _session,
     "sessionlist": partial(_session, listed=True),
+    "slices": _slices,
     "top": _top,
     "window": _aggregate,
     "windowtop": _kept,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.plan.nodes.forms import needs_order
 from flinkddl.plan.nodes.values import plain
+from flinkddl.plan.stateforms import SLICES
 from flinkddl.spark.base import carried, extend, group, names_of, same, select, where
 from flinkddl.spark.context import WATERMARK, Rel
 from flinkddl.spark.job import StateCall
@@ -51,6 +52,9 @@ def fired(node: WindowAggregate, ctx: Lowering, here: Physical) -> Rel:
         return _sessions(rel, node, ctx, told=node.requires(here.asked)[0].sequence)
     zone = wall_zone(node, ctx)
     if node.windowed_input is None:
+        if SLICES in ctx.newer and _shares(rel, node, zone):
+            ctx.used.add(SLICES)
+            return _slices(rel, node, ctx)
         rel = never_null(rel, node.window.time, ctx)
         step = _bounds(rel, node.window, zone, ctx)
     else:
@@ -117,13 +121,52 @@ def best(rel: Rel, node: Rank, ctx: Lowering) -> Rel:
     return Rel(step, columns, carried(node.fields, rel))
 
 
-def _bounds(rel: Rel, window: Window, zone: str, ctx: Lowering) -> str:
-    """Add START and END to each row, which comes once a window; returns the step's name."""
+def _slices(rel: Rel, node: WindowAggregate, ctx: Lowering) -> Rel:
+    """Lower HOP and CUMULATE windows of which rows are kept by slices; their bounds come out with them."""
+    assert ctx.timing is not None
+    rel = never_null(rel, node.window.time, ctx)
+    window = node.window
+    size, slide = window.size_ms, window.slide_ms or window.size_ms
+    time, base = _base(rel, window, "")
+    if window.kind == "HOP":
+        end, windows = f"{base} + {size}L", ("hop", slide, size // slide)
+    else:
+        end, windows = f"{base} + (({time} - {base}) div {slide}L + 1L) * {slide}L", ("cumulate", slide, size)
+    args, finishes = accumulators(rel, node.aggs)
+    call = StateCall("retract", "slices", (*args, base, end), clocks=ctx.timing.below(node), windows=windows)
+    keys = key_columns(rel, node.keys)
+    note = f"{_note(node)}, of slices of {slide} ms"
+    step = group(rel.step, keys or ONE_GROUP, [(IMAGES, call)], ctx, "window_aggregate", note)
+    bounds: list[Named] = [(START, f"{IMAGES}.s"), (END, f"{IMAGES}.e")]
+    step = select(step, [*same(k for k, _ in keys), *bounds, (IMAGES, f"{IMAGES}.r")], ctx, "windows")
+    values = [*(quote(k) for k, _ in keys), *(f(f"{IMAGES}.n") for f in finishes)]
+    return _rows(step, node, values, _properties(""), ctx)
+
+
+_SHARED = frozenset({"COUNT", "SUM", "AVG", "STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP"})
+
+
+def _shares(rel: Rel, node: WindowAggregate, zone: str) -> bool:
+    """Whether windows are made of slices, as Flink's are: of what keeps a number a call, on a clock without shifts."""
+    window = node.window
+    if window.kind not in ("HOP", "CUMULATE") or zone or rel.watermark or window.size_ms % (window.slide_ms or 1):
+        return False
+    known = _SHARED | ({"MIN", "MAX"} if rel.kind == "append" else set())
+    return all(call.function in known and not call.distinct for call in node.aggs)
+
+
+def _base(rel: Rel, window: Window, zone: str) -> tuple[str, str]:
+    """Return a row's time and the start of its newest window, in ms."""
     sql = rel.sql(window.time)
     time = millis(f"from_utc_timestamp(CAST({sql} AS TIMESTAMP), '{zone}')" if zone else sql)
-    size, slide, offset = window.size_ms, window.slide_ms or window.size_ms, window.offset_ms
-    apart = slide if window.kind == "HOP" else size
-    base = f"({time} - pmod({time} - {offset}L, {apart}L))"
+    apart = window.slide_ms or window.size_ms if window.kind == "HOP" else window.size_ms
+    return time, f"({time} - pmod({time} - {window.offset_ms}L, {apart}L))"
+
+
+def _bounds(rel: Rel, window: Window, zone: str, ctx: Lowering) -> str:
+    """Add START and END to each row, which comes once a window; returns the step's name."""
+    size, slide = window.size_ms, window.slide_ms or window.size_ms
+    time, base = _base(rel, window, zone)
     if window.kind == "TUMBLE":
         bounds: list[Named] = [(START, base), (END, f"{base} + {size}L")]
         return extend(rel, bounds, ctx, "windows", "TUMBLE window")

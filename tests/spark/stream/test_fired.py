@@ -76,6 +76,18 @@ WINDOWS: dict[str, tuple[N.Window, Bounds]] = {
 }
 
 
+def even_hop(t: int) -> list[tuple[int, int]]:
+    last = (t - 3_000) // 10_000 * 10_000 + 3_000
+    return [(last - 10_000 * i, last - 10_000 * i + 30_000) for i in range(3)]
+
+
+SLICED: dict[str, tuple[N.Window, Bounds]] = {
+    "hop": (N.Window(kind="HOP", time=2, size_ms=30_000, slide_ms=10_000, offset_ms=3_000), even_hop),
+    "cumulate": WINDOWS["cumulate"],
+}
+"""Windows that are made of slices, where the calls let them be."""
+
+
 @dataclass
 class Source:
     """A table of two senders, and what each batch brings: of each sender the time that it has come to, and its rows."""
@@ -138,12 +150,13 @@ def agg(function: str, *args: int, type: T.DataType = T.BIGINT, **more: Any) -> 
 
 
 CALLS = (agg("COUNT"), agg("SUM", 1, type=T.INT), agg("COUNT", 1, distinct=True), agg("MIN", 1, type=T.INT))
+SHARED = (*CALLS[:2], agg("COUNT", 1), CALLS[3])
 NAMED = (N.Field("n", T.BIGINT), N.Field("s", T.INT), N.Field("d", T.BIGINT), N.Field("m", T.INT))
 
 
-def counted(input: N.Node, window: N.Window) -> N.WindowAggregate:
+def counted(input: N.Node, window: N.Window, calls: tuple[AggCall, ...] = CALLS) -> N.WindowAggregate:
     properties, fields = ("start", "end", "time"), (FIELDS[0], *NAMED, *BOUNDS, TIME)
-    return N.WindowAggregate(fields=fields, input=input, window=window, keys=(0,), aggs=CALLS, properties=properties)
+    return N.WindowAggregate(fields=fields, input=input, window=window, keys=(0,), aggs=calls, properties=properties)
 
 
 def row(w: Window, v: list[int]) -> tuple[Any, ...]:
@@ -191,6 +204,28 @@ def test_each_window_once_when_its_time_comes(spark: SparkSession, tmp_path: Pat
     assert len([batch for batch in model if batch]) > 3
     late = sum(len(bounds(t)) for rows in made.batches for _, (_, _, t) in rows)
     assert late > sum(len(v) for batch in model for v in batch.values())
+    running.close()
+
+
+def sliced(w: Window, v: list[int]) -> tuple[Any, ...]:
+    k, start, end = w
+    return (k, len(v), sum(v), len(v), min(v), at(start), at(end), at(end - 1))
+
+
+@pytest.mark.parametrize(("name", "seed"), each(4, [(n, seed) for n in SLICED for seed in range(4)]))
+def test_windows_are_made_of_slices(spark: SparkSession, tmp_path: Path, name: str, seed: int) -> None:
+    """A row that is late for some of its windows counts in the others; a key without rows for a while comes again."""
+    window, bounds = SLICED[name]
+    made = source(tmp_path / "t", 30 + seed)
+    running = run(spark, counted(made.node, window, SHARED), accepts="append")
+    (call,) = (s.state_calls[0] for s in running.steps if isinstance(s, GroupBy))
+    assert call.kind == "slices"
+    model = windows(made, bounds)
+    assert given(running) == [Counter(sliced(w, v) for w, v in batch.items()) for batch in model]
+    assert len([batch for batch in model if batch]) > 3
+    late = sum(len(bounds(t)) for rows in made.batches for _, (_, _, t) in rows)
+    assert late > sum(len(v) for batch in model for v in batch.values())
+    assert sum(running.state(stages(running)).values()) == 2
     running.close()
 
 

@@ -195,6 +195,11 @@ class Firing:
     model: Callable[[fired.Source, fired.Source], Model]
 
 
+def per_slices(one: fired.Source) -> Model:
+    window = fired.SLICED["hop"][1]
+    return [Counter(fired.sliced(w, v) for w, v in batch.items()) for batch in fired.windows(one, window)]
+
+
 def per_window(one: fired.Source) -> Model:
     window = fired.WINDOWS["tumble"][1]
     return [Counter(fired.row(w, v) for w, v in batch.items()) for batch in fired.windows(one, window)]
@@ -215,6 +220,11 @@ def joined(prefix: str, kind: str, beyond: bool, build: Any, model: Any) -> Firi
 FIRING: dict[str, Firing] = {
     "window": Firing(
         "window", lambda one, _: fired.counted(one.node, fired.WINDOWS["tumble"][0]), lambda one, _: per_window(one)
+    ),
+    "slices": Firing(
+        "slices",
+        lambda one, _: fired.counted(one.node, fired.SLICED["hop"][0], fired.SHARED),
+        lambda one, _: per_slices(one),
     ),
     "session": Firing(
         "session", lambda one, _: fired.counted(one.node, fired.SESSION), lambda one, _: fired.session_model(one)
@@ -244,7 +254,7 @@ FIRING: dict[str, Firing] = {
 
 JOINED = ("left", "inner", "full", "semi", "anti")
 PARTS = (
-    ("window", "session", "session-list", "window-top"),
+    ("window", "slices", "session", "session-list", "window-top"),
     tuple(f"window-{kind}" for kind in JOINED),
     tuple(f"window-{kind}-beyond" for kind in JOINED if kind != "inner"),
     ("interval-left", "interval-left-beyond", "interval-inner", "interval-full", "interval-full-beyond"),

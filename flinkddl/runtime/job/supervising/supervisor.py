@@ -88,12 +88,14 @@ class Supervisor:
         self.round = Round(held, sources)
         self.flow = FlowWatch(self._job, sources, self._options.on_flow)
         self._commits = GroupCommits(sources, self._options.notice, lambda: self.topics.answers)
+        self._ended = False  # whether the input's end is told with its rows
         self._looked_at = time.monotonic()
         self._grown: Aside[dict[str, list[str]]] = Aside()
 
     def start(self) -> None:
         """Start the first round, once the checkpoint is the job's."""
         self._sources.checkpoint = self._held.settle(self._sources.run, self.round.frames, self._end_is_asked)
+        self._ended = self._sources.end_with_all()
         self.flow.start()
         self.round.start()
         self.topics.start()
@@ -231,6 +233,9 @@ class Supervisor:
         if not self._sources.control_reads:
             return
         assert self._held.checkpoint is not None
+        if self._ended:
+            mark_drained(self._held.checkpoint, self._job)
+            return
         if not bounded:
             ends = self._queries.read_so_far()
             for step in self._sources.kafka_reads:

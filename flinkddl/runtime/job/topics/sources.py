@@ -25,7 +25,7 @@ from flinkddl.runtime.kafka.offsets import (
     stop_offsets,
 )
 from flinkddl.runtime.kafka.sink_needs import check_sink, check_version
-from flinkddl.runtime.storage.checkpoint import END_FILE
+from flinkddl.runtime.storage.checkpoint import END_FILE, WITH_ALL_FILE
 from flinkddl.runtime.storage.files import missing
 from flinkddl.spark import job as J
 from flinkddl.spark.calls import read_calls
@@ -269,11 +269,34 @@ class Sources:
         streamed: DataFrame = reader.schema(frame.schema).parquet(folder)
         return streamed
 
-    def end_input(self) -> None:
+    def end_input(self, file: str = END_FILE) -> None:
         """Put the far-future row into every control stream: the next batch closes all windows."""
         assert self.checkpoint is not None
         for step in self.control_reads:
-            self.push(step, END_FILE.removesuffix(".json"), END_OF_TIME)
+            self.push(step, file.removesuffix(".json"), END_OF_TIME)
+
+    def end_with_all(self) -> bool:
+        """Put the far-future row there before the first batch, where that one has all rows up to the stops.
+
+        Returns whether it is there, also from a run before. A chain of stages takes it after the rows of its batch;
+        Spark's own windows would want another batch. What goes on from a batch of a run without it has its own end.
+        """
+        if not self._in_one_batch:
+            return False
+        assert self.checkpoint is not None
+        folders = [self.checkpoint.control(step.name) for step in self.control_reads]
+        if all(WITH_ALL_FILE in self.storage.names(folder) for folder in folders):
+            return True
+        if any(self.checkpoint.started(run.name) for run in self.run.runs):
+            return False
+        self.end_input(WITH_ALL_FILE)
+        return True
+
+    @property
+    def _in_one_batch(self) -> bool:
+        ends = self.run.trigger[0] == "availableNow" and self.control_reads
+        native = any(isinstance(step, J.WithWatermark) for step in self.run.steps)
+        return bool(ends) and not native and not self.max_offsets_per_trigger
 
     def push(self, step: J.Read, name: str, rowtime: str) -> str:
         """Put a row with this time (ISO 8601) into a control stream; return its folder."""

@@ -4,6 +4,10 @@ import flinkddl.Retract;
 import flinkddl.RetractAggregate;
 import flinkddl.RetractFinish;
 import flinkddl.RetractMultiset;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.Arrays;
 import java.util.Iterator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
@@ -18,6 +22,7 @@ class Aggregate extends Kind {
     private final StructType calls;
     private final RetractFinish[] finish;
     private final int fields;
+    private final boolean paged;
     private transient UnsafeProjection projection;
     private transient Call[] state;
 
@@ -26,7 +31,10 @@ class Aggregate extends Kind {
         calls = (StructType) arguments.apply(2).dataType();
         fields = arguments.length();
         finish = RetractAggregate.finishers(calls);
+        paged = Arrays.stream(finish).anyMatch(f -> Call.of(f, 0).paged());
     }
+
+    @Override int maps() { return paged ? 1 : 0; }
 
     @Override void open() {
         projection = UnsafeProjection.create(RetractAggregate.results(calls, finish));
@@ -84,6 +92,57 @@ class Aggregate extends Kind {
         return rest[1] == Long.MIN_VALUE || rest[1] == RetractMultiset.UNKNOWN ? null : (Long) rest[1];
     }
 
+    /** Begin with what {@link #body} gave of rows, null of none; returns their number and newest sequence. */
+    final long[] begin(byte[] body, Pages pages) {
+        long[] rest = {0, Long.MIN_VALUE};
+        if (body == null) {
+            for (Call call : state) {
+                call.reset(pages);
+            }
+        } else {
+            Head.read(body, 0, in -> read(in, pages, rest));
+        }
+        return rest;
+    }
+
+    /** Bring in what {@link #body} gave of other rows, of calls that need no trees: these are read as they are merged. */
+    final void merge(byte[] body, long[] rest) {
+        Head.read(body, 0, in -> {
+            rest[0] += Retract.readLong(in);
+            rest[1] = Math.max(rest[1], Retract.readLong(in));
+            for (Call call : state) {
+                call.take(in);
+            }
+        });
+    }
+
+    /** The results of what was merged. */
+    final UnsafeRow merged() {
+        for (Call call : state) {
+            call.fold(null);
+        }
+        return results();
+    }
+
+    /** Rows, as {@link #begin} reads them. */
+    final byte[] body(long[] rest) { return Head.written(out -> write(out, rest)); }
+
+    private void write(DataOutput out, long[] rest) throws IOException {
+        Retract.writeLong(out, rest[0]);
+        Retract.writeLong(out, rest[1]);
+        for (Call call : state) {
+            call.write(out);
+        }
+    }
+
+    private void read(DataInput in, Pages pages, long[] rest) throws IOException {
+        rest[0] = Retract.readLong(in);
+        rest[1] = Retract.readLong(in);
+        for (Call call : state) {
+            call.read(in, pages);
+        }
+    }
+
     /** Read what is kept of the group; returns whether it is there. */
     final boolean read(Store group, long[] rest) { return read(group.head(), group.map(0), rest); }
 
@@ -94,24 +153,14 @@ class Aggregate extends Kind {
             }
             return false;
         }
-        Head.read(head, Store.BODY, in -> {
-            rest[0] = Retract.readLong(in);
-            rest[1] = Retract.readLong(in);
-            for (Call call : state) {
-                call.read(in, pages);
-            }
-        });
+        Head.read(head, Store.BODY, in -> read(in, pages, rest));
         return true;
     }
 
     final void keep(Store group, long[] rest, boolean empty) {
         byte[] head = Head.written(out -> {
             out.writeLong(0); // the store's own word
-            Retract.writeLong(out, rest[0]);
-            Retract.writeLong(out, rest[1]);
-            for (Call call : state) {
-                call.write(out);
-            }
+            write(out, rest);
         });
         group.keep(empty ? null : head);
     }

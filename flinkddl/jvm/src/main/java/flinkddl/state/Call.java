@@ -33,6 +33,9 @@ abstract class Call {
         };
     }
 
+    /** Whether it keeps values in its trees. */
+    boolean paged() { return false; }
+
     abstract void reset(Pages pages);
 
     abstract void read(DataInput in, Pages pages) throws IOException;
@@ -112,6 +115,8 @@ abstract class Call {
             this.tree = new Tree(tree, order);
             changes = new TreeMap<>(order);
         }
+
+        @Override boolean paged() { return true; }
 
         @Override void reset(Pages pages) { tree.reset(pages); }
 

@@ -39,7 +39,7 @@ public final class Held implements ScalarFunction<Object>, Serializable {
         this.arguments = arguments;
         StructType types = (StructType) arguments.apply(3).dataType();
         group = new Rows((StructType) types.apply("key").dataType());
-        stage = Stage.of(new Stage.Name(kind, 0, "", CLOCK), (StructType) types.apply("args").dataType(), aggregates);
+        stage = Stage.of(new Stage.Name(kind, 0, "", CLOCK, null), (StructType) types.apply("args").dataType(), aggregates);
     }
 
     /** The function of that name, null for another. */

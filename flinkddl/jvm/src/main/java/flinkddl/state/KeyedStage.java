@@ -22,6 +22,7 @@ import scala.collection.Iterator$;
  * of an edge that leads to a deeper stage pass it, and touch no state.
  */
 public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedStage.Out> {
+    private final boolean batches;
     private final Node[] spec;
     private final Figures figures;
     private transient Node[] nodes;
@@ -32,7 +33,9 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
     private transient long[] counts; // of the task
     private transient boolean swept;
 
-    KeyedStage(Node... spec) {
+    /** {@code batches}: rows come in micro-batches, those of a group at once. */
+    KeyedStage(boolean batches, Node... spec) {
+        this.batches = batches;
         this.spec = spec;
         figures = new Figures(spec.length);
     }
@@ -85,7 +88,15 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
             most = node.kind == null ? most : Math.max(most, node.number);
             keeping += node.kind == null ? 0 : 1;
         }
-        store = new Store(getHandle(), spec.length == 1, keeping == 1, counts);
+        boolean[] held = new boolean[most + 1];
+        boolean any = false;
+        for (Node node : spec) {
+            if (node.kind != null && node.kind.clocks != 0) {
+                held[node.number] = true;
+                any = true;
+            }
+        }
+        store = new Store(getHandle(), spec.length == 1, keeping == 1, counts, batches && any ? held : null);
         nodes = new Node[most + 1];
         passes = new Node[spec.length];
         for (Node node : spec) {
@@ -104,6 +115,11 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
 
     @Override public Iterator<Out> handleInputRows(byte[] key, Iterator<byte[]> rows, TimerValues times) {
         long now = times.getCurrentProcessingTimeInMs();
+        if (store.overlay() != null) {
+            store.overlay().between();
+            Clocks.turn(key);
+            store.overlay().begin(key);
+        }
         if (!swept && taken == null) {
             sweep(key, now);
         }
@@ -149,8 +165,18 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
     }
 
     @Override public Iterator<Out> handleExpiredTimer(byte[] key, TimerValues times, ExpiredTimerInfo info) {
+        if (Overlay.ends(key)) {
+            store.overlay().write();
+            return Iterator$.MODULE$.empty();
+        }
         Node node = turn(key, times.getCurrentProcessingTimeInMs());
         return outs(node, key, node.kind.fire(store, info.getExpiryTimeInMs()));
+    }
+
+    @Override public void close() {
+        if (store != null && store.overlay() != null) {
+            store.overlay().close();
+        }
     }
 
     private Node turn(byte[] key, long now) {

@@ -23,6 +23,9 @@ abstract class Kind implements Serializable {
     /** Which clocks its time is of, a bit each ({@link Clocks}); 0 of a kind that waits for none. */
     long clocks;
 
+    /** The windows of a row that is of several, {@link Slices} alone; else null. */
+    Windows windows;
+
     /** The TTL of a whole group, 0 for ever: once its last change is that old, none of its rows is younger. */
     final long life() { return Math.min(lives[0], lives[1]) == 0 ? 0 : Math.max(lives[0], lives[1]); }
 

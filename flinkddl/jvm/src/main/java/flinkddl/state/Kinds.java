@@ -28,6 +28,7 @@ final class Kinds {
         Map.entry("semiif", in -> new JoinIf("semi", in)),
         Map.entry("session", in -> new Session(in, false)),
         Map.entry("sessionlist", in -> new Session(in, true)),
+        Map.entry("slices", Slices::new),
         Map.entry("temporalinner", TemporalJoin::new),
         Map.entry("top", Top::new),
         Map.entry("window", Window::new),
@@ -43,7 +44,7 @@ final class Kinds {
         Map.entry("windowtop", in -> new WindowTop("top", in))
     );
     private static final Map<String, String> CONDITIONAL = Map.of("antiif", "anti", "fullif", "full", "leftif", "left", "semiif", "semi");
-    private static final Pattern TIMED = Pattern.compile("(session|window|interval|temporal)([a-z]*)");
+    private static final Pattern TIMED = Pattern.compile("(session|slices|window|interval|temporal)([a-z]*)");
 
     private Kinds() { }
 
@@ -65,9 +66,12 @@ final class Kinds {
 
     static boolean session(String name) { return name.startsWith("session"); }
 
+    /** Whether results come with the bounds of their window. */
+    static boolean bounded(String name) { return session(name) || name.equals("slices"); }
+
     /** How many arguments of such a kind, its last ones, say when it fires. */
     static int times(String name) {
-        return session(name) ? Session.MORE : name.startsWith("interval") ? IntervalJoin.MORE : name.startsWith("temporal") ? TemporalJoin.MORE : 1;
+        return session(name) ? Session.MORE : name.equals("slices") ? Slices.MORE : name.startsWith("interval") ? IntervalJoin.MORE : name.startsWith("temporal") ? TemporalJoin.MORE : 1;
     }
 
     /** Null for a kind that stays an aggregate; {@code lives} as in {@link Kind#lives}. */

@@ -14,14 +14,14 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code stage_<kind>_<node>(arguments)}, with a TTL {@code .._ttl_<ms>} or {@code .._ttl_<ms>_<ms>}, of one that fires by event time {@code .._by_<clocks>}: node number {@code node} of a plan, which keeps its state by key. In a streaming
+ * {@code stage_<kind>_<node>(arguments)}, with a TTL {@code .._ttl_<ms>} or {@code .._ttl_<ms>_<ms>}, of one that fires by event time {@code .._by_<clocks>}, with {@link Windows} behind it: node number {@code node} of a plan, which keeps its state by key. In a streaming
  * plan {@link StageRule} puts Spark's TransformWithState in the place of its GROUP BY; where that cannot be, it is the
  * aggregate {@code retract_<kind>}, with the same arguments and result. Nothing can stand in for a kind that takes a
  * {@link Condition}, its last argument, and for one that fires by event time.
  */
 public final class Stage implements AggregateFunction<Serializable, Object> {
-    /** Behind a kind and its number: a TTL, the clocks that its time is of. */
-    static final String MORE = "((?:_ttl(?:_[0-9]+){1,2})?)(?:_by_([0-9]+))?";
+    /** Behind a kind and its number: a TTL, the clocks that its time is of, the other windows of a row. */
+    static final String MORE = "((?:_ttl(?:_[0-9]+){1,2})?)(?:_by_([0-9]+))?((?:_(?:hop|cumulate)_[0-9]+_[0-9]+)?)";
     private static final Pattern NAME = Pattern.compile("stage_([a-z]+)_([0-9]+)" + MORE);
 
     static final int ROWS = 4;
@@ -30,6 +30,7 @@ public final class Stage implements AggregateFunction<Serializable, Object> {
     final int node;
     private final String ttl;
     private final long clocks;
+    private final Windows windows;
     final StructType arguments;
     private final AggregateFunction<Serializable, Object> aggregate;
 
@@ -38,14 +39,17 @@ public final class Stage implements AggregateFunction<Serializable, Object> {
         node = name.node;
         ttl = name.ttl;
         clocks = name.clocks;
+        windows = name.windows;
         this.arguments = arguments;
         this.aggregate = aggregate;
     }
 
     /** What a name says. */
-    record Name(String kind, int node, String ttl, long clocks) {
-        Name(String kind, String node, String ttl, String clocks) {
-            this(kind, Integer.parseInt(node), ttl, clocks == null ? 0 : Long.parseLong(clocks));
+    record Name(String kind, int node, String ttl, long clocks, Windows windows) {
+        /** Of what was found: the kind and its number have these places, what is {@link #MORE} follows. */
+        static Name of(Matcher found, int kind, int node) {
+            String clocks = found.group(4);
+            return new Name(found.group(kind), Integer.parseInt(found.group(node)), found.group(3), clocks == null ? 0 : Long.parseLong(clocks), Windows.of(found.group(5)));
         }
     }
 
@@ -55,7 +59,7 @@ public final class Stage implements AggregateFunction<Serializable, Object> {
         if (!found.matches() || aggregate(found.group(1), found.group(3), aggregates) == null) {
             return null;
         }
-        Name parts = new Name(found.group(1), found.group(2), found.group(3), found.group(4));
+        Name parts = Name.of(found, 1, 2);
         return Scalar.unbound(name, in -> of(parts, in, aggregates));
     }
 
@@ -78,6 +82,7 @@ public final class Stage implements AggregateFunction<Serializable, Object> {
         Kind made = Kinds.of(kind, arguments, lives());
         if (made != null) {
             made.clocks = clocks;
+            made.windows = windows;
         }
         return Kinds.timed(kind) != null && clocks == 0 ? null : made;
     }
@@ -93,10 +98,10 @@ public final class Stage implements AggregateFunction<Serializable, Object> {
     @Override public DataType[] inputTypes() { return Arrays.stream(arguments.fields()).map(StructField::dataType).toArray(DataType[]::new); }
 
     @Override public DataType resultType() {
-        return Kinds.session(kind) ? Session.type(aggregate.resultType()) : aggregate.resultType();
+        return Kinds.bounded(kind) ? Session.type(aggregate.resultType()) : aggregate.resultType();
     }
 
-    @Override public String name() { return "stage_" + kind + "_" + node + ttl + (clocks == 0 ? "" : "_by_" + clocks); }
+    @Override public String name() { return "stage_" + kind + "_" + node + ttl + (clocks == 0 ? "" : "_by_" + clocks) + (windows == null ? "" : windows); }
 
     @Override public String canonicalName() { return "flinkddl." + name() + arguments.catalogString(); }
 

@@ -71,7 +71,7 @@ final class StageRule extends Rule<LogicalPlan> {
         Attribute out = object(OUT);
         LogicalPlan below = new Project(seq(value, key), new LocalRelation(seq(), seq(), true, Option.empty()));
         combined(below, value.toAttribute(), key.toAttribute(), null);
-        LogicalPlan state = transform(below, key.toAttribute(), value.toAttribute(), new KeyedStage(), out);
+        LogicalPlan state = transform(below, key.toAttribute(), value.toAttribute(), new KeyedStage(false), out);
         Alias group = alias(field("group", row.type, out), "group");
         new StageRule().apply(new SerializeFromObject(seq(group), state));
         Condition.rehearse();
@@ -142,7 +142,7 @@ final class StageRule extends Rule<LogicalPlan> {
             Alias value = alias(row, "row");
             Alias group = alias(key, "key");
             LogicalPlan below = new Project(seq(value, group), by.child()); // data attributes are bound by place
-            KeyedStage stage = new KeyedStage(nodes);
+            KeyedStage stage = new KeyedStage(together, nodes);
             Combine combine = together ? Combine.of(stage.figures(), nodes) : null;
             if (combine != null) {
                 below = combined(below, value.toAttribute(), group.toAttribute(), combine);

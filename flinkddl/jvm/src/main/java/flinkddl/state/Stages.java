@@ -63,7 +63,7 @@ public final class Stages implements AggregateFunction<Serializable, Object> {
             return new Edge(place, field.name(), null, null, type);
         }
         StructType row = (StructType) type.apply("args").dataType();
-        Stage stage = Stage.of(new Stage.Name(name.group(2), name.group(1), name.group(3), name.group(4)), row, aggregates);
+        Stage stage = Stage.of(Stage.Name.of(name, 2, 1), row, aggregates);
         return new Edge(place, field.name(), stage, (StructType) type.apply("key").dataType(), row);
     }
 

@@ -39,6 +39,7 @@ final class Store {
     private final Map<Integer, Sweep> sweeps = new HashMap<>(); // one a node: each has a time of its own
     private final Map<Integer, Timers> timers = new HashMap<>(); // one a node
     private final Clocks clocks;
+    private final Overlay overlay;
     private final boolean alone;
     private final boolean only;
     private Sweep sweep;
@@ -53,22 +54,30 @@ final class Store {
     private int size; // of the head that lies there, 0 of none
 
     /** Of one node, and no row that passes. */
-    Store(StatefulProcessorHandle handle, boolean alone, long[] counts) { this(handle, alone, alone, counts); }
+    Store(StatefulProcessorHandle handle, boolean alone, long[] counts) { this(handle, alone, alone, counts, null); }
 
-    /** {@code alone}: one node and no row that passes; {@code only}: one node; {@code counts} as {@link Figures} has them. */
+    /** {@code alone}: one node and no row that passes; {@code only}: one node; {@code counts} as {@link Figures} has them;
+     * {@code held}: whose groups an {@link Overlay} holds, by their numbers, null where there is none. */
     @SuppressWarnings({"unchecked", "rawtypes"})
-    Store(StatefulProcessorHandle handle, boolean alone, boolean only, long[] counts) {
+    Store(StatefulProcessorHandle handle, boolean alone, boolean only, long[] counts, boolean[] held) {
         this.alone = alone;
         this.only = only;
         this.counts = counts;
-        head = handle.getValueState("head", Encoders.BINARY(), TTLConfig.NONE());
-        clocks = new Clocks(head);
+        ValueState<byte[]> heads = handle.getValueState("head", Encoders.BINARY(), TTLConfig.NONE());
+        MapState<byte[], byte[]>[] stored = new MapState[MAPS];
+        Arrays.setAll(stored, i -> handle.getMapState("map" + i, Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE()));
+        overlay = held == null ? null : new Overlay(handle, heads, stored, held);
+        head = overlay == null ? heads : overlay.head();
+        clocks = new Clocks(heads);
         maps = new MapState[MAPS];
         for (int i = 0; i < MAPS; i++) {
-            maps[i] = handle.getMapState("map" + i, Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
+            maps[i] = overlay == null ? stored[i] : overlay.map(i);
             pages[i] = new Pages.Counted(maps[i], this);
         }
     }
+
+    /** What holds state until the batch ends; null where none does. */
+    Overlay overlay() { return overlay; }
 
     /** Turn to another group, of the node whose figures begin there, in a batch of this time in ms. */
     void turn(Kind kind, int figures, byte[] key, long now) {
@@ -236,7 +245,7 @@ final class Store {
     void timer(long time) { timers(Rows.node(key), kind).add(key, time); }
 
     /** The timers of a node. */
-    Timers timers(int node, Kind of) { return timers.computeIfAbsent(node, n -> new Timers(head, maps[0], n, of.bucket())); }
+    Timers timers(int node, Kind of) { return timers.computeIfAbsent(node, n -> new Timers(head, maps[0], n, of.bucket(), overlay == null ? () -> { } : overlay::fresh)); }
 
     /** Whether rows of this group were numbered as they came; of use after {@link #head}. */
     boolean counts() { return counter > 0; }

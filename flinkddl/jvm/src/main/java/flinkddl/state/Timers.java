@@ -16,16 +16,18 @@ import org.apache.spark.sql.streaming.ValueState;
  * with keys that no row has. (An iterator over a map reads all of it: one map of all timers would be read with every tick.)
  */
 final class Timers {
-    private static final int NODE = 0xFFFD;
+    static final int NODE = 0xFFFD;
     private static final byte[] THERE = {1};
 
     private final ValueState<byte[]> head;
     private final MapState<byte[], byte[]> map;
     private final int node;
     private final long width; // of a bucket, in ms
+    private final Runnable fresh; // told of a bucket that was not there, which has its turn
     private TreeSet<Long> buckets;
 
-    Timers(ValueState<byte[]> head, MapState<byte[], byte[]> map, int node, long width) {
+    Timers(ValueState<byte[]> head, MapState<byte[], byte[]> map, int node, long width, Runnable fresh) {
+        this.fresh = fresh;
         this.head = head;
         this.map = map;
         this.node = node;
@@ -46,10 +48,14 @@ final class Timers {
     void add(byte[] group, long time) {
         read();
         long bucket = Math.floorDiv(time, width);
-        if (buckets.add(bucket)) {
+        boolean more = buckets.add(bucket);
+        if (more) {
             write();
         }
         Clocks.turn(key(bucket));
+        if (more) {
+            fresh.run();
+        }
         map.updateValue(new Due(time, group).entry(), THERE);
         Clocks.turn(group);
     }
@@ -95,13 +101,9 @@ final class Timers {
             more |= !due;
             entries.addAll(due ? List.of(entry) : List.of());
         }
-        if (more) {
-            entries.forEach(map::removeKey);
-        } else {
-            map.clear();
-            if (buckets.remove(bucket)) {
-                write();
-            }
+        entries.forEach(map::removeKey);
+        if (!more && buckets.remove(bucket)) {
+            write();
         }
         entries.sort(Arrays::compareUnsigned);
         return entries.stream().map(Due::of).iterator();

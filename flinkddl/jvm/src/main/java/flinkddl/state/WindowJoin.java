@@ -16,13 +16,16 @@ import scala.Tuple2;
 /**
  * The rows of both sides of a window and join key, held until event time has come to the window's end, then joined once
  * and forgotten; nothing is taken back. The end (ms) is the last argument, the others are those of {@link Join}. Rows are
- * entries of map 0, by the number of their turn: a row costs itself, whatever the window holds.
+ * in pages of map 0, by the number of their turn: a row costs itself, whatever the window holds. A page has the size of
+ * each row (8 bytes) before it, and the head how many rows there are; in the first layout a page was a row.
  */
 final class WindowJoin extends Kind {
     private static final int MATCHABLE = 1;
     private static final int LEFT = 2;
     private static final int RIGHT = 3;
     private static final int END = 4;
+    private static final int PAGED = 2; // layout
+    private static final int PAGE = 16 << 10;
 
     private final boolean pairs;
     private final boolean matched; // semi: rows that have a match; others: rows that have none
@@ -39,6 +42,10 @@ final class WindowJoin extends Kind {
         fields = Sides.fields(arguments);
     }
 
+    @Override int layout() { return PAGED; }
+
+    @Override boolean reads(int layout) { return layout == 1 || layout == PAGED; }
+
     @Override void when(Condition condition) { this.condition = condition; }
 
     @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {
@@ -47,31 +54,48 @@ final class WindowJoin extends Kind {
         if (group.late(fires)) { // so are the others, which are of the same window
             return late(group, rows);
         }
-        boolean fresh = group.head() == null;
+        byte[] head = group.head();
         List<byte[]> batch = new ArrayList<>(List.of(row.getBytes()));
         rows.forEachRemaining(more -> batch.add(more.getBytes()));
         batch.sort(Arrays::compareUnsigned); // a batch that runs again may bring them in another order
-        for (byte[] one : batch) {
-            group.map(0).put(ByteBuffer.allocate(Long.BYTES).putLong(group.next()).array(), one, 0);
+        boolean paged = group.layout() == PAGED;
+        for (int from = 0, to = 0; from < batch.size(); from = to) {
+            int size = 0;
+            do {
+                size += Long.BYTES + batch.get(to++).length;
+            } while (paged && size < PAGE && to < batch.size());
+            byte[] page = paged ? page(batch.subList(from, to), size) : batch.get(from);
+            group.map(0).put(ByteBuffer.allocate(Long.BYTES).putLong(group.next()).array(), page, 0);
         }
-        group.keep(new byte[Store.BODY]);
-        if (fresh) {
+        ByteBuffer kept = ByteBuffer.allocate(Store.BODY + (paged ? Long.BYTES : 0));
+        if (paged) {
+            long before = head == null ? 0 : ByteBuffer.wrap(head).getLong(Store.BODY);
+            kept.putLong(Store.BODY, before + batch.size());
+        }
+        group.keep(kept.array());
+        if (head == null) {
             group.timer(fires);
         }
         return nothing();
+    }
+
+    private static byte[] page(List<byte[]> rows, int size) {
+        ByteBuffer page = ByteBuffer.allocate(size);
+        rows.forEach(row -> page.putLong(row.length).put(row));
+        return page.array();
     }
 
     @Override Iterator<Object> fire(Store group, long time) {
         List<UnsafeRow> lefts = new ArrayList<>();
         List<UnsafeRow> rights = new ArrayList<>();
         group.head(); // what it takes is counted
-        boolean apart = read(group.entries(0), lefts, rights);
+        boolean apart = read(group.entries(0), group.layout() == PAGED, lefts, rights);
         group.clear();
         return results(lefts, rights, apart);
     }
 
     /** Read what is held, in order; returns whether nothing in it matches. */
-    private boolean read(MapState<byte[], byte[]> rows, List<UnsafeRow> lefts, List<UnsafeRow> rights) {
+    private boolean read(MapState<byte[], byte[]> rows, boolean paged, List<UnsafeRow> lefts, List<UnsafeRow> rights) {
         List<Tuple2<byte[], byte[]>> held = new ArrayList<>();
         for (scala.collection.Iterator<Tuple2<byte[], byte[]>> all = rows.iterator(); all.hasNext();) {
             held.add(all.next());
@@ -79,10 +103,18 @@ final class WindowJoin extends Kind {
         held.sort((a, b) -> Arrays.compareUnsigned(a._1(), b._1()));
         boolean apart = false;
         for (Tuple2<byte[], byte[]> one : held) {
-            UnsafeRow row = Rows.view(one._2(), 0, one._2().length, END + 1);
-            apart |= !row.getBoolean(MATCHABLE);
-            boolean isLeft = !row.isNullAt(LEFT);
-            (isLeft ? lefts : rights).add(row.getStruct(isLeft ? LEFT : RIGHT, fields[isLeft ? 0 : 1]));
+            byte[] page = one._2();
+            int size = page.length;
+            for (int at = 0; at < page.length; at += size) {
+                if (paged) {
+                    size = (int) ByteBuffer.wrap(page).getLong(at);
+                    at += Long.BYTES;
+                }
+                UnsafeRow row = Rows.view(page, at, size, END + 1);
+                apart |= !row.getBoolean(MATCHABLE);
+                boolean isLeft = !row.isNullAt(LEFT);
+                (isLeft ? lefts : rights).add(row.getStruct(isLeft ? LEFT : RIGHT, fields[isLeft ? 0 : 1]));
+            }
         }
         return apart;
     }
