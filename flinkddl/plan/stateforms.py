@@ -47,6 +47,7 @@ TOTALS = How(totals=True).form
 StateForm = bool | str
 """In which form a checkpoint has a query's state: whether by key, ``TOTALS`` where all of it is, or ``CHAIN``."""
 TTL = "a TTL is set"
+WAITS = "what waits for event time is by key"
 MERGES = "merges"
 """Equal parts run once, in a chain of operators."""
 INSIDE = "inside"
@@ -197,27 +198,22 @@ def chosen(found: PhysicalSink, begun: StateForm | None = None) -> PhysicalSink:
     return physical_sink(found.sink, found.plan, replace(how, keyed=False, shares=False, merges=False))
 
 
-_SELDOM = 1000
-"""In ms: each task of a table tells each partition of a stage so often how far it is."""
-
-
 def _timed(found: PhysicalSink, begun: StateForm | None) -> PhysicalSink:
-    """Return a query that waits for event time and reads a table more than once as a chain, where that is to choose.
+    """Return a query that waits for event time as a chain, where that is to choose.
 
-    There the table is read once, and a window comes out in the batch that closes it. Whether it can be one is seen when
-    it is lowered. Where event time is told oftener than ``_SELDOM`` it may cost more than a reading: sessions, joins by
-    time.
+    There a table is read once, a window comes out in the batch that closes it, and each costs its own rows: Spark looks
+    through all of its sessions with each batch. Whether it can be one is seen when it is lowered.
     """
     how, to = found.how, found.sink.options
     if not how.streaming or how.realtime or how.chain or not how.because or begun is not None:
         return found
-    time = timing(found.query.node, "UTC")
-    if to is None or connector(to.connector).append_mode or time is None or time.every < _SELDOM:
+    query = found.query.node
+    if to is None or connector(to.connector).append_mode or timing(query, "UTC") is None:
         return found
     if not found.query.asked.sequence and any(in_order(found.query)):
         return found
-    twice = [group[0].table.path.name for group in same_scans(scans(found.query.node)) if len(group) > 1]
-    return _chain(found, f"{', '.join(dict.fromkeys(twice))} read once, and windows by key") if twice else found
+    twice = dict.fromkeys(group[0].table.path.name for group in same_scans(scans(query)) if len(group) > 1)
+    return _chain(found, f"{', '.join(twice)} read once, and {WAITS}" if twice else WAITS)
 
 
 def _as_set(found: PhysicalSink, begun: StateForm | None) -> PhysicalSink:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 
 from tests.bench.growth import PARTITIONS, SETTINGS, Grown, Jobs, Query, Row, apart, engine
 
-FORMS = ("auto", "chain")
+FORMS = ("aggregate", "chain")
 LEFT, PATIENCE_S = 100, 180.0
 MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR_MS = 3_600_000

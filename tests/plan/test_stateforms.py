@@ -130,23 +130,32 @@ MEET = f"""SELECT x.auction, y.n FROM {WINDOWS} AS x JOIN {WINDOWS} AS y
 
 def test_windows_over_a_table_that_is_read_twice_are_one_chain() -> None:
     made = job(MEET)
-    assert f"{made.writes[0].name}: state by key, one chain: timed read once, and windows by key" in explain(made)
+    assert (
+        f"{made.writes[0].name}: state by key, one chain: timed read once, and what waits for event time is by key"
+        in explain(made)
+    )
     assert sum(isinstance(step, Read) for step in made.steps) == 1
     assert made.steps == job(MEET, "chain").steps
-    assert not next(iter(job(f"SELECT auction, n FROM {WINDOWS}").forms.values()))  # nothing is shared
+
+
+def test_what_waits_for_event_time_is_a_chain() -> None:
+    within = (
+        "SELECT x.auction, y.auction FROM timed x JOIN timed y ON x.auction = y.auction AND x.ts BETWEEN y.ts AND y.ts"
+    )
+    for query in (f"SELECT auction, n FROM {WINDOWS}", within):
+        made = job(query)
+        assert "state by key, one chain: " in (text := explain(made))
+        assert "what waits for event time is by key" in text
+        assert made.steps == job(query, "chain").steps
 
 
 def test_windows_are_as_they_were_where_no_chain_can_be_or_files_take_them(tmp_path: Path) -> None:
     sessions = "TABLE(SESSION(TABLE timed PARTITION BY auction, DESCRIPTOR(ts), INTERVAL '1' MINUTE))"
-    within = (
-        "SELECT x.auction, y.auction FROM timed x JOIN timed y ON x.auction = y.auction AND x.ts BETWEEN y.ts AND y.ts"
-    )
     hops = MEET.replace("TUMBLE(", "HOP(").replace("INTERVAL", "INTERVAL '5' SECOND, INTERVAL")
     rows = "SELECT auction, auction FROM timed"  # through a stage they would lose their order
     for query in (
         f"{MEET} UNION ALL {rows}",
         f"{MEET} UNION ALL SELECT auction, 1 FROM {sessions}",
-        within,
         f"{hops.replace('COUNT(*)', 'COUNT(DISTINCT ts)')} UNION ALL {MEET}",
     ):
         assert CHAIN not in job(query).forms.values(), query

@@ -232,6 +232,7 @@ def test_nothing_is_foreseen_of_a_batch_run() -> None:
 
 
 TIMED = """
+SET 'flinkddl.execution.state' = 'aggregate';
 CREATE TABLE t (k STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'kafka', 'topic' = 't',
   'format' = 'json', 'properties.bootstrap.servers' = 'b:9092', 'scan.startup.mode' = 'earliest-offset');
 INSERT INTO b SELECT k, COUNT(*) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
@@ -294,6 +295,16 @@ def test_what_waits_in_open_windows_is_told(query: str, rows: list[int], mark: s
     assert open_windows(job, [p]) == lines
 
 
+def test_what_waits_in_a_chain_is_told() -> None:
+    """A window comes out once there, so what is above it keeps nothing of open ones."""
+    job = compiled(f"{WINDOWS.replace('aggregate', 'auto')} INSERT INTO b SELECT k, SUM(n) FROM ({ONCE}) GROUP BY k;")
+    (write,) = job.writes
+    data = event([("transformWithStateExec", n) for n in (2, 3)], [7]) | {"eventTime": {"watermark": MARK}}
+    p = read_progress(write.name, write.table, data, foreseen=foreseen(job)[write.name])
+    (line,) = open_windows(job, [p])
+    assert line.startswith("b: 3 groups or rows wait in windows that are not over")
+
+
 BUSY, QUIET = ({"isTriggerActive": active, "isDataAvailable": False, "message": ""} for active in (True, False))
 # job, what its query does, its last batch where batch 3 has read all there was, whether its windows are closed
 SETTLED = {
@@ -301,6 +312,7 @@ SETTLED = {
     "the next batch is over": (TIMED, BUSY, 4, True),
     "there is no next batch": (TIMED, QUIET, 3, True),
     "the query is gone": (TIMED, None, 3, True),
+    "they close in a chain": (TIMED.replace("aggregate", "auto"), BUSY, 3, True),
     "there are no windows": (f"INSERT INTO b {COUNT};", BUSY, 3, True),
 }
 
