@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-# name -> module with main([records]) -> None
+# name -> module with main([records]) -> None; "starting" has rounds too, "latency" a boundary
 BENCHMARKS = {
     "pageviews": "tests.bench.pageviews",
     "json-kernels": "tests.bench.json_kernels",
@@ -16,6 +16,7 @@ BENCHMARKS = {
     "flatness": "tests.bench.flatness",
     "first-row": "tests.bench.first_row",
     "first-hour": "tests.bench.first_hour",
+    "starting": "tests.bench.starting",
     "check": "tests.bench.check",
     "views": "tests.bench.views",
     "sizing": "tests.bench.sizing",
@@ -29,10 +30,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="tests.bench", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], help="which benchmarks")
     parser.add_argument("--records", type=int, help="how many; else what each takes by itself, mostly 4,000,000")
-    args = parser.parse_args()
-    given = () if args.records is None else (args.records,)
-    for name in args.names or ["pageviews"]:
-        import_module(BENCHMARKS[name]).main(*given)
+    parser.add_argument("--rounds", type=int, help="of starting")
+    parser.add_argument("--boundary", type=int, help="of latency: seconds between checkpoints")
+    given = vars(parser.parse_args())
+    names, records = given.pop("names") or ["pageviews"], given.pop("records")
+    told = {name: value for name, value in given.items() if value is not None}
+    for name in names:
+        import_module(BENCHMARKS[name]).main(*(() if records is None else (records,)), **told)
 
 
 if __name__ == "__main__":

@@ -31,15 +31,16 @@ catalog = Catalog()
 catalog.execute("CREATE TABLE t (id INT, price INT) WITH ('connector' = 'datagen', 'number-of-rows' = '5')")""",
     "notebook: a SELECT's rows": 'catalog.execute("SELECT COUNT(*), SUM(id % 3) FROM t").show()',
     "notebook: a second SELECT": 'catalog.execute("SELECT id % 2, MAX(price) FROM t GROUP BY id % 2").show()',
+    "notebook: a third SELECT": 'catalog.execute("SELECT id % 3, MIN(price) FROM t GROUP BY id % 3").show()',
 }
 
 
 class Hour:
-    """A user's home, and what took how long."""
+    """A user's home, and what took how long. ``bin``: where the commands are, else in an environment to be made."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, bin: Path | None = None) -> None:
         self.folder, self.took = folder, dict[str, float]()
-        self.bin = folder / "env" / "bin"
+        self.bin = bin or folder / "env" / "bin"
         kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "JAVA_HOME")}
         cache = {"XDG_CACHE_HOME": str(folder / "home" / ".cache"), "KAFKA_SERVERS": f"localhost:{PORT}"}
         self.env = {**kept, **cache, "HOME": str(folder / "home"), "PATH": f"{self.bin}:{kept['PATH']}"}

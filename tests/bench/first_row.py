@@ -10,10 +10,15 @@ import sys
 import tempfile
 import time
 import venv
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.e2e.support import pageviews, send
 from tests.support.terminal import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 ROOT = Path(__file__).parents[2]
 VIEWS = 1000
@@ -37,12 +42,24 @@ def install(folder: Path) -> Path:
 
 def first_row(command: Path, folder: Path, servers: str) -> None:
     """Ask for the views per region in the shell, and leave it when a row is on the screen."""
+    with shell(command, folder, servers, {}) as terminal:
+        ask(terminal, "user_region", "north")
+
+
+@contextmanager
+def shell(command: Path, folder: Path, servers: str, env: Mapping[str, str]) -> Iterator[Terminal]:
+    """Open a shell with the sample's tables, and give it at its prompt."""
     arguments = [str(command), "shell", "-i", str(tables(folder)), "-D", f"KAFKA_SERVERS={servers}"]
-    with Terminal(arguments, {}) as terminal:
+    with Terminal(arguments, env) as terminal:
         terminal.expect("Flink SQL>", seconds=SECONDS)
-        terminal.send("SELECT user_region, COUNT(*) AS pv, COUNT(DISTINCT user_id) AS uv\r")
-        terminal.send("FROM pageviews GROUP BY user_region;\r")
-        terminal.expect("SQL Query Result", "| ", "north", seconds=SECONDS)
+        yield terminal
+
+
+def ask(terminal: Terminal, region: str, shown: str) -> None:
+    """Ask for the views per region, written as ``region``, and wait until the row of one is on the screen."""
+    terminal.send(f"SELECT {region}, COUNT(*) AS pv, COUNT(DISTINCT user_id) AS uv\r")
+    terminal.send("FROM pageviews GROUP BY user_region;\r")
+    terminal.expect("SQL Query Result", "| ", shown, seconds=SECONDS)
 
 
 def main(records: int = 0) -> None:

@@ -4,12 +4,17 @@ A producer writes records with a key and a growing number at an even pace. Each 
 number that went into it: a record is seen with the first result of its key that carries its number or a greater one.
 Its latency is that result's timestamp less its own, both set by the producers' clocks on this machine; for a window it
 is the timestamp of the record that took the watermark past the end. The first seconds, which warm up, do not count.
+
+``--boundary 20``: with a checkpoint every 20 s, which is where a real-time batch ends and where Flink's barriers run;
+micro-batches, each of which is a checkpoint, are left out. Neither engine tells when a boundary was: what it held up is
+taken from the latencies themselves (``held_up``).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import threading
 import time
 import uuid
@@ -23,14 +28,17 @@ from tests.bench.against_flink import Flink
 from tests.e2e.support import read_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
 KEYS = 100
 USERS = 1000
 WARM_SECONDS = 15
+BOUNDARIES = 12
+"""With ``--boundary`` the producer writes for so many of them."""
 MODES = ("flink", "micro-batch", "realtime")
+PERCENTILES = (50, 90, 99, 99.9, 100)
 _AT = "'properties.bootstrap.servers' = '{servers}', 'topic' = '{topic}'"
 _COLUMNS = "k BIGINT, id BIGINT, g BIGINT, u BIGINT, ts TIMESTAMP(3)"
 SOURCES = {
@@ -129,15 +137,39 @@ def record(number: int, at_ms: int) -> dict[str, Any]:
     return {"k": k, "id": number, "g": k % 10, "u": number * 7919 % USERS, "ts": at}
 
 
-def latencies(shape: Shape, sent: Sequence[int], results: Sequence[tuple[dict[str, Any], int]]) -> list[int]:
-    """Return the milliseconds until each record, or window, was seen. ``results``: rows with their timestamps."""
+def latencies(
+    shape: Shape, sent: Sequence[int], results: Sequence[tuple[dict[str, Any], int]]
+) -> list[tuple[int, int]]:
+    """Return for each record, or window, when it was written, or closed, and the milliseconds until it was seen.
+
+    ``results``: rows with their timestamps.
+    """
     start = sent[0] + WARM_SECONDS * 1000
+    seen: Iterable[tuple[int | None, int]]
     if shape.window:
         seen = ((_closing(sent, row["last"]), at) for row, at in results)
-        return [at - since for since, at in seen if since is not None and since >= start]
-    if shape.alone:
-        return [at - sent[row["last"]] for row, at in results if sent[row["last"]] >= start]
-    return [seen - at for at, seen in _covered(shape, sent, results) if at >= start]
+    elif shape.alone:
+        seen = ((sent[row["last"]], at) for row, at in results)
+    else:
+        seen = _covered(shape, sent, results)
+    return [(since, at - since) for since, at in seen if since is not None and since >= start]
+
+
+def held_up(seen: Sequence[tuple[int, int]], seconds: int) -> list[int]:
+    """Return the longest latencies that lie half an interval or more apart, as many as there are boundaries, sorted.
+
+    Where nothing else holds records up as long, these are what the boundaries did. ``seconds``: the interval; in real
+    time it lasts longer by what it holds up, so that the least of many may be of no boundary.
+    """
+    written = sorted(since for since, _ in seen)
+    many = round((written[-1] - written[0]) / (seconds * 1000)) if written else 0
+    found: list[tuple[int, int]] = []
+    for since, ms in sorted(seen, key=lambda one: one[1], reverse=True):
+        if len(found) == many:
+            break
+        if all(abs(since - other) >= seconds * 500 for other, _ in found):
+            found.append((since, ms))
+    return sorted(ms for _, ms in found)
 
 
 def _closing(sent: Sequence[int], end: str) -> int | None:
@@ -165,12 +197,17 @@ def _covered(
 
 @dataclass
 class Measured:
-    """What ran so far: a broker's address, the two engines, and by query and mode the latencies in milliseconds."""
+    """What ran so far: a broker's address, the two engines, and by query and mode the latencies in milliseconds.
+
+    ``boundary``: seconds between checkpoints, None for what each engine has by itself; ``held``: by these.
+    """
 
     pace: Pace
     spark: SparkSession
     flink: Flink
+    boundary: int | None = None
     found: dict[str, dict[str, list[int]]] = field(default_factory=lambda: defaultdict(dict))
+    held: dict[str, dict[str, list[int]]] = field(default_factory=lambda: defaultdict(dict))
 
     def measure(self, name: str, mode: str) -> None:
         """Run a query in a mode and print a line, or why it does not run so."""
@@ -190,8 +227,14 @@ class Measured:
             return
         read = read_topic(self.pace.servers, sink)
         rows = [(json.loads(r.value), r.timestamp) for r in read if r.value is not None]
-        times = self.found[name][mode] = sorted(latencies(shape, sent, rows))
+        seen = latencies(shape, sent, rows)
+        times = self.found[name][mode] = sorted(ms for _, ms in seen)
+        if self.boundary:
+            self.held[name][mode] = held_up(seen, self.boundary)
         print(f"{name} {mode}: {len(times):,} seen, p50 {at(times, 50)} ms, p99 {at(times, 99)} ms", flush=True)
+
+    def _settings(self) -> dict[str, str]:
+        return {"execution.checkpointing.interval": f"{self.boundary} s"} if self.boundary else {}
 
     def _tables(self, shape: Shape, topics: Mapping[str, str], sink: str) -> list[str]:
         servers = self.pace.servers
@@ -202,7 +245,8 @@ class Measured:
         from flinkddl.api import Catalog
 
         catalog = Catalog(self.spark, views=False)
-        catalog.execute(";\n".join([f"SET 'flinkddl.execution.mode' = '{mode}'", *self._tables(shape, topics, sink)]))
+        sets = [f"SET '{k}' = '{v}'" for k, v in {"flinkddl.execution.mode": mode, **self._settings()}.items()]
+        catalog.execute(";\n".join([*sets, *self._tables(shape, topics, sink)]))
         job = catalog.execute(f"INSERT INTO `{sink}` {shape.query}").job
         assert job is not None
         sent = self.pace.produce(topics)
@@ -212,7 +256,7 @@ class Measured:
 
     def _theirs(self, shape: Shape, topics: Mapping[str, str], sink: str) -> list[int]:
         """Run a query in Flink, which stops by a timeout."""
-        self.flink.reset({"parallelism.default": "1"})
+        self.flink.reset({"parallelism.default": "1", **self._settings()})
         for statement in self._tables(shape, topics, sink):
             self.flink.sql(statement)
         limit_ms = (self.pace.seconds + 8) * 1000
@@ -224,9 +268,9 @@ class Measured:
         return sent
 
 
-def at(times: Sequence[int], percent: int) -> int:
+def at(times: Sequence[int], percent: float) -> int:
     """Return a percentile of sorted times, -1 of none."""
-    return times[len(times) * percent // 100] if times else -1
+    return times[min(int(len(times) * percent // 100), len(times) - 1)] if times else -1
 
 
 def markdown(found: Mapping[str, Mapping[str, Sequence[int]]]) -> str:
@@ -238,8 +282,24 @@ def markdown(found: Mapping[str, Mapping[str, Sequence[int]]]) -> str:
     return "\n".join(lines)
 
 
-def main(records: int = 75_000, rate: int = 1000, names: Sequence[str] = ()) -> None:
-    """Run the queries, all by default, in each mode in turn, and print p50 and p99 in milliseconds."""
+def distribution(found: Mapping[str, Mapping[str, Sequence[int]]], held: Mapping[str, Mapping[str, list[int]]]) -> str:
+    """Return a line a query and mode: percentiles, and what the boundaries held up, in milliseconds."""
+    head = ["query", "mode", *(f"p{p}" for p in PERCENTILES[:-1]), "max", "boundaries", "held up: least, median, most"]
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    for name, modes in found.items():
+        for mode, times in modes.items():
+            those = held[name][mode]
+            spread = f"{those[0]}, {statistics.median(those):.0f}, {those[-1]}" if those else "-"
+            cells = [name, mode, *(str(at(times, p)) for p in PERCENTILES), str(len(those)), spread]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main(records: int | None = None, rate: int = 1000, names: Sequence[str] = (), boundary: int | None = None) -> None:
+    """Run the queries, all by default, in each mode in turn, and print p50 and p99 in milliseconds.
+
+    ``records``: by default for 75 s at 1,000 a second, for ``BOUNDARIES`` where a ``boundary`` is given.
+    """
     from flinkddl.runtime.broker.server import Broker, BrokerOptions
     from flinkddl.runtime.session.sessions import SparkOptions, build_session
 
@@ -247,19 +307,24 @@ def main(records: int = 75_000, rate: int = 1000, names: Sequence[str] = ()) -> 
         conf = {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "1"}
         # in real-time mode a chain has a task a stage, all at once; most of them wait
         spark = build_session(SparkOptions(master="local[8]", conf=conf))
+        records = records or (rate * (WARM_SECONDS + BOUNDARIES * boundary) if boundary else 75_000)
         pace = Pace(broker.bootstrap, rate, max(records // rate, WARM_SECONDS + 5))
-        measured = Measured(pace, spark, flink)
+        measured = Measured(pace, spark, flink, boundary)
         for name in names or SHAPES:
             for mode in MODES:
-                measured.measure(name, mode)
+                if not boundary or mode != "micro-batch":
+                    measured.measure(name, mode)
         spark.stop()
-    print(f"\n{rate:,} records a second for {pace.seconds - WARM_SECONDS} s\n\n{markdown(measured.found)}")
+    table = distribution(measured.found, measured.held) if boundary else markdown(measured.found)
+    every = f", a checkpoint every {boundary} s" if boundary else ""
+    print(f"\n{rate:,} records a second for {pace.seconds - WARM_SECONDS} s{every}\n\n{table}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="tests.bench.latency", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*SHAPES, []], help="which queries")
-    parser.add_argument("--records", type=int, default=75_000)
+    parser.add_argument("--records", type=int, help=f"else 75,000; for {BOUNDARIES} boundaries where they are given")
     parser.add_argument("--rate", type=int, default=1000, help="records a second")
+    parser.add_argument("--boundary", type=int, help="seconds between checkpoints; prints what they hold up")
     given = parser.parse_args()
-    main(given.records, given.rate, given.names)
+    main(given.records, given.rate, given.names, given.boundary)

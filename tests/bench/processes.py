@@ -17,6 +17,17 @@ def spark_cpu() -> float:
     return cpu_seconds(spark_pid())
 
 
+def speaks_of(word: str) -> bool:
+    """Return whether a process runs that has a word in its command line."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if word.encode() in (entry / "cmdline").read_bytes():
+                return True
+        except OSError:
+            continue
+    return False
+
+
 def spark_pid() -> int:
     """Return that process. Raises RuntimeError where there is none."""
     for entry in Path("/proc").glob("[0-9]*"):
