@@ -1,9 +1,10 @@
 """What a job's size depends on: ``python -m tests.bench.sizing [PART ...]``, each part in Spark processes of its own.
 
-``partitions``: start and batch duration by source partitions with a watermark each. ``shuffle``: batch duration by
-shuffle partitions. ``cores``: rates on one and two cores, and on one and two workers of a standalone cluster, with the
-sink that one task writes (exactly-once) beside the one that all write. ``state``: bytes a row of state, in RocksDB, in
-the process and on disk. Broker and producer are on the same two cores: take ratios, not rates.
+``partitions``: start and batch duration by source partitions with a watermark each, in a chain and as Spark's own
+windows, and with one watermark for all. ``shuffle``: batch duration by shuffle partitions. ``cores``: rates on one and
+two cores, and on one and two workers of a standalone cluster, with the sink that one task writes (exactly-once) beside
+the one that all write. ``state``: bytes a row of state, in RocksDB, in the process and on disk. Broker and producer are
+on the same two cores: take ratios, not rates.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 RATE, WATCHED = 1000, 40  # records a second of a live topic; seconds of it that are looked at
 CASES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "partitions": tuple((n, w) for n in ("16", "64", "128") for w in ("each", "one")),
+    "partitions": tuple((n, w) for n in ("16", "64", "128") for w in ("chain", "each", "one")),
     "shuffle": (("1",), ("2",), ("8",), ("32",)),
     "cores": (("local[1]",), ("local[2]",), ("workers", "1"), ("workers", "2")),
     "state": (("100000",), ("1000000",)),
@@ -41,6 +42,7 @@ CASES: dict[str, tuple[tuple[str, ...], ...]] = {
 KAFKA = "'connector' = 'kafka', 'format' = 'json', 'properties.bootstrap.servers' = '{servers}'"
 LIVE = (
     "SET 'flinkddl.watermark.partitions' = '{allowed}'; SET 'parallelism.default' = '{shuffle}';\n"
+    "SET 'flinkddl.execution.state' = '{state}';\n"
     "CREATE TABLE src (k INT, ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', WATERMARK FOR ts AS ts) WITH ("
     + KAFKA
     + ", 'topic' = '{topic}', 'scan.startup.mode' = 'latest-offset', 'scan.watermark.idle-timeout' = '5 s');\n"
@@ -119,7 +121,7 @@ def watched(catalog: Catalog, servers: str, topic: str, partitions: int) -> dict
 
 
 def partitions(count: str, watermarks: str, shuffle: str = "2") -> dict[str, Any]:
-    """Windows over a topic of so many partitions, with a watermark each or one for all."""
+    """Windows over a topic of so many partitions, with a watermark each (in a chain or not) or one for all."""
     from flinkddl.api import Catalog
 
     with world() as servers:
@@ -129,7 +131,8 @@ def partitions(count: str, watermarks: str, shuffle: str = "2") -> dict[str, Any
             create(servers, **{name: n, f"{name}_out": 1})
             catalog = Catalog(spark)
             allowed = "1" if watermarks == "one" else "128"
-            catalog.execute(LIVE.format(servers=servers, topic=name, allowed=allowed, shuffle=shuffle))
+            state = "chain" if watermarks == "chain" else "aggregate"
+            catalog.execute(LIVE.format(servers=servers, topic=name, allowed=allowed, state=state, shuffle=shuffle))
             figures = watched(catalog, servers, name, n)
         spark.stop()
     return figures
@@ -137,7 +140,7 @@ def partitions(count: str, watermarks: str, shuffle: str = "2") -> dict[str, Any
 
 def shuffle(count: str) -> dict[str, Any]:
     """Windows over four partitions, with so many shuffle partitions."""
-    return partitions("4", "each", count)
+    return partitions("4", "chain", count)
 
 
 def cores(master: str, workers: str = "") -> dict[str, Any]:
