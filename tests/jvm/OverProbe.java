@@ -180,7 +180,7 @@ public final class OverProbe {
                 throw new IllegalStateException(e);
             }
         };
-        return Stage.of(new Stage.Name(kind, 1, "", 0L), arguments, aggregates);
+        return Stage.of(new Stage.Name(kind, 1, "", 0L, null), arguments, aggregates);
     }
 
     /** State in this heap, which counts what is touched. */

@@ -162,7 +162,7 @@ public final class TopProbe {
     private static Stage stage(String ttl) throws Exception {
         Method find = Class.forName("flinkddl.Retract").getDeclaredMethod("find", String.class);
         find.setAccessible(true);
-        return Stage.of(new Stage.Name("top", 1, ttl, 0L), ARGUMENTS, name -> {
+        return Stage.of(new Stage.Name("top", 1, ttl, 0L, null), ARGUMENTS, name -> {
             try {
                 return (UnboundFunction) find.invoke(null, name);
             } catch (ReflectiveOperationException e) {

@@ -65,7 +65,8 @@ def test_java_stays_small() -> None:
     # 110 more: what comes out of an operator is numbered, batch by batch, where its order counts.
     # 180 more: temporal joins; a row of any node sweeps all nodes of its stage.
     # 90 more: event time and late rows by node, what passes, entries that are taken over, rows as they lie in state.
-    assert lines < 17800, f"{lines} lines of Java"
+    # 650 more: windows of slices that they share, state that may be over before its batch is.
+    assert lines < 18450, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

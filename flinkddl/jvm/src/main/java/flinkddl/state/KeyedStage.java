@@ -116,7 +116,7 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
     @Override public Iterator<Out> handleInputRows(byte[] key, Iterator<byte[]> rows, TimerValues times) {
         long now = times.getCurrentProcessingTimeInMs();
         if (store.overlay() != null) {
-            store.overlay().between();
+            store.between();
             Clocks.turn(key);
             store.overlay().begin(key);
         }
@@ -221,6 +221,7 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
             while (!outs.hasNext() && (due.hasNext() || waiting.hasNext())) {
                 if (due.hasNext()) {
                     Timers.Due one = due.next();
+                    store.between();
                     Clocks.turn(one.group());
                     Node node = turn(one.group(), now);
                     outs = outs(node, one.group(), node.kind.fire(store, one.time()));

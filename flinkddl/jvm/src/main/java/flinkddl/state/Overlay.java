@@ -24,8 +24,9 @@ final class Overlay {
     private static final int NODE = 0xFFF9;
     private static final byte[] KEY = ByteBuffer.allocate(Rows.KEY).putLong(-1).putShort((short) NODE).array();
     private static final long DUE = -1; // ms, before any watermark
-    private static final long MOST = Math.min(64L << 20, Runtime.getRuntime().maxMemory() / 48); // bytes a task
-    private static final int OVERHEAD = 100; // bytes of a group or an entry, beside its own
+    private static final long MOST = Long.getLong("flinkddl.state.held", Math.min(64L << 20, Runtime.getRuntime().maxMemory() / 48)); // bytes a task
+    private static final int GROUP = 300; // bytes of a group, beside its own
+    private static final int ENTRY = 100; // of an entry
 
     private final StatefulProcessorHandle handle;
     private final ValueState<byte[]> head;
@@ -60,6 +61,12 @@ final class Overlay {
                 entries.add(new TreeMap<>(Arrays::compareUnsigned));
             }
             return entries.get(map);
+        }
+
+        /** Nothing of it is there, and so nothing in the store, but for what was taken out in this batch. */
+        void fresh() {
+            fresh |= !changed && entries.stream().allMatch(Map::isEmpty);
+            known = true;
         }
     }
 
@@ -118,8 +125,7 @@ final class Overlay {
     void fresh() {
         Group one = at();
         if (one != null) {
-            one.fresh = true;
-            one.known = true;
+            one.fresh();
         }
     }
 
@@ -136,9 +142,11 @@ final class Overlay {
     }
 
     private Group made(byte[] key) {
-        bytes += key.length + OVERHEAD;
+        bytes += key.length + GROUP;
         return new Group(key);
     }
+
+    private static int size(byte[] bytes) { return bytes == null ? 0 : bytes.length; }
 
     ValueState<byte[]> head() {
         return new ValueState<>() {
@@ -150,9 +158,10 @@ final class Overlay {
                     return head.get();
                 }
                 if (!one.known) {
-                    one.known = true;
-                    one.head = head.get();
-                    one.fresh |= one.head == null && Rows.node(one.key) != Timers.NODE; // without a head a group has nothing
+                    hold(one, head.get());
+                    if (one.head == null && Rows.node(one.key) != Timers.NODE) { // without a head a group has nothing
+                        one.fresh();
+                    }
                 }
                 return one.head;
             }
@@ -176,10 +185,14 @@ final class Overlay {
             }
 
             private void set(Group one, byte[] state) {
-                bytes += (state == null ? 0 : state.length) - (one.head == null ? 0 : one.head.length);
+                hold(one, state);
+                one.changed = true;
+            }
+
+            private void hold(Group one, byte[] state) {
+                bytes += size(state) - size(one.head);
                 one.head = state;
                 one.known = true;
-                one.changed = true;
             }
         };
     }
@@ -187,7 +200,10 @@ final class Overlay {
     MapState<byte[], byte[]> map(int n) {
         MapState<byte[], byte[]> map = maps[n];
         return new MapState<>() {
-            @Override public boolean exists() { return iterator().hasNext(); }
+            @Override public boolean exists() {
+                Group one = at();
+                return one == null ? map.exists() : !all(one).isEmpty();
+            }
 
             @Override public byte[] getValue(byte[] name) {
                 Group one = at();
@@ -212,18 +228,16 @@ final class Overlay {
                 Group one = at();
                 if (one == null) {
                     map.removeKey(name);
-                } else if (one.fresh) {
-                    size(name, one.of(n).remove(name), null);
-                } else {
+                } else if (!one.fresh) {
                     set(one, name, null);
+                } else if (one.of(n).containsKey(name)) {
+                    bytes -= name.length + size(one.of(n).remove(name)) + ENTRY;
                 }
             }
 
-            private void set(Group one, byte[] name, byte[] value) { size(name, one.of(n).put(name, value), value); }
-
-            private void size(byte[] name, byte[] before, byte[] after) {
-                bytes += after == null ? 0 : name.length + after.length + OVERHEAD;
-                bytes -= before == null ? 0 : name.length + before.length + OVERHEAD;
+            private void set(Group one, byte[] name, byte[] value) {
+                bytes += one.of(n).containsKey(name) ? 0 : name.length + ENTRY; // also what is taken out costs memory
+                bytes += size(value) - size(one.of(n).put(name, value));
             }
 
             private TreeMap<byte[], byte[]> all(Group one) {

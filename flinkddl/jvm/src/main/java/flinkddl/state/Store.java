@@ -79,6 +79,13 @@ final class Store {
     /** What holds state until the batch ends; null where none does. */
     Overlay overlay() { return overlay; }
 
+    /** Between two groups: what is held is written, where it is too much; the turn is nobody's afterwards. */
+    void between() {
+        if (overlay != null) {
+            overlay.between();
+        }
+    }
+
     /** Turn to another group, of the node whose figures begin there, in a batch of this time in ms. */
     void turn(Kind kind, int figures, byte[] key, long now) {
         this.kind = kind;
@@ -120,6 +127,7 @@ final class Store {
         while (entries.hasNext()) {
             UnsafeRow entry = entries.next();
             Clocks.check(entry.getInt(0), entry.getInt(1));
+            between();
             Clocks.turn(entry.getBinary(3));
             int part = entry.getInt(2);
             if (part == 0) {
