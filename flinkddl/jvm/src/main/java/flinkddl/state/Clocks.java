@@ -38,6 +38,9 @@ final class Clocks {
 
         /** Whether that says more than what was known. */
         boolean hear(Tick.Word word) {
+            if (word.senders() < senders) { // a topic is there again with fewer partitions, and which are gone is not known
+                heard.clear();
+            }
             long[] known = heard.get(word.sender());
             first = heard.isEmpty() ? word.told() : Math.min(first, word.told());
             last = heard.isEmpty() ? word.told() : Math.max(last, word.told());
