@@ -115,6 +115,22 @@ def test_a_drain_that_was_cut_off_is_not_gone_on_from(tmp_path: Path) -> None:
     open_checkpoint(bounded, str(tmp_path))  # it has stops, and comes to its end again
 
 
+def test_an_end_that_was_told_with_all_rows_is_gone_on_from_where_no_batch_has_begun(tmp_path: Path) -> None:
+    endless, bounded = (replace(_job(READ), trigger=(t, "true")) for t in ("processingTime", "availableNow"))
+    checkpoint = open_checkpoint(bounded, str(tmp_path))
+    told = f"{checkpoint.control('src_end')}/all.json"
+    LOCAL.write(told, "{}")
+    open_checkpoint(bounded, str(tmp_path))
+    assert LOCAL.read(told) is not None
+    open_checkpoint(endless, str(tmp_path))
+    assert LOCAL.read(told) is None  # its rows would all be late
+    LOCAL.write(told, "{}")
+    LOCAL.write(f"{checkpoint.location(endless.runs[0].name)}/offsets/0", "")
+    with pytest.raises(FlinkDdlError, match=r"FD821.*ended while it was drained"):
+        open_checkpoint(endless, str(tmp_path))
+    open_checkpoint(bounded, str(tmp_path))
+
+
 def test_stops_are_those_of_the_first_run(tmp_path: Path) -> None:
     checkpoint = open_checkpoint(_job(READ), str(tmp_path))
     first, second = ({"src": {"t": {0: n, 1: n}}} for n in (5, 9))

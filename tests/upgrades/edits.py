@@ -294,6 +294,17 @@ WINDOWS = (
     Edit("watermark-delay-shorter", s.WINDOWS, (("'5' SECOND", "'1' SECOND"),), kept("windows"),
          gives={"windows": lambda records: s.closed(records, delay=1)}),
 )  # fmt: skip
+HOPS = (
+    Edit("hop-slide-changed", s.HOPS, (("(ts), INTERVAL '5'", "(ts), INTERVAL '2'"),), refused("hops", "5", "2")),
+    Edit("hop-source-renamed", s.HOPS, (("TABLE visits", "TABLE seen"),), kept("hops")),
+    Edit("hop-having-added", s.HOPS, (("window_end, page;", "window_end, page HAVING COUNT(*) > 1;"),), kept("hops"),
+         shows=lambda r: r if r["n"] > 1 else None),
+    Edit("hop-delay-longer", s.HOPS, (("ts - INTERVAL '5'", "ts - INTERVAL '20'"),), kept("hops"),
+         gives={"hops": lambda records: s.hops(records, delay=20)}),
+    Edit("hop-where-below", s.HOPS, (("TABLE(HOP(TABLE visits", "TABLE(HOP(TABLE people"), (
+        "INSERT", "CREATE VIEW people AS SELECT * FROM visits WHERE usr <> 'bot';\nINSERT"),
+    ), kept("hops"), counts=_human),
+)  # fmt: skip
 CHAINS = (
     Edit("chain-aggregate-changed", s.BEST, (("MAX(total)", "MIN(total)"),), refused("MAX(total)", "MIN(total)")),
     Edit("chain-where-above", s.BEST, (("= m.top", "= m.top WHERE s.total + m.top > 100"),),
@@ -335,6 +346,15 @@ COMMITS = (
     Edit("narrow-rows-gone-on-with-earlier", s.BEST, (), refused("what 'Project(cust, price)' keeps"), by=s.EARLIER),
     Edit("narrow-rows-gone-on-with", s.BEST, (("s.total FROM", "s.total + 1 FROM"),), kept("best"),
          shows=lambda r: r | {"total": r["total"] + 1}),
+    Edit("hops-begun-by-window", s.OLD_HOPS, (), SILENT, later=s.AGAIN,
+         again={"hops": lambda later: s.hops((*s.VISITS, *s.RETURNS, *later))}),
+    Edit("hops-begun-by-window-and-edited", s.OLD_HOPS, (
+        ("window_end, page;", "window_end, page HAVING COUNT(*) > 1;"),
+    ), kept("hops"), shows=lambda r: r if r["n"] > 1 else None),
+    Edit("hops-gone-on-with-by-window", s.HOPS, (), refused("of slices of 5000 ms"), by=s.BY_WINDOW),
+    Edit("meetings-begun-by-window", s.OLD_MEETINGS, (), SILENT, later=s.AGAIN,
+         again={"meetings": lambda later: s.meetings((*s.MEETINGS.before, *s.MEETINGS.after, *later))}),
+    Edit("meetings-gone-on-with-by-window", s.MEETINGS, (), refused(code="FD528"), by=s.BY_WINDOW),
     Edit("sessions-begun-by-time", s.OLD_SESSIONS, (), SILENT),
     Edit("sessions-gone-on-with-by-time", s.SESSIONS, (), SILENT, by=s.BY_TIME),
     Edit("totals-begun-in-blobs", s.BLOB_TOTALS, (), Answer(0, ())),
@@ -347,4 +367,4 @@ COMMITS = (
     Edit("top-n-begun-with-oldest", s.OLD_TOP2, (), refused("'Rank'")),
     Edit("top-n-gone-on-with-oldest", s.ENDING_TOP2, (), refused(), by=s.OLDEST),
 )  # fmt: skip
-EDITS = TOTALS + MAXIMA + VISITORS + JOINS + RANKS + STANDING + SETS + WINDOWS + CHAINS + OPERATORS + COMMITS
+EDITS = TOTALS + MAXIMA + VISITORS + JOINS + RANKS + STANDING + SETS + WINDOWS + HOPS + CHAINS + OPERATORS + COMMITS

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     Results = dict[str, Callable[[Iterable[Record]], Table]]
 
 
-BY_TIME, EARLIER, BLOBS, OLDEST = "by-time", "earlier", "blobs", "oldest"
-COMMITS = {BY_TIME: "0eec5d8", EARLIER: "a14547e", BLOBS: "9a60c35", OLDEST: "a2ff691"}
-"""Commits that begin jobs which this code goes on with, or go on with its jobs. One took the rows of a batch by their
+BY_WINDOW, BY_TIME, EARLIER, BLOBS, OLDEST = "by-window", "by-time", "earlier", "blobs", "oldest"
+COMMITS = {BY_WINDOW: "5836cbe", BY_TIME: "0eec5d8", EARLIER: "a14547e", BLOBS: "9a60c35", OLDEST: "a2ff691"}
+"""Commits that begin jobs which this code goes on with, or go on with its jobs. One kept a row of HOP in a chain once a
+window, and each row of a window's join for itself. One took the rows of a batch by their
 time for sessions in a chain. The two oldest ones keep a group in one piece (``retract_*``); the oldest has other plans
 than this one."""
 
@@ -55,7 +56,7 @@ def visit(usr: str, page: str, second: int, partition: int = 0) -> Record:
 
 
 def _at(second: int) -> str:
-    return f"2026-01-02 10:{second // 60:02d}:{second % 60:02d}"
+    return f"2026-01-02 {10 + second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
 
 
 ORDERS = (
@@ -242,18 +243,35 @@ def _second(row: dict[str, Any]) -> int:
     return int(minute) * 60 + int(second)
 
 
-def closed(records: Iterable[Record], delay: int = 5, size: int = 10) -> Table:
+def closed(records: Iterable[Record], delay: int = 5, size: int = 10, slide: int = 10) -> Table:
     """Return the windows of so many seconds that a watermark of that delay has closed (no record here is late)."""
     visits = rows(records, "visits")
     watermark = max(map(_second, visits), default=0) - delay
     counts: dict[tuple[int, str], int] = {}
     for row in visits:
-        at = (_second(row) // size * size, row["page"])
-        counts[at] = counts.get(at, 0) + 1
+        last = _second(row) // slide * slide
+        for start in range(last, last - size, -slide):
+            at = (start, row["page"])
+            counts[at] = counts.get(at, 0) + 1
     # a window holds what lies below its end: the watermark has to be at its last millisecond
     done = {k: n for k, n in counts.items() if k[0] + size <= watermark}
     out = [{"start": _at(s), "page": p, "n": n} for (s, p), n in done.items()]
     return keyed(out, "start", "page")
+
+
+def hops(records: Iterable[Record], delay: int = 5) -> Table:
+    """Return the windows of ten seconds, one each five, that a watermark of that delay has closed."""
+    return closed(records, delay, slide=5)
+
+
+def meetings(records: Iterable[Record]) -> Table:
+    """Return who was on a page in the same ten seconds, once a watermark of five seconds' delay has closed them."""
+    visits = rows(records, "visits")
+    watermark = max(map(_second, visits), default=0) - 5
+    done = [(_second(row) // 10 * 10, row) for row in visits if _second(row) // 10 * 10 + 10 <= watermark]
+    pairs = [(s, one, two) for s, one in done for t, two in done if s == t and one["page"] == two["page"]]
+    out = [{"start": _at(s), "one": a["usr"], "two": b["usr"]} for s, a, b in pairs if a["usr"] < b["usr"]]
+    return keyed(out, "start", "one", "two")
 
 
 TOTALS = Shape(
@@ -323,6 +341,25 @@ WINDOWS = Shape(
     " INTERVAL '10' SECOND)) GROUP BY window_start, window_end, page;\n",
     VISITS, RETURNS, {"windows": closed},
 )  # fmt: skip
+HOPS = Shape(
+    "hops",
+    named("hopping") + "SET 'flinkddl.execution.state' = 'chain';\n" + VISITS_DDL
+    + sink("hops", "`start` TIMESTAMP(3), page STRING, n BIGINT", "`start`, page")
+    + "INSERT INTO hops SELECT window_start, page, COUNT(*) FROM TABLE(HOP(TABLE visits, DESCRIPTOR(ts),"
+    " INTERVAL '5' SECOND, INTERVAL '10' SECOND)) GROUP BY window_start, window_end, page;\n",
+    VISITS, RETURNS, {"hops": hops},
+)  # fmt: skip
+_IN_TENS = "(SELECT * FROM TABLE(TUMBLE(TABLE visits, DESCRIPTOR(ts), INTERVAL '10' SECOND)))"
+MEETINGS = Shape(
+    "meetings",
+    named("meeting") + "SET 'flinkddl.execution.state' = 'chain';\n" + VISITS_DDL
+    + sink("meetings", "`start` TIMESTAMP(3), one STRING, two STRING", "`start`, one, two")
+    + f"INSERT INTO meetings SELECT a.window_start, a.usr, b.usr FROM {_IN_TENS} a JOIN {_IN_TENS} b"
+    " ON a.window_start = b.window_start AND a.window_end = b.window_end AND a.page = b.page WHERE a.usr < b.usr;\n",
+    (*VISITS, visit("u5", "help", 19), visit("u2", "jobs", 21)),
+    (visit("u1", "jobs", 22), visit("u6", "help", 23), visit("u3", "jobs", 29), visit("u6", "jobs", 45)),
+    {"meetings": meetings},
+)  # fmt: skip
 SESSIONS = Shape(
     "sessions",
     named("sessions") + "SET 'flinkddl.execution.state' = 'chain';\n" + VISITS_DDL
@@ -370,6 +407,8 @@ RAISED = replace(
 )  # fmt: skip
 PASSING = replace(VISITORS, name="passing")
 OLDER = replace(BEST, name="older", by=EARLIER)
+OLD_HOPS = replace(HOPS, name="old-hops", by=BY_WINDOW)
+OLD_MEETINGS = replace(MEETINGS, name="old-meetings", by=BY_WINDOW)
 OLD_SESSIONS = replace(SESSIONS, name="old-sessions", by=BY_TIME)
 
 

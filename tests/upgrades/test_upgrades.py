@@ -24,7 +24,7 @@ def test_there_are_enough_of_each() -> None:
     assert sum(e.answer.refused for e in EDITS) >= 10
     same = [e for e in EDITS if e.script == e.shape.script]
     assert [e.name for e in same] == [e.name for e in EDITS if (e.by or e.shape.by) and "edited" not in e.name]
-    assert len(same) == 10
+    assert len(same) == 14
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda e: e.name)

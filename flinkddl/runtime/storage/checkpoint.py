@@ -134,7 +134,7 @@ def checked_at(job: J.SparkJob, root: str, *, storage: Storage = LOCAL, allow_dr
         _sweep(checkpoint, stored)
         checkpoint = _check(checkpoint, stored, (job, meanings(job)), allow_dropped=allow_dropped)
         if job.trigger[0] != "availableNow":
-            _check_no_end(checkpoint)
+            _check_no_end(checkpoint, job)
     else:
         _sweep_unbegun(storage, root)
     return checkpoint
@@ -402,13 +402,20 @@ def _fits(before: Any, now: Any) -> bool:
     return all(old[: len(new)] == new[: len(old)] for old, new in zip(before[1], now[1], strict=True))
 
 
-def _check_no_end(checkpoint: Checkpoint) -> None:
-    """Refuse what a drain has begun with: rows behind the end of time would all be late, and dropped without a word."""
+def _check_no_end(checkpoint: Checkpoint, job: J.SparkJob) -> None:
+    """Refuse what a drain has begun with: rows behind the end of time would all be late, and dropped without a word.
+
+    What a bounded run left there that did not come to its first batch is taken away.
+    """
     storage, control = checkpoint.storage, f"{checkpoint.root}/control"
-    if any(END_FILE in storage.names(f"{control}/{step}") for step in storage.names(control)):
+    ends = [(step, name) for step in storage.names(control) for name in storage.names(f"{control}/{step}")]
+    started = any(checkpoint.started(run.name) for run in job.runs)
+    if any(name == END_FILE or (started and name == WITH_ALL_FILE) for _, name in ends):
         message = f"the run of checkpoint '{checkpoint.root}' ended while it was drained: it cannot go on"
         help = "start anew with --fresh (the old checkpoint is set aside); its last windows may not have been written"
         raise FlinkDdlError.of("FD821", message, help=help)
+    for step in (step for step, name in ends if name == WITH_ALL_FILE):
+        storage.remove(f"{control}/{step}/{WITH_ALL_FILE}")
 
 
 _COLUMNS = frozenset({"Project", "Sink", "Union", "state"})

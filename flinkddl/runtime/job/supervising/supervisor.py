@@ -233,15 +233,16 @@ class Supervisor:
         if not self._sources.control_reads:
             return
         assert self._held.checkpoint is not None
-        if self._ended:
+        if self._ended and not self._asked.stop.is_set():
             mark_drained(self._held.checkpoint, self._job)
             return
         if not bounded:
             ends = self._queries.read_so_far()
             for step in self._sources.kafka_reads:
                 self._sources.stops[step.name] = ends
-        self._sources.end_input()
-        self._sources.resumes = True
+        if not self._ended:
+            self._sources.end_input()
+        self._sources.resumes = all(self._held.started)  # who asks for the end early may find a query that has no batch
         stopped = self._asked.stop.is_set()
         self._asked.stop.clear()
         self._another_round(LAST)

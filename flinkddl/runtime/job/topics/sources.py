@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from flinkddl.runtime.storage.file_systems import Storage
 
 CONTROL = "flinkddl.control"
+LIMITED = "PerTrigger"  # how Spark's options end that bound a batch of a stream
 END_OF_TIME = "2200-01-01T00:00:00.000Z"  # behind the filter `rowtime < TIMESTAMP '2199-01-01'` of the lowering
 
 
@@ -278,25 +279,35 @@ class Sources:
     def end_with_all(self) -> bool:
         """Put the far-future row there before the first batch, where that one has all rows up to the stops.
 
-        Returns whether it is there, also from a run before. A chain of stages takes it after the rows of its batch;
-        Spark's own windows would want another batch. What goes on from a batch of a run without it has its own end.
+        Returns whether it is there, also from a run before, and nothing else has to follow. A chain of stages takes it
+        after the rows of its batch; Spark's own windows would want another batch. What goes on from a batch of a run
+        without it has its own end. Raises FD820 where a limit would part what is to come with the end.
         """
-        if not self._in_one_batch:
+        if self.run.trigger[0] != "availableNow" or not self.control_reads:
             return False
         assert self.checkpoint is not None
         folders = [self.checkpoint.control(step.name) for step in self.control_reads]
-        if all(WITH_ALL_FILE in self.storage.names(folder) for folder in folders):
-            return True
-        if any(self.checkpoint.started(run.name) for run in self.run.runs):
+        there = [folder for folder in folders if WITH_ALL_FILE in self.storage.names(folder)]
+        started = [self.checkpoint.started(run.name) for run in self.run.runs]
+        if self._limited and there and not all(started):
+            if any(started):
+                raise _limit_over_all(self.checkpoint.root)
+            for folder in there:
+                self.storage.remove(f"{folder}/{WITH_ALL_FILE}")
             return False
-        self.end_input(WITH_ALL_FILE)
+        known = len(there) == len(folders)
+        native = any(isinstance(step, J.WithWatermark) for step in self.run.steps)
+        if native or (not known and (self._limited or any(started))):
+            return False
+        if not known:
+            self.end_input(WITH_ALL_FILE)
         return True
 
     @property
-    def _in_one_batch(self) -> bool:
-        ends = self.run.trigger[0] == "availableNow" and self.control_reads
-        native = any(isinstance(step, J.WithWatermark) for step in self.run.steps)
-        return bool(ends) and not native and not self.max_offsets_per_trigger
+    def _limited(self) -> bool:
+        """Whether a batch of some stream holds a part of what there is at most."""
+        streams = (step for step in self.run.steps if isinstance(step, J.Read) and step.streaming)
+        return bool(self.max_offsets_per_trigger) or any(key.endswith(LIMITED) for s in streams for key in s.options)
 
     def push(self, step: J.Read, name: str, rowtime: str) -> str:
         """Put a row with this time (ISO 8601) into a control stream; return its folder."""
@@ -330,6 +341,15 @@ def other_partitions(new: Iterable[str]) -> FlinkDdlError:
     message = f"there are other partitions than at the start of this checkpoint: {', '.join(sorted(new))}"
     help = "start anew with --fresh: a query that reads a table twice cannot take a partition into its checkpoint"
     return FlinkDdlError.of("FD817", message, help=help)
+
+
+def _limit_over_all(root: str) -> FlinkDdlError:
+    message = (
+        f"the run of checkpoint '{root}' was ended in the batch that reads all there is, before all its queries had"
+    )
+    message += " begun it, and 'flinkddl.execution.max-offsets-per-trigger' would part it now"
+    help = "leave that setting out until the run has come to its end, or start anew with --fresh"
+    return FlinkDdlError.of("FD820", message, help=help)
 
 
 def _never_any(step: J.Read) -> FlinkDdlError:
