@@ -107,7 +107,7 @@ def planned(sinks: Sequence[Sink], config: Settings, begun: Begun) -> tuple[Phys
         return found
     choose = chosen if state == "AUTO" else _as_set
     found = tuple(choose(one, begun.forms.get(n)) for n, one in enumerate(found))
-    if state == "AUTO" and begun.windows:
+    if state == "AUTO" and begun.windows and config.flinkddl_watermark_partitions != 1:  # a chain has one a partition
         found = tuple(_timed(one, begun.forms.get(n)) for n, one in enumerate(found))
     return tuple(_at_once(one, new=n not in begun.forms) for n, one in enumerate(found))
 

@@ -147,6 +147,7 @@ def test_what_waits_for_event_time_is_a_chain() -> None:
         assert "state by key, one chain: " in (text := explain(made))
         assert "what waits for event time is by key" in text
         assert made.steps == job(query, "chain").steps
+        assert CHAIN not in job(query, more="SET 'flinkddl.watermark.partitions' = '1';").forms.values()
 
 
 def test_windows_are_as_they_were_where_no_chain_can_be_or_files_take_them(tmp_path: Path) -> None:
