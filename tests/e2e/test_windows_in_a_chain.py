@@ -35,7 +35,7 @@ LITTLE = f"spark.driver.extraJavaOptions={QUICK} -Dflinkddl.state.held=2000"
 
 @dataclass
 class Ending(Windows):
-    """A job over topics that end, and all windows with them; in small batches, which hold little."""
+    """A job over topics that end, and all windows with them; little may be held."""
 
     spark: tuple[str, ...] = ("--master", "local[2]", "--conf", "spark.ui.enabled=false", "--conf", LITTLE)
 
@@ -74,13 +74,14 @@ def test_windows_come_out_while_a_batch_lasts(work: Callable[..., Windows]) -> N
 
 
 def test_state_that_is_written_before_its_batch_ends(work: Callable[..., Windows]) -> None:
-    """Windows that open and close in a batch, and that stay open, are the same where little may be held."""
+    """Windows are the same where little may be held: most are written, and read again when they are over."""
     job = work(("hops", "hot", "visits"), Ending)
     job.send(500)
-    job.start("SET 'flinkddl.execution.state' = 'chain'; SET 'flinkddl.execution.max-offsets-per-trigger' = '150';")
+    job.start(f"{EVERY} SET 'execution.runtime-mode' = 'streaming';")
     assert job.process is not None
     assert job.process.wait(120) == 0, job.log
     assert job.wrong() == {}
+    assert list(job.root.glob("state/**/commits/0"))  # no batch job, which holds no state
 
 
 @pytest.mark.timeout(1500)
