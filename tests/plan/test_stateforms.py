@@ -150,6 +150,19 @@ def test_what_waits_for_event_time_is_a_chain() -> None:
         assert CHAIN not in job(query, more="SET 'flinkddl.watermark.partitions' = '1';").forms.values()
 
 
+def test_tables_that_end_meet_in_a_chain() -> None:
+    """Each tells its own end."""
+    ends = " /*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */"
+    query = (
+        f"SELECT x.auction, y.auction FROM timed{ends} x JOIN later{ends} y "
+        "ON x.auction = y.auction AND x.ts BETWEEN y.ts AND y.ts"
+    )
+    later = f"CREATE TABLE later (auction BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ({KAFKA} = 'later');"
+    made = job(query, more=later)
+    assert list(made.forms.values()) == [CHAIN]
+    assert [step.of_topics for step in made.steps if isinstance(step, Read)] == [True, False, True, False]
+
+
 def test_windows_are_as_they_were_where_no_chain_can_be_or_files_take_them(tmp_path: Path) -> None:
     sessions = "TABLE(SESSION(TABLE timed PARTITION BY auction, DESCRIPTOR(ts), INTERVAL '1' MINUTE))"
     hops = MEET.replace("TUMBLE(", "HOP(").replace("INTERVAL", "INTERVAL '5' SECOND, INTERVAL")

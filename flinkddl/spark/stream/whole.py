@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.plan.merged import repeatable
+from flinkddl.plan.nodes import Scan
 from flinkddl.plan.stateforms import MERGES
 from flinkddl.spark.job import GroupBy, JoinStep, Read, StageCall, StateCall, UnionAll, flows
 from flinkddl.spark.stream.chain import put
@@ -85,15 +86,20 @@ def _keeping(steps: Iterable[Step]) -> set[str]:
 def _twins(sink: PhysicalSink, first: int, ctx: Lowering, without: Set[str]) -> dict[str, str]:
     """Return of each step that is there already the one that it is, by what both do and what they read.
 
-    A step of a node that may give other rows the next time (RAND) is none, nor one of ``without``.
+    A step of a node that may give other rows the next time (RAND) is none, nor one of ``without``. What tells of a
+    table's end is not what tells of another's.
     """
     apart = {id(here.node) for here in sink.root.walk() if not repeatable(here.node)}
+    tables = {id(here.node): str(here.node.table.path) for here in sink.root.walk() if isinstance(here.node, Scan)}
     twins: dict[str, str] = {}
     known: dict[str, str] = {}
     for step in ctx.steps[first:]:
         if ctx.owners.get(step.name) in apart or step.name in without:
             continue
-        same = known.setdefault(_told(_reading(step, twins)), step.name)
+        told = _told(_reading(step, twins))
+        if isinstance(step, Read) and not step.of_topics:
+            told += tables.get(ctx.owners.get(step.name, 0), "")
+        same = known.setdefault(told, step.name)
         if same != step.name:
             twins[step.name] = same
     return twins
