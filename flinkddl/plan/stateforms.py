@@ -64,7 +64,9 @@ NARROWS = "narrows"
 """Of a table of upserts the newest rows are kept with the columns that are read, not whole (``plan/decoded.py``)."""
 SLICES = "slices"
 """HOP and CUMULATE windows in a chain are made of slices, of which a row is in one."""
-NEWER = frozenset({MERGES, INSIDE, BLENDS, OVERS, PAIRS, TABLES, NARROWS, SLICES})
+CLOCKS = "clocks"
+"""What a chain waits for counts for no other INSERT over its tables."""
+NEWER = frozenset({MERGES, INSIDE, BLENDS, OVERS, PAIRS, TABLES, NARROWS, SLICES, CLOCKS})
 """What earlier versions had in other operators, over whose checkpoints Spark takes those alone."""
 EVERYWHERE = frozenset({OVERS, NARROWS})
 """What of it is the same where a Spark has no operators by key."""
@@ -77,8 +79,8 @@ class Begun:
     ``forms`` says of INSERTs by their number in which form their state lies; ``newer`` is what it had of ``NEWER``;
     ``together`` are the INSERTs that were one query, by its name, None where that is to be chosen. ``kept`` says of
     tables of upserts, in words, what of their rows is there (``spark/fitting.py``). ``alone`` are scans (by identity)
-    that looked as if one reading could be for them and others, and cannot (``How.alone``). ``windows``: a query with
-    windows that nothing was begun with may be a chain, where its tables are read once then.
+    that looked as if one reading could be for them and others, and cannot (``How.alone``). ``windows`` are INSERTs, by
+    their number, that wait for event time and may be a chain, where nothing was begun with them.
     """
 
     forms: Mapping[int, StateForm] = field(default_factory=dict)
@@ -86,7 +88,7 @@ class Begun:
     together: Mapping[str, tuple[str, ...]] | None = None
     kept: Mapping[str, tuple[Parts, ...]] = field(default_factory=dict)
     alone: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
-    windows: bool = field(default=False, compare=False, repr=False)
+    windows: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
 
 
 NEW = Begun()
@@ -107,8 +109,8 @@ def planned(sinks: Sequence[Sink], config: Settings, begun: Begun) -> tuple[Phys
         return found
     choose = chosen if state == "AUTO" else _as_set
     found = tuple(choose(one, begun.forms.get(n)) for n, one in enumerate(found))
-    if state == "AUTO" and begun.windows and config.flinkddl_watermark_partitions != 1:  # a chain has one a partition
-        found = tuple(_timed(one, begun.forms.get(n)) for n, one in enumerate(found))
+    if state == "AUTO":
+        found = tuple(_timed(one) if n in begun.windows - begun.forms.keys() else one for n, one in enumerate(found))
     return tuple(_at_once(one, new=n not in begun.forms) for n, one in enumerate(found))
 
 
@@ -198,14 +200,14 @@ def chosen(found: PhysicalSink, begun: StateForm | None = None) -> PhysicalSink:
     return physical_sink(found.sink, found.plan, replace(how, keyed=False, shares=False, merges=False))
 
 
-def _timed(found: PhysicalSink, begun: StateForm | None) -> PhysicalSink:
+def _timed(found: PhysicalSink) -> PhysicalSink:
     """Return a query that waits for event time as a chain, where that is to choose.
 
     There a table is read once, a window comes out in the batch that closes it, and each costs its own rows: Spark looks
     through all of its sessions with each batch. Whether it can be one is seen when it is lowered.
     """
     how, to = found.how, found.sink.options
-    if not how.streaming or how.realtime or how.chain or not how.because or begun is not None:
+    if not how.streaming or how.realtime or how.chain or not how.because:
         return found
     query = found.query.node
     if to is None or connector(to.connector).append_mode or timing(query, "UTC") is None:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Literal
 from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag, FlinkDdlError
 from flinkddl.plan.across import across
+from flinkddl.plan.clocks import timed_scans
 from flinkddl.plan.decoded import reading
 from flinkddl.plan.nodes import scans
 from flinkddl.plan.sharing import same_scans
-from flinkddl.plan.stateforms import NARROWS, NEW, Begun, own, planned
+from flinkddl.plan.stateforms import CLOCKS, NARROWS, NEW, Begun, own, planned
 from flinkddl.spark import realtime
 from flinkddl.spark.context import Lowering
 from flinkddl.spark.expressions import java_jars, user_functions
@@ -24,14 +25,14 @@ from flinkddl.spark.fitting import as_noted, fitted, kept_before
 from flinkddl.spark.job import SparkJob
 from flinkddl.spark.modes import in_a_mode
 from flinkddl.spark.operators import paths
-from flinkddl.spark.partitions import NAMED_SOURCES, can_name, timed_tables
+from flinkddl.spark.partitions import NAMED_SOURCES, can_name, idle_ms, timed_tables
 from flinkddl.spark.restarts import restart_strategy
 from flinkddl.spark.sink import lower_sink
 from flinkddl.spark.together import groups, query_of, together, twins
 from flinkddl.spark.ttl import note_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from flinkddl.catalog.settings import Settings
@@ -70,12 +71,43 @@ def lower_job(
         # what is noted is noted once
         batches = lower_job(name, sinks, _in_mode(config, "MICRO-BATCH"), zone, bag, begun)
         return in_a_mode(batches, lambda: lower_job(name, sinks, _in_mode(config, "REALTIME"), zone, Bag(), begun))
-    if config.flinkddl_execution_state == "AUTO":
+    for windows in _in_chains(name, sinks, config, zone, begun):
         with suppress(FlinkDdlError):
-            job = _made(name, sinks, config, zone, said := Bag(), replace(begun, windows=True))
+            job = _made(name, sinks, config, zone, said := Bag(), replace(begun, windows=windows))
             bag.extend(said)
             return job
     return _made(name, sinks, config, zone, bag, begun)
+
+
+_TRIED = 8
+"""INSERTs of a set that are tried by themselves, where not all can be chains."""
+
+
+def _in_chains(
+    name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Begun
+) -> Iterator[frozenset[int]]:
+    """Yield which INSERTs may be chains as they wait for event time: all that may, then those that can be."""
+    if config.flinkddl_execution_state != "AUTO" or config.flinkddl_watermark_partitions == 1:
+        return  # a chain has a watermark a partition
+    may = [n for n, sink in enumerate(sinks) if _waits(sink, config)]
+    if may:
+        yield frozenset(may)
+    if 1 < len(may) <= _TRIED:
+        can = set()
+        for n in may:
+            with suppress(FlinkDdlError):
+                _made(name, sinks, config, zone, Bag(), replace(begun, windows=frozenset({n})))
+                can.add(n)
+        yield frozenset(can)
+
+
+def _waits(sink: Sink, config: Settings) -> bool:
+    """Whether a query waits for event time, and may do so in a chain.
+
+    There nobody moves idle partitions on while none has rows, and Python functions see rows that filters drop.
+    """
+    timed = [*timed_scans(sink, below=False)]
+    return bool(timed) and not any(idle_ms(scan, config) for scan in timed) and not user_functions(sink)
 
 
 def _made(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Begun) -> SparkJob:
@@ -189,12 +221,15 @@ def _begin(
     read_once = chain.from_iterable(
         same_scans(scans(p.query.node)) if p.how.chain else across(p.query, p.how) for p in physical
     )
+    timed = timed_tables([p.sink for p in physical])
+    apart = timed_tables([p.sink for p in physical if not p.how.chain])
     return Lowering(
         streaming=streaming,
         zone=zone,
         config=config,
         bounded=streaming and all(p.bounded for p in physical),
-        timed=timed_tables([p.sink for p in physical]),
+        timed=apart if CLOCKS in begun.newer else timed,
+        used={CLOCKS} if CLOCKS in begun.newer and apart != timed else set(),
         newer=begun.newer,
         reading=reading(
             [p.query for p in physical],

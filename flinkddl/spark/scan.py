@@ -34,6 +34,8 @@ def lower_scan(node: Scan, ctx: Lowering, sequence: bool = False) -> Rel:
     In a bounded run ``spark.batch`` folds the changes into the table they leave.
     """
     rel = _all_columns(node, _rows(node, ctx, sequence), ctx)
+    if ctx.timing is not None and ctx.timing.of(node) is not None:  # readers tell the time themselves
+        return _watermarked(node, _readers(node, rel, ctx), ctx)
     return _readers(node, _watermarked(node, rel, ctx) if ctx.streaming else rel, ctx)
 
 

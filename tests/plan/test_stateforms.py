@@ -150,6 +150,26 @@ def test_what_waits_for_event_time_is_a_chain() -> None:
         assert CHAIN not in job(query, more="SET 'flinkddl.watermark.partitions' = '1';").forms.values()
 
 
+def forms(inserts: str, more: str = "") -> list[bool | str]:
+    """Return the forms of a set of INSERTs into t and s."""
+    sets = "SET 'execution.runtime-mode' = 'streaming';"
+    out = compile_script(SourceText("<t>", f"{sets}{TABLES}{more} EXECUTE STATEMENT SET BEGIN {inserts} END;"))
+    assert not out.has_errors, out.diagnostics
+    return [*next(a.job for a in out.actions if isinstance(a, Start)).forms.values()]
+
+
+def test_what_cannot_wait_in_a_chain_keeps_no_other_from_it() -> None:
+    """Nor is a table whose partitions can be idle waited for there."""
+    window = f"INSERT INTO t SELECT auction, n FROM {WINDOWS};"
+    other = window.replace("COUNT(*)", "COUNT(DISTINCT ts)").replace("TUMBLE(", "HOP(")
+    other = other.replace("INTERVAL", "INTERVAL '5' SECOND, INTERVAL").replace("INTO t", "INTO s")
+    rows = f"INSERT INTO s SELECT auction, auction FROM timed UNION ALL SELECT auction, n FROM {WINDOWS};"
+    assert forms(window + other) == [CHAIN, CHAIN]
+    assert forms(window + rows) == [CHAIN, False]
+    idle = f"CREATE TABLE still WITH ({KAFKA} = 'still', 'scan.watermark.idle-timeout' = '5 s') LIKE timed;"
+    assert forms(window + window.replace("timed", "still").replace("INTO t", "INTO s"), idle) == [CHAIN, False]
+
+
 def test_tables_that_end_meet_in_a_chain() -> None:
     """Each tells its own end."""
     ends = " /*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */"

@@ -74,17 +74,18 @@ def together_before(job: SparkJob, stored: Mapping[str, Any]) -> dict[str, tuple
     before: Mapping[str, Sequence[str]] = stored.get("together", {})
     if not before:
         return {}
-    said = dict(stored["queries"])
+    called = _called_now(job, stored)
+    return {query: tuple(called.get(part, part) for part in parts) for query, parts in before.items()}
+
+
+def _called_now(job: SparkJob, stored: Mapping[str, Any]) -> dict[str, str]:
+    """Return INSERTs whose sink has another name now, by the name before: what they ask for is the same."""
     now = {write.name: text for write, (_, text) in zip(job.writes, job.queries(), strict=True)}
     free: dict[str, list[str]] = {}
     for name in (name for name in now if name not in forms_of(stored)):
         free.setdefault(now[name], []).append(name)
-
-    def called(part: str) -> str:
-        others = [] if part in now else free.get(said.get(part, ""), [])
-        return others.pop(0) if others else part
-
-    return {query: tuple(map(called, parts)) for query, parts in before.items()}
+    said = [(name, free.get(text, [])) for name, text in stored.get("queries") or () if name not in now]
+    return {name: others.pop(0) for name, others in said if others}
 
 
 def _check_together(job: SparkJob, before: Mapping[str, Sequence[str]]) -> None:
@@ -110,6 +111,7 @@ def kept(job: SparkJob, stored: Mapping[str, Any] | None) -> SparkJob:
     known = forms_of(stored)
     others = set(known.values())
     one = min(others) if len(others) == 1 and CHAIN not in others else None
+    known |= {now: known[name] for name, now in _called_now(job, stored).items() if name in known}
     known = {name: known.get(name, form if one is None else one) for name, form in job.forms.items()}
     together, before = {query.name: query.parts for query in job.united}, together_before(job, stored)
     if known == job.forms and together == before:
