@@ -123,12 +123,13 @@ def _print_branches(read: J.Read, chain: Sequence[J.Step], names: Mapping[str, s
     end = _end(read)
     lines = []
     for step in chain:
-        made = (
-            calls_of(step)
-            if step is not read
-            else _until(read_calls(rest, rest.options, source, Code("place")), "end" if end else "")
-        )
-        lines.append(_assignment(step, names, written(made, names)))
+        if step is read:
+            made = written(_until(read_calls(rest, rest.options, source, Code("place")), "end" if end else ""), names)
+        elif isinstance(step, J.Read):
+            made = _print_control(step, f'"{source_name(step.name)}_" + tag' if named else "")
+        else:
+            made = written(calls_of(step), names)
+        lines.append(_assignment(step, names, made))
     name = names[chain[-1].name]
     body = indent("\n".join(lines), "    ")
     places = f"{_OFFSETS}.branches({mapping(read.options)}, {dict(read.start)!r}, {dict(read.stop)!r})"
@@ -167,10 +168,7 @@ def _print_step(step: J.Step, names: Mapping[str, str], named: bool) -> str:
         return written(calls_of(step), names)
     source = source_name(step.name) if named else ""
     if step.format == "flinkddl.control":
-        folder = _folder(step.name)
-        stream = f"spark.readStream.name({_text(source)})" if source else "spark.readStream"
-        opened = f"os.makedirs({folder}, exist_ok=True) or {stream}"
-        return chained(f"({opened})", [f".schema({_text(step.schema or '')})", f".json({folder})"])
+        return _print_control(step, _text(source) if source else "")
     if step.format == J.FRAME:
         return _own_frame(step)
     if step.streaming and step.finished:
@@ -179,6 +177,14 @@ def _print_step(step: J.Step, names: Mapping[str, str], named: bool) -> str:
         text = written(query if step.format == J.ROWS else read_calls(finished, step.options), names)
         return f"stream_of({text}, os.path.join(work, {_text('frame-' + folder_inside(step.name))}))"
     return written(_until(read_calls(step, _options(step), source, _positions(step)), _end(step)), names)
+
+
+def _print_control(step: J.Read, name: str) -> str:
+    """Return the lines that read what ends the input, under a name where sources have one (as Python)."""
+    folder = _folder(step.name)
+    stream = f"spark.readStream.name({name})" if name else "spark.readStream"
+    opened = f"os.makedirs({folder}, exist_ok=True) or {stream}"
+    return chained(f"({opened})", [f".schema({_text(step.schema or '')})", f".json({folder})"])
 
 
 def _print_time(step: J.WithTime, steps: Mapping[str, J.Step], names: Mapping[str, str]) -> str:

@@ -51,6 +51,23 @@ def test_jars_of_a_connector_are_put_on_the_class_path() -> None:
     assert "add_extras(spark, ('datafaker',))" in printed
 
 
+def test_what_ends_the_input_is_read_for_each_partition() -> None:
+    """Windows into files are Spark's own, with a source for each partition."""
+    sql = """
+        SET 'execution.runtime-mode' = 'streaming';
+        CREATE TABLE t (k INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'kafka', 'topic' = 't',
+          'format' = 'json', 'properties.bootstrap.servers' = 'b:1', 'scan.startup.mode' = 'earliest-offset',
+          'scan.bounded.mode' = 'latest-offset');
+        CREATE TABLE f (k INT, n BIGINT) WITH ('connector' = 'filesystem', 'path' = '/f', 'format' = 'json');
+        INSERT INTO f SELECT k, COUNT(*) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
+        GROUP BY k, window_start, window_end"""
+    printed = print_pyspark(a.job for a in jobs(sql))
+    ast.parse(printed)
+    branch = re.split(r"\ndef |\n\n\n", printed[printed.index("_of(tag") :])[0]
+    assert re.search(r'spark\.readStream\.name\("t_end_\w+" \+ tag\)', branch)
+    assert ".union(t_end)" in branch
+
+
 def test_secrets_become_environment_look_ups() -> None:
     sql = """
         CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 't', 'format' = 'json',
