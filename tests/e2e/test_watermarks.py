@@ -138,11 +138,16 @@ def test_an_idle_partition_counts_again_when_it_has_records(db: Tables) -> None:
         assert (1, at(11), 2) in seen.wait(3)
 
 
-@pytest.mark.parametrize(("state", "kept"), [("aggregate", ()), ("auto", (5, 6))])
-def test_a_run_resumes_and_takes_a_new_partition(db: Tables, tmp_path: Path, state: str, kept: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("state", "kept", "readers"),
+    [("aggregate", (), {}), ("auto", (5, 6), {}), ("auto", (5, 6), {"scan_parallelism": "1"})],
+)
+def test_a_run_resumes_and_takes_a_new_partition(
+    db: Tables, tmp_path: Path, state: str, kept: tuple[int, ...], readers: dict[str, str]
+) -> None:
     """A chain keeps how far each partition has come; else, as in Flink, one that has shown nothing since holds all back."""
     db.run(f"SET 'flinkddl.execution.state' = '{state}'")
-    topic = db.create("t", COLUMNS, db.topic(2), **ENDLESS)
+    topic = db.create("t", COLUMNS, db.topic(2), **ENDLESS, **readers)
     db.create("target", "k INT, window_start TIMESTAMP(3), n BIGINT", target := db.topic(), format="json")
     db.run(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
 

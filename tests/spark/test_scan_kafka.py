@@ -78,12 +78,15 @@ def test_scan_parallelism_counts_for_all_partitions_that_have_a_watermark_each()
     INSERT INTO snk SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE src, DESCRIPTOR(ts), INTERVAL '1' HOUR))
       GROUP BY window_start, window_end;
     """
-    made = job(timed)
+    made = job("SET 'flinkddl.execution.state' = 'aggregate';" + timed)
     (read,) = [s for s in made.steps if isinstance(s, J.Read)]
     apart = split(made, {read.name: {"s": [0, 1, 2]}})
     steps = {s.name: s for s in apart.steps}
     (readers,) = [s for s in apart.steps if isinstance(s, J.Coalesce)]
     assert len([s for s in J.below(readers, steps) if isinstance(s, J.Read)]) == 3
+    chained = job(timed)
+    (told,) = [s for s in chained.steps if isinstance(s, J.WithTime)]  # readers tell the time of their partitions
+    assert any(isinstance(s, J.Coalesce) for s in J.below(told, {s.name: s for s in chained.steps}))
 
 
 def test_scan_parallelism_is_not_for_real_time_mode() -> None:
