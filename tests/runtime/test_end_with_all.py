@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from flinkddl.diagnostics import FlinkDdlError, SourceText
 from flinkddl.runtime.job.topics.sources import Sources
-from flinkddl.runtime.storage.checkpoint import Checkpoint
+from flinkddl.runtime.storage.checkpoint import Checkpoint, open_checkpoint
 from flinkddl.script.compile import Start, compile_script
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from flinkddl.spark.job import SparkJob
 
 CHAIN = "SET 'flinkddl.execution.state' = 'chain';"
@@ -124,3 +123,16 @@ def test_any_limit_of_a_stream_counts(stage: Stage) -> None:
         replace(s, options={**s.options, "maxFilesPerTrigger": "1"}) if s.name == "u" else s for s in whole.steps
     )
     assert not Sources(replace(whole, steps=steps), stage.checkpoint).end_with_all()
+
+
+def test_half_a_plan_that_a_kill_has_left_goes(tmp_path: Path) -> None:
+    """Spark begins a query over no file in its folder, and goes on where it has a batch."""
+    made = job()
+    checkpoint = open_checkpoint(made, str(tmp_path))
+    half, begun = (Path(checkpoint.location(run.name)) / "offsets" for run in made.runs)
+    for folder, name in ((half, ".0.7a11.tmp"), (begun, "0"), (begun, ".0.7a12.tmp.crc")):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    open_checkpoint(made, str(tmp_path))
+    assert not half.exists()
+    assert len([*begun.iterdir()]) == 2

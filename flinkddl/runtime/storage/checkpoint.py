@@ -133,6 +133,7 @@ def checked_at(job: J.SparkJob, root: str, *, storage: Storage = LOCAL, allow_dr
         checkpoint = replace(checkpoint, left=stored["left"], was=stored["was"])
         _sweep(checkpoint, stored)
         checkpoint = _check(checkpoint, stored, (job, meanings(job)), allow_dropped=allow_dropped)
+        _sweep_unplanned(checkpoint, job)
         if job.trigger[0] != "availableNow":
             _check_no_end(checkpoint, job)
     else:
@@ -168,6 +169,14 @@ def _sweep(checkpoint: Checkpoint, stored: Mapping[str, Any]) -> None:
     clear(checkpoint.storage, checkpoint.root, folders)
     for folder in checkpoint.left - folders:
         checkpoint.storage.remove(f"{checkpoint.root}/{folder}")
+
+
+def _sweep_unplanned(checkpoint: Checkpoint, job: J.SparkJob) -> None:
+    """Take away what a kill has left of the plan of a first batch: Spark begins a query in an empty folder alone."""
+    for offsets in (f"{checkpoint.location(run.name)}/offsets" for run in job.runs):
+        names = checkpoint.storage.names(offsets)
+        if names and not any(name.isdigit() for name in names):
+            checkpoint.storage.remove(offsets)
 
 
 def _sweep_unbegun(storage: Storage, root: str) -> None:
