@@ -173,10 +173,9 @@ def _sweep(checkpoint: Checkpoint, stored: Mapping[str, Any]) -> None:
 
 def _sweep_unplanned(checkpoint: Checkpoint, job: J.SparkJob) -> None:
     """Take away what a kill has left of the plan of a first batch: Spark begins a query in an empty folder alone."""
-    for offsets in (f"{checkpoint.location(run.name)}/offsets" for run in job.runs):
-        names = checkpoint.storage.names(offsets)
-        if names and not any(name.isdigit() for name in names):
-            checkpoint.storage.remove(offsets)
+    for write in (run.name for run in job.runs):
+        if not checkpoint.started(write):
+            checkpoint.storage.remove(f"{checkpoint.location(write)}/offsets")
 
 
 def _sweep_unbegun(storage: Storage, root: str) -> None:
