@@ -25,7 +25,7 @@ from flinkddl.spark.fitting import as_noted, fitted, kept_before
 from flinkddl.spark.job import SparkJob
 from flinkddl.spark.modes import in_a_mode
 from flinkddl.spark.operators import paths
-from flinkddl.spark.partitions import NAMED_SOURCES, can_name, idle_ms, timed_tables
+from flinkddl.spark.partitions import NAMED_SOURCES, can_name, idle_ms, note_one, timed_tables
 from flinkddl.spark.restarts import restart_strategy
 from flinkddl.spark.sink import lower_sink
 from flinkddl.spark.together import groups, query_of, together, twins
@@ -130,6 +130,7 @@ def _lowered(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, ba
     if streaming:
         ctx.steps[:] = as_streams(ctx.steps, (w.input for w in writes))
         note_kept(ctx.steps, sinks, config, bag)
+        note_one(physical, config, bag)
     if not can_name(ctx.steps, writes):
         ctx.settings.pop(NAMED_SOURCES, None)
     varies = len(sinks) > 1 or any(p.how.because or _ages(p) for p in physical)

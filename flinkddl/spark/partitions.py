@@ -24,11 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from flinkddl.catalog.settings import Settings
-    from flinkddl.plan.nodes import Node, Scan
+    from flinkddl.diagnostics import Bag
+    from flinkddl.plan.nodes import Node, Scan, Sink
+    from flinkddl.plan.physical import PhysicalSink
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Step, Write
 
 LIMIT = "flinkddl.watermark.partitions"
+_NO_EFFECT = f"'{LIMIT}' = '1' has no effect: a chain has a watermark for each partition"
 NAMED_SOURCES = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 _IDLE = "scan.watermark.idle-timeout"
 SUBSCRIPTION = ("subscribe", "subscribePattern", "assign")
@@ -59,6 +62,26 @@ def most_partitions(node: Scan, ctx: Lowering) -> int:
         return 0
     limit = ctx.config.flinkddl_watermark_partitions
     return limit if limit > 1 else 0
+
+
+def note_one(plan: Iterable[PhysicalSink], config: Settings, bag: Bag) -> None:
+    """Note FD886 where a table is to have one watermark for all partitions, and a chain reads it."""
+    if config.flinkddl_watermark_partitions == 1 and (chained := _in_chains(plan)):
+        help = "SET 'flinkddl.execution.state' = 'aggregate' lets a table have one watermark"
+        bag.note("FD886", _NO_EFFECT, chained[0].span, help)
+
+
+def one_as_begun(asked: SparkJob, begun: SparkJob) -> str:
+    """Return what a job says that asks for one watermark and goes on as the chain of its checkpoint; else ""."""
+    one = any(isinstance(s, WithWatermark) and not s.partitions for s in asked.steps)
+    if not one or _in_chains(asked.plan) or not _in_chains(begun.plan):
+        return ""
+    return f"FD886: {_NO_EFFECT}: its checkpoint was begun so; --fresh begins anew"
+
+
+def _in_chains(plan: Iterable[PhysicalSink]) -> list[Sink]:
+    """Return the INSERTs that run as chains and wait for the watermark of a table in Kafka."""
+    return [p.sink for p in plan if p.how.chain and any(s.options.of_topics for s in timed_scans(p.sink, below=False))]
 
 
 def idle_ms(node: Scan, config: Settings) -> int:

@@ -6,7 +6,6 @@ PySpark has one kind of session in a process.
 from __future__ import annotations
 
 import signal
-import time
 from shutil import which
 from typing import TYPE_CHECKING
 
@@ -78,7 +77,7 @@ def test_state_by_key_over_spark_connect(
                 job.feed.send(200)
                 job.await_tables()
                 if "realtime" in sets:  # changes that are read again may cancel each other: a batch is to end first
-                    time.sleep(20)
+                    job.await_batch()
                 job.end()
             assert together == any("read-once" in p.name for p in (tmp_path / "state").glob("*/*/*"))
         finally:

@@ -74,7 +74,7 @@ def test_changing_rows(work: Callable[..., Work]) -> None:
         job.await_tables()
 
 
-EVERY = "SET 'execution.checkpointing.interval' = '10 s';"
+EVERY = "SET 'execution.checkpointing.interval' = '5 s';"
 KINDS = {
     "four kinds": (("sum", "fullif", "top", "latest"), 1),
     "in order": (IN_ORDER, 1),

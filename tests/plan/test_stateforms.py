@@ -16,12 +16,14 @@ from flinkddl.script.compile import Start, compile_script
 from flinkddl.show.dataflow import as_json, flow_of
 from flinkddl.show.explain import explain
 from flinkddl.spark.job import GroupBy, JoinStep, Read
+from flinkddl.spark.partitions import one_as_begun
 from flinkddl.spark.stages import keyed
 from flinkddl.spark.ttl import kept_as_begun
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from flinkddl.script.compile import Compiled
     from flinkddl.spark.job import SparkJob
 
 KAFKA = "'connector' = 'kafka', 'format' = 'json', 'properties.bootstrap.servers' = 'b:9092', 'topic'"
@@ -91,11 +93,15 @@ CASES: dict[str, tuple[str, bool, str]] = {
 """Queries: whether they keep their state by key, and why."""
 
 
-def job(query: str, state: str = "auto", more: str = "", into: str = "t") -> SparkJob:
+def compiled(query: str, state: str = "auto", more: str = "", into: str = "t") -> Compiled:
     sets = f"SET 'execution.runtime-mode' = 'streaming'; SET 'flinkddl.execution.state' = '{state}'; {more}"
     out = compile_script(SourceText("<t>", f"{sets}{TABLES} INSERT INTO {into} {query};"))
     assert not out.has_errors, out.diagnostics
-    return next(a.job for a in out.actions if isinstance(a, Start))
+    return out
+
+
+def job(query: str, state: str = "auto", more: str = "", into: str = "t") -> SparkJob:
+    return next(a.job for a in compiled(query, state, more, into).actions if isinstance(a, Start))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -148,6 +154,23 @@ def test_what_waits_for_event_time_is_a_chain() -> None:
         assert "what waits for event time is by key" in text
         assert made.steps == job(query, "chain").steps
         assert CHAIN not in job(query, more="SET 'flinkddl.watermark.partitions' = '1';").forms.values()
+
+
+ONE = "SET 'flinkddl.watermark.partitions' = '1';"
+
+
+def test_one_watermark_a_table_is_not_what_a_chain_has(tmp_path: Path) -> None:
+    """Where a chain is SET that is noted; where its checkpoint is one it is told."""
+    query = f"SELECT auction, n FROM {WINDOWS}"
+    for state, more, noted in (("chain", ONE, 1), ("auto", ONE, 0), ("chain", "", 0)):
+        assert [d.code for d in compiled(query, state, more).diagnostics].count("FD886") == noted
+    before, made = job(query), job(query, more=ONE)
+    open_checkpoint(before, str(tmp_path))
+    stored = stored_plan(LOCAL, job_folder(str(tmp_path), made))
+    again = formed(kept(made, stored), stored, lambda: "")
+    assert again.forms == before.forms != made.forms
+    assert one_as_begun(made, again).startswith("FD886: 'flinkddl.watermark.partitions' = '1' has no effect: a chain")
+    assert [one_as_begun(*of) for of in ((made, made), (before, before), (before, again))] == ["", "", ""]
 
 
 def forms(inserts: str, more: str = "") -> list[bool | str]:

@@ -32,6 +32,7 @@ from flinkddl.runtime.storage.moved import brought_along
 from flinkddl.runtime.storage.neighbours import check_neighbours
 from flinkddl.runtime.storage.noted import note_state, state_notes
 from flinkddl.spark.edits import renumbered
+from flinkddl.spark.partitions import one_as_begun
 from flinkddl.spark.ttl import kept_as_begun
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Held:
         """Take the checkpoint. Raises as ``open_held`` and ``as_begun``."""
         if self.job.streaming:
             asked, self.job = self.job, as_begun(self.spark, self.job, self.options)
-            if told := kept_as_begun(asked, self.job):
+            for told in filter(None, (kept_as_begun(asked, self.job), one_as_begun(asked, self.job))):
                 self.options.notice(told)
             self.checkpoint, self._hold = open_held(self.spark, self.job, self.options)
             self._compared, self.job = self.job, renumbered(self.job, self.checkpoint.edit.numbers)

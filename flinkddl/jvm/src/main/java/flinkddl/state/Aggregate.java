@@ -83,7 +83,7 @@ class Aggregate extends Kind {
 
     @Override Object held(byte[] head, Pages pages, InternalRow arguments) {
         long[] rest = {0, Long.MIN_VALUE};
-        read(head, pages, rest);
+        read(head, Store.BODY, pages, rest);
         return rest[0] > 0 ? Retract.row(null, results(), newest(rest)) : null;
     }
 
@@ -95,13 +95,7 @@ class Aggregate extends Kind {
     /** Begin with what {@link #body} gave of rows, null of none; returns their number and newest sequence. */
     final long[] begin(byte[] body, Pages pages) {
         long[] rest = {0, Long.MIN_VALUE};
-        if (body == null) {
-            for (Call call : state) {
-                call.reset(pages);
-            }
-        } else {
-            Head.read(body, 0, in -> read(in, pages, rest));
-        }
+        read(body, 0, pages, rest);
         return rest;
     }
 
@@ -144,16 +138,18 @@ class Aggregate extends Kind {
     }
 
     /** Read what is kept of the group; returns whether it is there. */
-    final boolean read(Store group, long[] rest) { return read(group.head(), group.map(0), rest); }
+    final boolean read(Store group, long[] rest) {
+        return read(group.head(), Store.BODY, group.map(0), rest);
+    }
 
-    private boolean read(byte[] head, Pages pages, long[] rest) {
-        if (head == null) {
+    private boolean read(byte[] bytes, int from, Pages pages, long[] rest) {
+        if (bytes == null) {
             for (Call call : state) {
                 call.reset(pages);
             }
             return false;
         }
-        Head.read(head, Store.BODY, in -> read(in, pages, rest));
+        Head.read(bytes, from, in -> read(in, pages, rest));
         return true;
     }
 

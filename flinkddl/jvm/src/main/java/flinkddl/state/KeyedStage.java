@@ -165,12 +165,11 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
     }
 
     @Override public Iterator<Out> handleExpiredTimer(byte[] key, TimerValues times, ExpiredTimerInfo info) {
-        if (Overlay.ends(key)) {
-            store.overlay().write();
-            return Iterator$.MODULE$.empty();
+        if (!Overlay.ends(key)) { // no kind asks Spark for a timer
+            throw new IllegalStateException("a timer of node " + Rows.node(key));
         }
-        Node node = turn(key, times.getCurrentProcessingTimeInMs());
-        return outs(node, key, node.kind.fire(store, info.getExpiryTimeInMs()));
+        store.overlay().write();
+        return Iterator$.MODULE$.empty();
     }
 
     @Override public void close() {
