@@ -83,6 +83,11 @@ class SinkPlan:
         fits = frozenset(self.key) in self.input.keys
         return self.accepts == "upsert" and not (self.materialize or fits or self.input.append)
 
+    @property
+    def follows(self) -> bool:
+        """Whether its rows hang on which changes there were, not on the table that they leave alone."""
+        return self.races or _by_changes(self.input)
+
     def mode_of(self, sink: N.Sink) -> Mode:
         """Return the modes of the whole INSERT or SELECT."""
         return Mode(sink, self.input.kinds, self.input.before, (), (self.input,))
@@ -121,6 +126,10 @@ def _check_writers(sink: N.Sink, query: Mode, config: Settings) -> None:
         message = f"'sink.parallelism' = '{writers}' would spread the changes of a row of '{_name(sink)}' over writers"
         help = "declare the PRIMARY KEY of the table, or remove 'sink.parallelism'"
         raise FlinkDdlError.of("FD554", message, sink.span, help)
+
+
+def _by_changes(mode: Mode) -> bool:
+    return (mode.node.by_changes and not all(i.append for i in mode.inputs)) or any(map(_by_changes, mode.inputs))
 
 
 def _final(node: N.Node) -> Mode:

@@ -169,9 +169,9 @@ def _streams(plans: Sequence[SinkPlan], config: Settings) -> bool:
         message = f"table '{unbounded.table.path.name}' is unbounded and cannot be read in batch mode"
         help = "set 'scan.bounded.mode', or run in streaming mode"
         raise FlinkDdlError.of("FD654", message, unbounded.span or unbounded.table.span, help)
-    # which change of a key came last is known to a stream only
-    races = not config.batch and any(plan.races for plan in plans)
-    return (config.execution_runtime_mode == "STREAMING" and bool(read)) or unbounded is not None or races
+    # which changes there were, and which of a key came last, is known to a stream only
+    follows = not config.batch and any(plan.follows for plan in plans)
+    return (config.execution_runtime_mode == "STREAMING" and bool(read)) or unbounded is not None or follows
 
 
 def decide(node: Node, asked: Traits, how: How) -> tuple[Physical, How]:

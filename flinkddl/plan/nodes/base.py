@@ -297,6 +297,11 @@ class Node(Facts):
         raise NotImplementedError(f"{self.name}.on_time")
 
     @property
+    def by_changes(self) -> bool:
+        """Whether it gives of changes something else than of the table that they leave."""
+        return False
+
+    @property
     def late(self) -> bool:
         """Whether its rows may be behind the watermark when they arrive."""
         return not self.on_time and (not self.inputs or any(i.late for i in self.inputs))

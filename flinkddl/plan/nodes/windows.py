@@ -165,6 +165,11 @@ class WindowAggregate(Unary):
         """Whether it makes sessions, which are made in order of arrival where rows can be late."""
         return self.window.kind == "SESSION" and self.windowed_input is None
 
+    @property
+    def by_changes(self) -> bool:
+        """Whether it makes sessions: a row that is taken back has held one open, or joined two."""
+        return self.sessions
+
     def holds_back(self, form: Form) -> str:
         """Return that a window comes out once."""
         return ONCE if form.kind == "append" else COMPARES
