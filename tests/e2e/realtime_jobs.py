@@ -355,20 +355,20 @@ class Work:
 
     def await_batch(self, seconds: float = 120) -> None:
         """Wait until the batch of each query that runs in real time has ended."""
-        begun = self._batches("commits")
-        self._await_batches(lambda: all(n > begun[query] for query, n in self._batches("commits").items()), seconds)
+        begun = self.batches("commits")
+        self._await_batches(lambda: all(n > begun[query] for query, n in self.batches("commits").items()), seconds)
 
     def await_idle(self, seconds: float = 120) -> None:
         """Wait until no query has a micro-batch that it has begun and not ended."""
-        self._await_batches(lambda: self._batches("offsets") == self._batches("commits"), seconds)
+        self._await_batches(lambda: self.batches("offsets") == self.batches("commits"), seconds)
 
     def _await_batches(self, ended: Callable[[], bool], seconds: float) -> None:
         end = time.monotonic() + seconds
         while not ended():
-            assert time.monotonic() < end, (self._batches("offsets"), self._batches("commits"), self.log)
+            assert time.monotonic() < end, (self.batches("offsets"), self.batches("commits"), self.log)
             time.sleep(0.2)
 
-    def _batches(self, log: str) -> dict[Path, int]:
+    def batches(self, log: str) -> dict[Path, int]:
         """Return the last batch of each query in one of Spark's two logs of them."""
         found = (self.root / "state").glob(f"**/{log}")
         return {of.parent: max((int(p.name) for p in of.iterdir() if p.name.isdigit()), default=-1) for of in found}

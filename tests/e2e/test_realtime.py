@@ -93,6 +93,41 @@ def test_killed_and_in_both_modes_in_turn(work: Callable[..., Work], kinds: str)
     in_turn(work(*names, partitions=partitions), EVERY)
 
 
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("sets", [pytest.param(REALTIME, id="real time"), pytest.param("", id="micro-batches")])
+def test_killed_in_the_first_batch(work: Callable[..., Work], sets: str) -> None:
+    """Spark begins a query in empty folders alone: what a first batch has left that has no plan goes with the start."""
+    job = work("sum")
+    job.send(200)
+    job.start(REALTIME)
+    job.await_tables(400)
+    job.end(signal.SIGKILL)
+    assert {*job.batches("offsets").values()} == {-1}
+    job.start(sets)
+    job.send_some(100)
+    job.await_tables(400)
+
+
+@pytest.mark.timeout(900)
+def test_killed_while_the_first_batch_ends(work: Callable[..., Work]) -> None:
+    """In real time Spark takes away a plan without an end, and begins anew: half an end goes with the start, too."""
+    job = work("sum")
+    job.send(200)
+    job.start(EVERY + REALTIME)
+    job.await_tables(400)
+    job.await_batch()
+    job.end(signal.SIGKILL)
+    for query in job.batches("commits"):
+        for ended in (query / "commits").iterdir():
+            ended.unlink()
+        (query / "commits" / ".0.7a11.tmp").touch()
+        for later in (p for p in (query / "offsets").iterdir() if p.name not in ("0", ".0.crc")):
+            later.unlink()
+    job.start(EVERY + REALTIME)
+    job.send_some(100)
+    job.await_tables(400)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_what_nobody_touches_goes_when_a_batch_begins(

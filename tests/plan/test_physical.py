@@ -338,3 +338,27 @@ def test_explain_tells_them() -> None:
     text = explain(start.job)
     assert f"state: one row of totals a group; {identity}" in text
     assert "upsert keys: (k)" in text
+
+
+BOUNDED = """CREATE TABLE s (id BIGINT, k STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'kafka',
+  'topic' = 't', 'properties.bootstrap.servers' = 'h:9092', 'format' = '{format}',
+  'scan.startup.mode' = 'earliest-offset', 'scan.bounded.mode' = 'latest-offset',
+  'scan.watermark.emit.strategy' = '{strategy}');
+CREATE TABLE o (k STRING, n BIGINT) WITH ('connector' = 'blackhole');
+INSERT INTO o SELECT k, COUNT(*) FROM s GROUP BY k, {window}(ts, INTERVAL '1' MINUTE);"""
+
+
+@pytest.mark.parametrize(
+    ("format", "strategy", "window", "follows"),
+    [
+        ("debezium-json", "on-periodic", "TUMBLE", False),
+        ("debezium-json", "on-event", "TUMBLE", True),
+        ("debezium-json", "on-periodic", "SESSION", True),
+        ("json", "on-event", "SESSION", False),
+        ("json", "on-event", "TUMBLE", False),
+    ],
+)
+def test_a_bounded_run_is_a_stream_where_changes_count(format: str, strategy: str, window: str, follows: bool) -> None:
+    """A window that a row has left, or come to too late, is what it was when its time came."""
+    (start,) = starts(BOUNDED.format(format=format, strategy=strategy, window=window))
+    assert start.job.streaming is follows

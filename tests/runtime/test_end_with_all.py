@@ -125,14 +125,39 @@ def test_any_limit_of_a_stream_counts(stage: Stage) -> None:
     assert not Sources(replace(whole, steps=steps), stage.checkpoint).end_with_all()
 
 
-def test_half_a_plan_that_a_kill_has_left_goes(tmp_path: Path) -> None:
-    """Spark begins a query over no file in its folder, and goes on where it has a batch."""
+HALF = ".0.7a11.tmp"
+STATE = "state/0/0/1.zip"
+
+
+@pytest.mark.parametrize(
+    ("there", "left", "in_real_time"),
+    [
+        ([f"offsets/{HALF}"], [], []),
+        ([f"offsets/{HALF}", STATE], [], []),
+        ([STATE], [], []),
+        (["offsets/0", f"offsets/{HALF}.crc", STATE], ["offsets/0", f"offsets/{HALF}.crc", STATE], []),
+        (["offsets/0", f"commits/{HALF}", STATE], ["offsets/0", STATE], []),
+        (["offsets/0", "commits/0", f"commits/{HALF}"], ["offsets/0", "commits/0", f"commits/{HALF}"], None),
+        (["offsets/0", "offsets/1", "commits/0", STATE], ["offsets/0", "offsets/1", "commits/0", STATE], None),
+    ],
+)
+def test_what_a_kill_has_left_of_a_first_batch_goes(
+    tmp_path: Path, there: list[str], left: list[str], in_real_time: list[str] | None
+) -> None:
+    """Spark begins a query over no file in its folders; its real-time mode does so over a batch without an end."""
     made = job()
-    checkpoint = open_checkpoint(made, str(tmp_path))
-    half, begun = (Path(checkpoint.location(run.name)) / "offsets" for run in made.runs)
-    for folder, name in ((half, ".0.7a11.tmp"), (begun, "0"), (begun, ".0.7a12.tmp.crc")):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).touch()
-    open_checkpoint(made, str(tmp_path))
-    assert not half.exists()
-    assert len([*begun.iterdir()]) == 2
+    for name, job_, wanted in (("b", made, left), ("r", replace(made, trigger=("realTime", "1 minute")), in_real_time)):
+        checkpoint = open_checkpoint(job_, str(tmp_path / name))
+        place, other = (Path(checkpoint.location(run.name)) for run in job_.runs)
+        kept = ["commits/0", "offsets/0", STATE]
+        for folder, names in ((place, there), (other, kept)):
+            for file in (folder / n for n in names):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.touch()
+        open_checkpoint(job_, str(tmp_path / name))
+        assert files(place) == sorted(left if wanted is None else wanted), name
+        assert files(other) == kept, name
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())

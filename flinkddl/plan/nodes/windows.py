@@ -167,8 +167,8 @@ class WindowAggregate(Unary):
 
     @property
     def by_changes(self) -> bool:
-        """Whether it makes sessions: a row that is taken back has held one open, or joined two."""
-        return self.sessions
+        """Whether a change can be late, or it makes sessions, which rows that are taken back kept open or joined."""
+        return self.sessions or self.input.late
 
     def holds_back(self, form: Form) -> str:
         """Return that a window comes out once."""

@@ -172,10 +172,17 @@ def _sweep(checkpoint: Checkpoint, stored: Mapping[str, Any]) -> None:
 
 
 def _sweep_unplanned(checkpoint: Checkpoint, job: J.SparkJob) -> None:
-    """Take away what a kill has left of the plan of a first batch: Spark begins a query in an empty folder alone."""
-    for write in (run.name for run in job.runs):
-        if not checkpoint.started(write):
-            checkpoint.storage.remove(f"{checkpoint.location(write)}/offsets")
+    """Take away what a kill has left of a first batch: Spark begins a query in empty folders alone.
+
+    In micro-batches that is half a file of its plan, or of its end. Real-time mode writes both when the batch is over,
+    and has state before; over a plan without an end Spark begins anew, with where its sources are to start.
+    """
+    for run in job.runs:
+        place = checkpoint.location(run.name)
+        if not any(name.isdigit() for name in checkpoint.storage.names(f"{place}/commits")):
+            goes_on = checkpoint.started(run.name) and job.trigger[0] != "realTime"
+            for left in ("commits",) if goes_on else ("offsets", "commits", "state"):
+                checkpoint.storage.remove(f"{place}/{left}")
 
 
 def _sweep_unbegun(storage: Storage, root: str) -> None:
