@@ -103,8 +103,8 @@ def test_killed_in_the_first_batch(work: Callable[..., Work], sets: str) -> None
     job.await_tables(400)
     job.end(signal.SIGKILL)
     assert {*job.batches("offsets").values()} == {-1}
+    job.send(100)
     job.start(sets)
-    job.send_some(100)
     job.await_tables(400)
 
 
@@ -123,8 +123,8 @@ def test_killed_while_the_first_batch_ends(work: Callable[..., Work]) -> None:
         (query / "commits" / ".0.7a11.tmp").touch()
         for later in (p for p in (query / "offsets").iterdir() if p.name not in ("0", ".0.crc")):
             later.unlink()
+    job.send(100)
     job.start(EVERY + REALTIME)
-    job.send_some(100)
     job.await_tables(400)
 
 
