@@ -93,6 +93,7 @@ def test_killed_and_in_both_modes_in_turn(work: Callable[..., Work], kinds: str)
     in_turn(work(*names, partitions=partitions), EVERY)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("sets", [pytest.param(REALTIME, id="real time"), pytest.param("", id="micro-batches")])
 def test_killed_in_the_first_batch(work: Callable[..., Work], sets: str) -> None:
