@@ -74,13 +74,20 @@ class Checkpoint:
 
     def started(self, write: str) -> bool:
         """Whether a query of that name has planned a batch here before: then its offsets win over any start mode."""
-        return any(name.isdigit() for name in self.storage.names(f"{self.location(write)}/offsets"))
+        return self._batches(write, "offsets") != []
+
+    def ended(self, write: str) -> bool:
+        """Whether a batch of a query has ended here before: it is committed."""
+        return self._batches(write, "commits") != []
 
     def whole(self, write: str) -> bool:
         """Whether each batch that a query has planned is committed."""
-        logs = (self.storage.names(f"{self.location(write)}/{log}") for log in ("offsets", "commits"))
-        planned, committed = (max((int(n) for n in names if n.isdigit()), default=-1) for names in logs)
+        planned, committed = (max(self._batches(write, log), default=-1) for log in ("offsets", "commits"))
         return planned == committed
+
+    def _batches(self, write: str, log: str) -> list[int]:
+        """Return the batches that one of Spark's two logs of a query has whole."""
+        return [int(name) for name in self.storage.names(f"{self.location(write)}/{log}") if name.isdigit()]
 
     def remove(self) -> None:
         """Remove a temporary checkpoint; a lasting one stays."""
@@ -178,11 +185,10 @@ def _sweep_unplanned(checkpoint: Checkpoint, job: J.SparkJob) -> None:
     and has state before; over a plan without an end Spark begins anew, with where its sources are to start.
     """
     for run in job.runs:
-        place = checkpoint.location(run.name)
-        if not any(name.isdigit() for name in checkpoint.storage.names(f"{place}/commits")):
+        if not checkpoint.ended(run.name):
             goes_on = checkpoint.started(run.name) and job.trigger[0] != "realTime"
             for left in ("commits",) if goes_on else ("offsets", "commits", "state"):
-                checkpoint.storage.remove(f"{place}/{left}")
+                checkpoint.storage.remove(f"{checkpoint.location(run.name)}/{left}")
 
 
 def _sweep_unbegun(storage: Storage, root: str) -> None:
