@@ -2,7 +2,7 @@
 
 A source tells how far each of its senders (the partitions of a topic) has come; a stage takes the least of them, fires
 what is due and tells the next stage (Clocks.java, Tick.java). No window ends but at some places of the time axis: only
-where a watermark comes to such a place it is told.
+where a watermark comes to such a place it is told. Processing time is a clock more: that of the batches.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import reduce
 from math import gcd
 from typing import TYPE_CHECKING
 
-from flinkddl.plan.nodes import IntervalJoin, Scan, TemporalJoin
+from flinkddl.plan.nodes import IntervalJoin, Scan, TemporalJoin, WindowAggregate
 from flinkddl.plan.nodes.values import Window
 
 if TYPE_CHECKING:
@@ -28,16 +28,28 @@ _ANYWHERE = 100
 """How often event time is told for sessions, interval and temporal joins, in ms of it: Flink tells it every 200 ms."""
 
 
+WALL = 62
+"""The clock of processing time, behind those of all tables."""
+
+
 @dataclass(frozen=True)
 class Timing:
-    """The clocks of a query's tables by their paths, and the places at which its windows end, in ms."""
+    """The clocks of a query's tables by their paths, and the places at which its windows end, in ms.
+
+    ``walled``: the paths of tables below windows over processing time; ``wall_ms``: how long such a window can be open
+    after its last row.
+    """
 
     clocks: Mapping[str, int]
     every: int
     shift: int
+    walled: frozenset[str] = frozenset()
+    wall_ms: int = 0
 
     def below(self, node: Node) -> int:
-        """Return the clocks of the tables that a node reads, a bit each."""
+        """Return the clocks that a node waits for, a bit each: of the tables that it reads, or of processing time."""
+        if isinstance(node, WindowAggregate) and node.window.proctime:
+            return 1 << WALL
         found = {self.clocks[p] for scan in timed_scans(node, below=True) if (p := str(scan.table.path)) in self.clocks}
         return sum(1 << clock for clock in found)
 
@@ -45,11 +57,21 @@ class Timing:
         """Return the clock of a table; None where its watermark does not count."""
         return self.clocks.get(str(scan.table.path))
 
+    def walls(self, scan: Scan) -> bool:
+        """Whether a table is below a window over processing time."""
+        return str(scan.table.path) in self.walled
+
+    def tells(self, scan: Scan) -> bool:
+        """Whether a table's rows tell a time."""
+        return str(scan.table.path) in {*self.clocks, *self.walled}
+
 
 def timing(top: Node, zone: str) -> Timing | None:
-    """Return the event time of a query that is one chain; None where none of its operators waits for it."""
+    """Return the time of a query that is one chain; None where none of its operators waits for it."""
     paths = dict.fromkeys(str(scan.table.path) for scan in timed_scans(top, below=False))
-    if not paths:
+    walls = [*_walls(top)]
+    under = frozenset(str(scan.table.path) for node in walls for scan in _all(node) if isinstance(scan, Scan))
+    if not paths and not walls:
         return None
     ends = [end for window in _windows(top) for end in _ends(window)]
     ends += [(_ANYWHERE, 0)] * any(isinstance(node, IntervalJoin | TemporalJoin) for node in _all(top))
@@ -57,7 +79,17 @@ def timing(top: Node, zone: str) -> Timing | None:
     steps = [n for step, first in ends for n in (step, first - shift)]
     steps += [_OF_ZONES] * (zone != "UTC")
     every = max(1, reduce(gcd, steps, 0))
-    return Timing({path: n for n, path in enumerate(paths)}, every, shift % every)
+    wall_ms = max((node.window.size_ms for node in walls), default=0)
+    return Timing({path: n for n, path in enumerate(paths)}, every, shift % every, under, wall_ms)
+
+
+def walled(top: Node) -> bool:
+    """Whether a query has windows over processing time."""
+    return any(True for _ in _walls(top))
+
+
+def _walls(top: Node) -> Iterator[WindowAggregate]:
+    return (node for node in _all(top) if isinstance(node, WindowAggregate) and node.window.proctime)
 
 
 def _all(node: Node) -> Iterator[Node]:

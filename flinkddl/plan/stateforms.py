@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from flinkddl.connectors import connector
 from flinkddl.plan.across import in_order, read_once
-from flinkddl.plan.clocks import timing
+from flinkddl.plan.clocks import timing, walled
 from flinkddl.plan.merged import merged
 from flinkddl.plan.nodes import (
     Aggregate,
@@ -210,7 +210,8 @@ def _timed(found: PhysicalSink) -> PhysicalSink:
     if not how.streaming or how.realtime or how.chain or not how.because:
         return found
     query = found.query.node
-    if to is None or connector(to.connector).append_mode or timing(query, "UTC") is None:
+    taken = walled(query) if to is None else not connector(to.connector).append_mode
+    if not taken or timing(query, "UTC") is None:
         return found
     if not found.query.asked.sequence and any(in_order(found.query)):
         return found

@@ -142,7 +142,7 @@ def _print_writes(job: J.SparkJob, names: Mapping[str, str]) -> str:
     if not job.streaming:
         return "\n" + "\n".join(writes)
     body = ",\n".join(indent(w, "        ") for w in writes)
-    controls = [s for s in job.steps if isinstance(s, J.Read) and s.format == "flinkddl.control"]
+    controls = [s for s in job.steps if isinstance(s, J.Read) and s.format == J.CONTROL]
     ends = ", ".join(f"({_folder(s.name)}, {_text(s.options['rowtime'])})" for s in controls)
     start = f"\n\n\ndef start():\n    return [\n{body},\n    ]"
     return f"{_print_driver_sinks(job, names)}{start}\n\n\nfinish(start, [{ends}])"
@@ -167,7 +167,7 @@ def _print_step(step: J.Step, names: Mapping[str, str], named: bool) -> str:
     if not isinstance(step, J.Read):
         return written(calls_of(step), names)
     source = source_name(step.name) if named else ""
-    if step.format == "flinkddl.control":
+    if step.format == J.CONTROL:
         return _print_control(step, _text(source) if source else "")
     if step.format == J.FRAME:
         return _own_frame(step)

@@ -51,7 +51,8 @@ work = os.environ.get("CHECKPOINT_DIR") or tempfile.mkdtemp()  # state and offse
 def union(branch, places):
     """Unite the branches of one table: each partition has a watermark of its own, the least holds.
 
-    Only `flinkddl run` watches for partitions that fall idle or are new.
+    Only `flinkddl run` watches for partitions that fall idle or are new, and closes windows over processing time while
+    no rows come.
     """
     first, *rest = (branch(tag, place) for tag, place in places)
     for other in rest:

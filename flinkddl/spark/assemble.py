@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from flinkddl.deep import deep
 from flinkddl.diagnostics import Bag, FlinkDdlError
 from flinkddl.plan.across import across
-from flinkddl.plan.clocks import timed_scans
+from flinkddl.plan.clocks import timed_scans, walled
 from flinkddl.plan.decoded import reading
 from flinkddl.plan.nodes import scans
 from flinkddl.plan.sharing import same_scans
@@ -87,8 +87,8 @@ def _in_chains(
     name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Begun
 ) -> Iterator[frozenset[int]]:
     """Yield which INSERTs may be chains as they wait for event time: all that may, then those that can be."""
-    if config.flinkddl_execution_state != "AUTO" or config.flinkddl_watermark_partitions == 1:
-        return  # a chain has a watermark a partition
+    if config.flinkddl_execution_state != "AUTO":
+        return
     may = [n for n, sink in enumerate(sinks) if _waits(sink, config)]
     if may:
         yield frozenset(may)
@@ -102,12 +102,13 @@ def _in_chains(
 
 
 def _waits(sink: Sink, config: Settings) -> bool:
-    """Whether a query waits for event time, and may do so in a chain.
+    """Whether a query waits for a time, and may do so in a chain, where a watermark is a partition's.
 
     There nobody moves idle partitions on while none has rows, and Python functions see rows that filters drop.
     """
-    timed = [*timed_scans(sink, below=False)]
-    return bool(timed) and not any(idle_ms(scan, config) for scan in timed) and not user_functions(sink)
+    timed, one = [*timed_scans(sink, below=False)], config.flinkddl_watermark_partitions == 1
+    waits = walled(sink) or (bool(timed) and not one)
+    return waits and not any(idle_ms(scan, config) or one for scan in timed) and not user_functions(sink)
 
 
 def _made(name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, bag: Bag, begun: Begun) -> SparkJob:

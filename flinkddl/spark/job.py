@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from flinkddl.plan.clocks import WALL
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -46,8 +47,12 @@ JDBC_SINK = "flinkddl.JdbcSink"
 """Our JDBC sink in flinkddl/jvm: rows put and deleted by key."""
 UNTOLD: Mapping[str, bool] = {"untold": True}
 """Metadata of a job's field that ``told`` leaves out: what is made when it is asked for."""
+PASSED = "unix_millis(current_timestamp()) - 1L"
+"""SQL of the processing time that is over, in ms: rows of a batch have the time at which it began, which is logged."""
 TIMES = "__times"
 """Column of ticks, an array a row: what is told of event time with it, mostly NULL."""
+CONTROL = "flinkddl.control"
+"""The format of what the driver puts into a stream: rows that move time on, or ask for a batch."""
 PART = "__insert"
 """Column of records that several INSERTs write in one query: whose each is, by its place in ``Write.parts``."""
 DRIVER_SINKS = frozenset({"flinkddl.print", "flinkddl.collect"})
@@ -191,7 +196,8 @@ class WithTime(_One):
     ``columns`` are those that stay. ``clock``: which clock of its query; ``watermark``: SQL of its ms after a row;
     ``sender``: SQL of who tells it, one of ``senders``, at 0 the partitions of a topic, of which the runtime knows how
     many there are. No window ends but at ``shift`` and multiples of ``every`` ms from there. ``idle_ms``: after this
-    silence, while others have rows, nobody waits for a sender; 0 is never.
+    silence, while others have rows, nobody waits for a sender; 0 is never. ``wall_ms``: how long a window over
+    processing time can be open after its last row, whose clock each batch tells; 0 where there is none.
     """
 
     columns: tuple[str, ...]
@@ -202,13 +208,18 @@ class WithTime(_One):
     every: int
     shift: int
     idle_ms: int = 0
+    wall_ms: int = 0
 
     @property
     def parts(self) -> tuple[str, str]:
-        """The call's text before and behind the number of senders."""
+        """The calls' text before and behind the number of senders."""
         now = "unix_millis(current_timestamp())" if self.idle_ms else "0L"
-        last = f", {self.watermark}, {self.every}L, {self.shift}L, {now}, {self.idle_ms}L) AS {TIMES}"
-        return f"flinkddl.ticks({self.clock}, {self.sender}, ", last
+        first = f"flinkddl.ticks({self.clock}, {self.sender}, "
+        last = f", {self.watermark}, {self.every}L, {self.shift}L, {now}, {self.idle_ms}L)"
+        if self.wall_ms and self.clock != WALL:
+            wall = f"flinkddl.ticks({WALL}, 0L, 1, {PASSED}, {self.every}L, {self.shift}L, 0L, 0L)"
+            first, last = f"flatten(array_compact(array({first}", f"{last}, {wall})))"
+        return first, f"{last} AS {TIMES}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from flinkddl.plan.nodes.forms import COMPARES
 from flinkddl.plan.nodes.leaves import Scan
 from flinkddl.plan.stateforms import needs_chain, out_of_chain
 from flinkddl.spark.job import (
+    CONTROL,
     KAFKA,
     KAFKA_SINK,
     ROWS,
@@ -205,6 +206,8 @@ def _keeps(step: Step) -> bool:
 
 def _reading(step: Step, steps: Mapping[str, Step]) -> str:
     match step:
+        case Read() if step.format == CONTROL:
+            return "reads rows that move time on while its topics have none, which real-time mode does not"
         case Read() if not step.of_topics:
             return f"reads from '{step.format}', real-time mode from Kafka only"
         case Coalesce():

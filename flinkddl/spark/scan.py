@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from flinkddl.connectors import connector
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.options.installed import usable
+from flinkddl.plan.clocks import WALL
 from flinkddl.plan.rex import InputRef
 from flinkddl.spark import job as J
 from flinkddl.spark.base import same, select, where
@@ -22,6 +23,7 @@ from flinkddl.spark.rowtime import is_rowtime, millis
 from flinkddl.sqltypes import quote, spark_type
 
 if TYPE_CHECKING:
+    from flinkddl.plan.clocks import Timing
     from flinkddl.plan.nodes import Scan
 
 _END = "2199-01-01"  # later than any row, earlier than the row of the control stream
@@ -34,7 +36,7 @@ def lower_scan(node: Scan, ctx: Lowering, sequence: bool = False) -> Rel:
     In a bounded run ``spark.batch`` folds the changes into the table they leave.
     """
     rel = _all_columns(node, _rows(node, ctx, sequence), ctx)
-    if ctx.timing is not None and ctx.timing.of(node) is not None:  # readers tell the time themselves
+    if ctx.timing is not None and ctx.timing.tells(node):  # readers tell the time themselves
         return _watermarked(node, _readers(node, rel, ctx), ctx)
     return _readers(node, _watermarked(node, rel, ctx) if ctx.streaming else rel, ctx)
 
@@ -98,10 +100,10 @@ def _select(rel: Rel, columns: dict[str, str], prefix: str, ctx: Lowering) -> Re
 
 
 def _watermarked(node: Scan, rel: Rel, ctx: Lowering) -> Rel:
+    if ctx.timing is not None and ctx.timing.tells(node):
+        return _timed(node, rel, ctx.timing, ctx)
     if node.watermark is None:
         return rel
-    if ctx.timing is not None and (clock := ctx.timing.of(node)) is not None:
-        return _timed(node, rel, clock, ctx)
     column = rel.columns[node.watermark.index]
     if node.watermark.delay_ms is None:
         raise FlinkDdlError.of(
@@ -134,33 +136,45 @@ def _watermarked(node: Scan, rel: Rel, ctx: Lowering) -> Rel:
     return _select(rel, {c: quote(c) for c in rel.columns}, f"{node.table.path.name}_real", ctx) if idle else rel
 
 
-def _timed(node: Scan, rel: Rel, clock: int, ctx: Lowering) -> Rel:
-    """Tell the event time of a table beside its rows, in a chain: each sender's, whatever becomes of the rows.
+def _timed(node: Scan, rel: Rel, timing: Timing, ctx: Lowering) -> Rel:
+    """Tell the time beside a table's rows, in a chain: event time of each sender, whatever becomes of the rows.
 
     Input that ends tells it at its end: Flink tells it every 200 ms, and reads a short topic before the first time.
+    Processing time is told by each batch; while no rows come the control stream makes one where a window ends.
     """
-    assert node.watermark is not None
-    assert ctx.timing is not None
-    column, name = quote(rel.columns[node.watermark.index]), node.table.path.name
-    watermark = millis(to_spark(node.watermark.expression, rel.columns, ctx.zone))
-    end = f"{column} >= TIMESTAMP '{_END}'"
+    clock, name = timing.of(node), node.table.path.name
+    column = rel.columns[node.watermark.index] if clock is not None and node.watermark is not None else ""
+    wall_ms = timing.wall_ms if timing.walls(node) else 0
+    ends, awaited = ctx.bounded and clock is not None, bool(wall_ms) and not ctx.bounded
+    end = f"{quote(column)} >= TIMESTAMP '{_END}'"
+    watermark = J.PASSED
+    if clock is not None and node.watermark is not None:
+        watermark = millis(to_spark(node.watermark.expression, rel.columns, ctx.zone))
+        # what ends it has the column alone, what asks for a batch none
+        watermark = f"IF({end}, {millis(quote(column))}, NULL)" if ends else watermark
+        watermark = f"IF({TICK}, NULL, {watermark})" if awaited else watermark
+    note = f"WATERMARK FOR {column}: rows tell it, {'each partition its own' if rel.sender else 'one for the table'}"
     told = J.WithTime(
         name=ctx.fresh(f"{name}_time"),
-        input=_with_control(node, rel, rel.columns[node.watermark.index], ctx, False) if ctx.bounded else rel.step,
-        columns=(*rel.columns, *(c for c in rel.reserved if c != SENDER)),
-        clock=clock,
-        watermark=f"IF({end}, {millis(column)}, NULL)" if ctx.bounded else watermark,
+        input=_with_control(node, rel, column, ctx, awaited) if ends or awaited else rel.step,
+        columns=(*rel.columns, *(c for c in rel.reserved if c != SENDER), *(TICK,) * awaited),
+        clock=WALL if clock is None else clock,
+        watermark=watermark,
         sender=f"coalesce({SENDER}, 0L)" if rel.sender else "0L",
         senders=0 if rel.sender else 1,
-        every=ctx.timing.every,
-        shift=ctx.timing.shift,
-        idle_ms=0 if ctx.bounded else idle_ms(node, ctx.config),
-        note=f"WATERMARK FOR {column}: rows tell it, {'each partition its own' if rel.sender else 'one for the table'}",
+        every=timing.every,
+        shift=timing.shift,
+        idle_ms=0 if ctx.bounded or clock is None else idle_ms(node, ctx.config),
+        wall_ms=wall_ms,
+        note="; ".join([note] * (clock is not None) + ["PROCTIME: each batch tells it"] * bool(wall_ms)),
     )
     rel = rel.with_(step=ctx.add(told).name, sender=False)
-    if not ctx.bounded:
-        return rel
-    return rel.with_(step=where(rel.step, f"{column} IS NULL OR NOT {end}", ctx, f"{name}_rows"))
+    if ends:
+        rel = rel.with_(step=where(rel.step, f"{quote(column)} IS NULL OR NOT {end}", ctx, f"{name}_rows"))
+    if awaited:
+        rel = rel.with_(step=where(rel.step, f"NOT coalesce({TICK}, false)", ctx, f"{name}_rows"))
+        rel = _select(rel, {c: quote(c) for c in rel.columns}, f"{name}_real", ctx)
+    return rel
 
 
 def _merged(node: Scan, several: int, idle: int, ctx: Lowering) -> str:
@@ -191,13 +205,14 @@ def _with_control(node: Scan, rel: Rel, column: str, ctx: Lowering, ticks: bool)
     types = dict(zip(rel.columns, (spark_type(f.type) for f in rel.fields), strict=True))
     types |= {c: _RESERVED_TYPES[c] for c in rel.reserved}
     types |= {TICK: "BOOLEAN"} if ticks else {}
+    moves = "moves the watermark of an idle partition on" if column else "asks for a batch where a window ends"
     control = J.Read(
         name=ctx.fresh(f"{node.table.path.name}_end"),
-        format="flinkddl.control",
+        format=J.CONTROL,
         options={"rowtime": column},
         streaming=True,
         schema=", ".join(f"{quote(c)} {t}" for c, t in types.items()),
-        note="moves the watermark of an idle partition on" if ticks else "end of input",
+        note=moves if ticks else "end of input",
     )
     columns = tuple((c, "false" if c == TICK else quote(c)) for c in types)
     ordered = J.Select(name=ctx.fresh(f"{rel.step}_all"), input=rel.step, columns=columns)

@@ -71,8 +71,6 @@ NAMED: dict[str, str | None] = {
         "FROM_CHANGELOG and TO_CHANGELOG are refused",
     "FROM_CHANGELOG and TO_CHANGELOG are refused: a finished table has no changelog":
         "FROM_CHANGELOG and TO_CHANGELOG are refused",
-    "windows over processing time are refused: Spark closes no window without a later record":
-        "a window over processing time",
     "a key changes once a micro-batch: the steps in between, which Flink writes, are not written":
         "Within a micro-batch a key changes once",
     "refused: Spark builds no sessions in a query that also updates what it gave out": "a session window in this place",

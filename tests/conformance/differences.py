@@ -37,7 +37,6 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     "queries": {
         "match-": "MATCH_RECOGNIZE is refused: Spark has no operator for row patterns",
         "ptf-": "FROM_CHANGELOG and TO_CHANGELOG are refused: a micro-batch does not keep every step of a changelog",
-        "win-proctime": "windows over processing time are refused: Spark closes no window without a later record",
         "sink-debezium": "a key changes once a micro-batch: the steps in between, which Flink writes, are not written",
         "win-session-cube": "refused: Spark builds no sessions in a query that also updates what it gave out",
     },

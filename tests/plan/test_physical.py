@@ -139,7 +139,8 @@ def run(made: J.SparkJob) -> int:
     """Return how often the job reads a table, but for those that are asked for single rows."""
     places = physical.by_path(made.plan)
     scans = {s for s, path in made.owners.items() if path in places and isinstance(places[path].node, N.Scan)}
-    return sum(isinstance(s, J.Read | J.Rows) and s.name in scans for s in made.steps)
+    read = [s for s in made.steps if isinstance(s, J.Rows) or (isinstance(s, J.Read) and s.format != J.CONTROL)]
+    return sum(s.name in scans for s in read)
 
 
 def _kinds(text: str) -> list[str]:

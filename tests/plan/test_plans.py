@@ -34,12 +34,26 @@ TABLES = [
     f"CREATE TABLE many (x INT, `topic` STRING METADATA) WITH ({KAFKA}, 'topic' = 's1;s2')",
     f"CREATE TABLE nameless (x INT) WITH ({KAFKA}, 'topic-pattern' = 's.*')",
     f"CREATE TABLE sink (x INT, y STRING NOT NULL, z BIGINT) WITH ({KAFKA}, 'topic' = 's')",
+    f"CREATE TABLE now (x INT, pt AS PROCTIME()) WITH ({KAFKA}, 'topic' = 'n', {START})",
+    "CREATE VIEW minutes AS SELECT * FROM TUMBLE(TABLE now, DESCRIPTOR(pt), INTERVAL '1' MINUTE)",
+    "CREATE VIEW counted AS SELECT x, window_start, window_end, COUNT(*) AS c FROM minutes "
+    "GROUP BY x, window_start, window_end",
     "CREATE VIEW joined AS SELECT a.x, a.ts, b.y FROM a JOIN b ON a.x = b.x",
     "CREATE VIEW latest AS SELECT k, v, ts FROM (SELECT y AS k, x AS v, ts, "
     "ROW_NUMBER() OVER (PARTITION BY y ORDER BY ts DESC) AS rn FROM a) WHERE rn = 1",
 ]
 
 PLANS = [
+    (
+        "SELECT window_start, window_end, SUM(c) AS s FROM counted GROUP BY window_start, window_end",
+        """
+Project(window_start, window_end, EXPR$2 AS s)
+  Aggregate(by=[window_start, window_end], SUM(c))
+    Project(window_start, window_end, EXPR$3 AS c)
+      WindowAggregate(TUMBLE(pt, size=60000ms, proctime), by=[x], COUNT(*), properties=[start, end])
+        Scan(now)
+""",
+    ),
     (
         "SELECT x + 1 AS n FROM a WHERE y = 'q'",
         """
@@ -320,6 +334,29 @@ def test_output_names(sql: str, names: list[str], catalog: Catalog) -> None:
 TABLE = "; table: [x: INT, y: STRING, z: BIGINT]"
 
 REFUSED = [
+    # Flink 2.3: "Processing time Window TopN (Deduplication, Join) is not supported yet"
+    *(
+        (
+            f"SELECT x FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY {keys} ORDER BY {by} DESC) AS r FROM {rows}) "
+            "WHERE r <= 1",
+            "FD507",
+            "window over a column with a WATERMARK",
+        )
+        for rows, keys, by in (
+            ("minutes", "window_start, window_end", "x"),
+            ("counted", "window_start, window_end", "c"),
+            ("minutes", "window_start, window_end, x", "pt"),
+        )
+    ),
+    *(
+        (
+            f"SELECT l.x FROM {rows} l JOIN minutes r ON l.x = r.x AND l.window_start = r.window_start "
+            "AND l.window_end = r.window_end",
+            "FD507",
+            "window over columns with a WATERMARK",
+        )
+        for rows in ("minutes", "counted")
+    ),
     ("SELECT X FROM a", "FD450", "did you mean 'x'?"),
     ("SELECT r.h FROM a", "FD450", None),
     ("SELECT x FROM a, b", "FD451", "qualify it: a.x or b.x"),

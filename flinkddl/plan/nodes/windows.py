@@ -158,7 +158,7 @@ class WindowAggregate(Unary):
 
     def withholds(self, form: Form) -> bool:
         """Return that windows come out once; of sessions whose rows can be late the state is kept twice."""
-        return form.kind == "append" and not self.window.proctime and not (self.sessions and self.input.late)
+        return form.kind == "append" and not (self.sessions and self.input.late)
 
     @property
     def sessions(self) -> bool:

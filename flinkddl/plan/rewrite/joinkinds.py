@@ -26,7 +26,7 @@ def classify(node: Join, context: Context) -> Node:
     parts = conjuncts(keyed.condition)
     own = parts[keyed.null_tests :] if keyed.null_aware else parts
     pairs = equalities(own, len(keyed.left.fields))
-    out = _window_join(keyed, pairs) or _interval_join(keyed, parts, pairs, context) or _regular(keyed, own)
+    out = _window_join(keyed, pairs, context) or _interval_join(keyed, parts, pairs, context) or _regular(keyed, own)
     return restored(out, node)
 
 
@@ -38,7 +38,7 @@ def _regular(node: Join, parts: tuple[Rex, ...]) -> Node:
     return keyed.over([make.materialised(i) for i in node.inputs])
 
 
-def _window_join(node: Join, pairs: Pairs) -> Node | None:
+def _window_join(node: Join, pairs: Pairs, context: Context) -> Node | None:
     left, right = node.left.windowed, node.right.windowed
     if left is None or right is None or not _same_window(left.window, right.window):
         return None
@@ -46,6 +46,9 @@ def _window_join(node: Join, pairs: Pairs) -> Node | None:
     end = next((p for p in pairs if p[0] in left.ends and p[1] in right.ends), None)
     if start is None or end is None or node.null_aware:
         return None
+    if left.window.proctime and context.session.streaming:
+        message = "a join per window over processing time is not supported in streaming mode"
+        raise FlinkDdlError.of("FD507", message, node.span, "window over columns with a WATERMARK")
     rest = tuple(p for p in pairs if p not in (start, end))
     lefts, rights = zip(start, end, strict=True)
     return recast(node, WindowJoin, keys=rest, left_window=lefts, right_window=rights)

@@ -68,6 +68,9 @@ def _ranked(over: Over, found: _Range, function: str, context: Context) -> Node:
     below = over.input
     windowed = below.windowed
     bounds = windowed.bounds(over.partition) if windowed is not None else None
+    if bounds and windowed is not None and windowed.window.proctime and context.session.streaming:
+        message = "a Top-N or a deduplication per window over processing time is not supported in streaming mode"
+        raise FlinkDdlError.of("FD507", message, over.span, "window over a column with a WATERMARK")
     rank_field = over.fields[-1]
     end = MAX_RANK if found.end is None else found.end
     single = found.start == end and found.end_field is None

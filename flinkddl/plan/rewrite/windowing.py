@@ -76,6 +76,8 @@ def window_aggregate(node: N.Aggregate) -> Node | None:
         return _sets_below_sessions(node, source, expand)
     if found.window.kind == "SESSION" and not _session_keys(grouped):
         return None
+    if found.window.proctime:  # over what such a window gave Flink takes an ordinary one
+        return _pushed(grouped)
     return _pushed(grouped) or _carried(grouped, bounds)
 
 

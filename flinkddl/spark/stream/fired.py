@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 def windowed_rows(node: WindowTableFunction, ctx: Lowering, here: Physical) -> Rel:
     """Lower a table function without an aggregate right above: rows with window_start, window_end, window_time."""
     (rel,) = inputs(here, ctx)
-    rel = without_null(rel, node.window.time, ctx)
+    rel = rel if node.window.proctime else without_null(rel, node.window.time, ctx)
     zone = wall_zone(node, ctx)
     step = _bounds(rel, node.window, zone, ctx)
-    texts = _properties(zone)
+    texts = _properties(node.window, zone)
     columns = names_of(node.fields)
     values = [*map(quote, rel.columns), *(texts[p] for p in ("start", "end", "time"))]
     step = select(step, [*zip(columns, values, strict=True), *same(rel.reserved)], ctx, "windowed")
@@ -55,7 +55,7 @@ def fired(node: WindowAggregate, ctx: Lowering, here: Physical) -> Rel:
         if SLICES in ctx.newer and _shares(rel, node, zone):
             ctx.used.add(SLICES)
             return _slices(rel, node, ctx)
-        rel = never_null(rel, node.window.time, ctx)
+        rel = _timely(rel, node.window, ctx)
         step = _bounds(rel, node.window, zone, ctx)
     else:
         bounds = zip((START, END), (millis(rel.sql(i)) for i in node.windowed_input), strict=True)
@@ -69,7 +69,17 @@ def fired(node: WindowAggregate, ctx: Lowering, here: Physical) -> Rel:
     step = group(rel.step, keys, [(IMAGES, call)], ctx, "window_aggregate", _note(node))
     step = where(step, f"{IMAGES}.n IS NOT NULL", ctx, "fired")
     values = [*(quote(k) for k, _ in keys[2:]), *(f(f"{IMAGES}.n") for f in finishes)]
-    return _rows(step, node, values, _properties(zone), ctx)
+    return _rows(step, node, values, _properties(node.window, zone), ctx)
+
+
+def _timely(rel: Rel, window: Window, ctx: Lowering) -> Rel:
+    """Fail at a row without a time; processing time is never NULL."""
+    return rel if window.proctime else never_null(rel, window.time, ctx)
+
+
+def _time(rel: Rel, window: Window) -> str:
+    """Return a row's time. As processing time that is its batch's: it is logged, and never before what was told."""
+    return "current_timestamp()" if window.proctime else rel.sql(window.time)
 
 
 def _note(node: WindowAggregate) -> str:
@@ -90,10 +100,10 @@ def _sessions(rel: Rel, node: WindowAggregate, ctx: Lowering, *, told: bool) -> 
     ``told``: checkpoints know of the order of rows. Elsewhere earlier versions took them by time; they kept the same.
     """
     assert ctx.timing is not None
-    rel = never_null(rel, node.window.time, ctx)
+    rel = _timely(rel, node.window, ctx)
     args, finishes = accumulators(rel, node.aggs)
     met = WATERMARK if rel.watermark else "CAST(NULL AS BIGINT)"
-    args = (*args, millis(rel.sql(node.window.time)), f"{node.window.size_ms}L", met)
+    args = (*args, millis(_time(rel, node.window)), f"{node.window.size_ms}L", met)
     told_args, other = (args, ()) if told else ((args[0], "0L", *args[2:]), args)
     kind = "sessionlist" if any(map(needs_order, node.aggs)) else "session"
     call = StateCall("retract", kind, told_args, clocks=ctx.timing.below(node), other_args=other)
@@ -103,7 +113,7 @@ def _sessions(rel: Rel, node: WindowAggregate, ctx: Lowering, *, told: bool) -> 
     bounds: list[Named] = [(START, wall(f"{IMAGES}.s", zone)), (END, wall(f"{IMAGES}.e", zone))]
     step = select(step, [*same(k for k, _ in keys), *bounds, (IMAGES, f"{IMAGES}.r")], ctx, "sessions")
     values = [*(quote(k) for k, _ in keys), *(f(f"{IMAGES}.n") for f in finishes)]
-    return _rows(step, node, values, _properties(zone), ctx)
+    return _rows(step, node, values, _properties(node.window, zone), ctx)
 
 
 def best(rel: Rel, node: Rank, ctx: Lowering) -> Rel:
@@ -124,7 +134,7 @@ def best(rel: Rel, node: Rank, ctx: Lowering) -> Rel:
 def _slices(rel: Rel, node: WindowAggregate, ctx: Lowering) -> Rel:
     """Lower HOP and CUMULATE windows of which rows are kept by slices; their bounds come out with them."""
     assert ctx.timing is not None
-    rel = never_null(rel, node.window.time, ctx)
+    rel = _timely(rel, node.window, ctx)
     window = node.window
     size, slide = window.size_ms, window.slide_ms or window.size_ms
     time, base = _base(rel, window, "")
@@ -140,7 +150,7 @@ def _slices(rel: Rel, node: WindowAggregate, ctx: Lowering) -> Rel:
     bounds: list[Named] = [(START, f"{IMAGES}.s"), (END, f"{IMAGES}.e")]
     step = select(step, [*same(k for k, _ in keys), *bounds, (IMAGES, f"{IMAGES}.r")], ctx, "windows")
     values = [*(quote(k) for k, _ in keys), *(f(f"{IMAGES}.n") for f in finishes)]
-    return _rows(step, node, values, _properties(""), ctx)
+    return _rows(step, node, values, _properties(window, ""), ctx)
 
 
 _SHARED = frozenset({"COUNT", "SUM", "AVG", "STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP"})
@@ -157,7 +167,7 @@ def _shares(rel: Rel, node: WindowAggregate, zone: str) -> bool:
 
 def _base(rel: Rel, window: Window, zone: str) -> tuple[str, str]:
     """Return a row's time and the start of its newest window, in ms."""
-    sql = rel.sql(window.time)
+    sql = _time(rel, window)
     time = millis(f"from_utc_timestamp(CAST({sql} AS TIMESTAMP), '{zone}')" if zone else sql)
     apart = window.slide_ms or window.size_ms if window.kind == "HOP" else window.size_ms
     return time, f"({time} - pmod({time} - {window.offset_ms}L, {apart}L))"
@@ -181,8 +191,8 @@ def _bounds(rel: Rel, window: Window, zone: str, ctx: Lowering) -> str:
     return explode(rel.step, kept, (rows, (START, END)), ctx, "windows", f"{window.kind} windows")
 
 
-def _properties(zone: str) -> Mapping[str, str]:
-    """Return texts over START and END: start and end (plain timestamps), time (an instant, end - 1 ms)."""
+def _properties(window: Window, zone: str) -> Mapping[str, str]:
+    """Return texts over START and END: start and end (plain timestamps), time (an instant, end - 1 ms, or now)."""
     start, end = (f"CAST(timestamp_millis({ms}) AS TIMESTAMP_NTZ)" for ms in (START, END))
-    time = f"timestamp_millis({instant(END, zone)} - 1L)"
+    time = "current_timestamp()" if window.proctime else f"timestamp_millis({instant(END, zone)} - 1L)"
     return {"start": start, "end": end, "time": time, "rowtime": time, "proctime": "current_timestamp()"}

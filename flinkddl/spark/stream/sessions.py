@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
 
 def refuse_proctime(window: Window) -> None:
-    """Raise FD645 for a window over processing time: Spark closes windows by event time alone."""
+    """Raise FD645 for a window over processing time out of a chain: Spark closes windows by event time alone."""
     if window.proctime:
-        help = "window over a column with a WATERMARK"
-        raise FlinkDdlError.of("FD645", "a window over processing time is not available on a stream", window.span, help)
+        help = "SET 'flinkddl.execution.state' = 'chain' runs it in one or says why not; or window over event time"
+        message = "a window over processing time closes in a chain of operators by key alone, which this query is not"
+        raise FlinkDdlError.of("FD645", message, window.span, help)
 
 
 def session_rows(

@@ -113,9 +113,9 @@ def _properties(start: str, end: str, time: str, zoned: bool, ctx: Lowering) -> 
 @lowers(WindowTableFunction)
 def lower_window_table_function(node: WindowTableFunction, ctx: Lowering, here: Physical) -> Rel:
     """Lower a TVF without an aggregate right above: rows with window_start, window_end, window_time."""
-    if ctx.timing is not None:
-        return windowed_rows(node, ctx, here)
     sessions = node.window.kind == "SESSION"
+    if ctx.timing is not None or (node.window.proctime and not sessions):
+        return windowed_rows(node, ctx, here)
     if sessions and ctx.output_mode == "update":
         message = "SESSION without an aggregate over it is not available in a query with updating operators"
         raise FlinkDdlError.of("FD646", message, node.span)

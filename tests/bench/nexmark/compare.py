@@ -31,13 +31,11 @@ class Reader:
     def result(self, query: Query, topic: str) -> Result:
         frame = self._rows(query, topic)
         mark = "CAST(sum(CAST(xxhash64(text) AS DECIMAL(38, 0))) AS STRING)"
-        if query.total:
-            mark = "CAST(sum(CAST(text AS BIGINT)) AS STRING)"
         rows, text = frame.selectExpr("count(*) AS n", f"{mark} AS mark").collect()[0]
         return Result(topic, rows, text or "")
 
     def equal(self, query: Query, one: Result, other: Result) -> bool:
-        return one.mark == other.mark and (bool(query.total) or one.rows == other.rows)
+        return query.clocked or (one.mark == other.mark and one.rows == other.rows)
 
     def difference(self, query: Query, one: Result, other: Result, most: int = 3) -> tuple[list[str], list[str]]:
         """Return some rows that only the one has, and some that only the other has."""
@@ -54,7 +52,7 @@ class Reader:
         if query.updates:
             last = F.max_by("value", "offset").alias("value")
             frame = frame.groupBy("key").agg(last).where("value IS NOT NULL")
-        columns = (query.total,) if query.total else () if self.ordered else query.steady
+        columns = () if self.ordered else query.steady
         if not columns:
             return frame.selectExpr("value AS text")
         return frame.selectExpr(f"concat_ws(' | ', {', '.join(_field(c) for c in columns)}) AS text")

@@ -27,7 +27,7 @@ from tests.bench.nexmark.report import Row, beside, markdown
 from tests.support.java_udf import needs_javac, udf_jar
 
 VARIABLES = {"BOOTSTRAP_SERVERS": "localhost:9092", "RESULT": "result", "SIDE_INPUT": "/tmp/side_input.txt"}
-REFUSED = {"q6": "FD450", "q12": "FD645", "q14": "FD402"}  # q14's as no jar is given
+REFUSED = {"q6": "FD450", "q14": "FD402"}  # q14's as no jar is given
 COUNT = 2 * CHUNK
 KINDS = ("person", "auction", "bid")
 FIELDS = {

@@ -19,6 +19,7 @@ from flinkddl.runtime.job.topics.group_commits import GroupCommits
 from flinkddl.runtime.job.topics.idle import IdlePartitions
 from flinkddl.runtime.job.topics.sources import other_partitions
 from flinkddl.runtime.job.topics.topic_watch import TopicWatch
+from flinkddl.runtime.job.topics.walls import WallClock
 from flinkddl.runtime.machine.aside import Aside
 from flinkddl.runtime.storage.checkpoint import forget_stops, is_kept, mark_drained
 from flinkddl.spark.calls import trigger_of
@@ -63,6 +64,7 @@ class Round:
         self.frames = build_frames(held.spark, sources.run, sources.open)
         held.queries.foresee(sources.run)
         self.idle = IdlePartitions(sources)
+        self.wall = WallClock(sources)
 
     def start(self, trigger: Mapping[str, Any] | None = None) -> None:
         """Start all queries, by the job's trigger or another. Raises JobFailed when Spark refuses one."""
@@ -144,12 +146,15 @@ class Supervisor:
             if not self.restarts.open and self.topics.answers:
                 if self.round.idle:
                     self.round.idle.move(quiet=self._queries.quiet())
+                if self.round.wall:
+                    self.round.wall.move()
                 self._look_for_partitions()
             time.sleep(POLL_SECONDS)
 
     def _collect(self) -> None:
         for run, records, event in self._queries.collect():
             self.round.idle.batch(run.name, event)
+            self.round.wall.batch(run.name, event)
             self.topics.batch(run.name, event, can_name(self._job.steps, [run]))
             self.flow.batch(run.name, event)
             if self._options.on_progress is not None:
@@ -189,6 +194,7 @@ class Supervisor:
             return False
         names = self.restarts.take()
         self.round.idle.wake()
+        self.round.wall.wake()
         for run in self._job.runs:
             if run.name in names:
                 try:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from flinkddl.runtime.job.reporting.progress import offsets_in
+from flinkddl.runtime.job.topics.pushes import PUSH_SECONDS, Pushes
 from flinkddl.spark import job as J
 from flinkddl.spark.calls import LATEST
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
     from flinkddl.runtime.job.topics.sources import Sources
 
-PUSH_SECONDS = 1.0  # how often a silent partition's watermark is moved, at most: each time is a small file
-KEPT_FILES = 50
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -36,13 +35,12 @@ class _Branch:
     table: str
     topic: str
     partition: int
-    control: J.Read
+    pushes: Pushes
     timeout: float
     active_at: float
     latest: dict[str, int] = field(default_factory=dict)
     pushed: int | None = None
     pushed_at: float = 0.0
-    files: list[str] = field(default_factory=list)
 
     @property
     def reached(self) -> int | None:
@@ -57,7 +55,7 @@ class IdlePartitions:
     def __init__(self, sources: Sources, clock: Callable[[], float] = time.time) -> None:
         self._sources, self._clock = sources, clock
         self._seen = clock()
-        self._branches = {b.name: b for b in _branches(sources.run, self._seen)}
+        self._branches = {b.name: b for b in _branches(sources, self._seen)}
 
     def __bool__(self) -> bool:
         return bool(self._branches)
@@ -105,17 +103,8 @@ class IdlePartitions:
                     self._push(branch, goal, now)
 
     def _push(self, branch: _Branch, micros: int, now: float) -> None:
-        text = (_EPOCH + timedelta(microseconds=micros)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        name = f"tick-{time.time_ns()}"
-        folder = self._sources.push(branch.control, name, text)
+        branch.pushes.push((_EPOCH + timedelta(microseconds=micros)).strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
         branch.pushed, branch.pushed_at = micros, now
-        storage = self._sources.storage
-        branch.files.append(f"{name}.json")
-        if len(branch.files) == 1:  # runs before this one have left theirs
-            branch.files = sorted(n for n in storage.names(folder) if n.startswith("tick-"))
-        for old in branch.files[:-KEPT_FILES]:
-            storage.remove(f"{folder}/{old}")
-        del branch.files[:-KEPT_FILES]
 
 
 def _goal(active: list[_Branch], branches: list[_Branch]) -> int | None:
@@ -127,12 +116,13 @@ def _goal(active: list[_Branch], branches: list[_Branch]) -> int | None:
     return min(known) if len(known) == len(times) else None
 
 
-def _branches(job: J.SparkJob, now: float) -> Iterator[_Branch]:
-    steps = {s.name: s for s in job.steps}
-    for step in job.steps:
+def _branches(sources: Sources, now: float) -> Iterator[_Branch]:
+    steps = {s.name: s for s in sources.run.steps}
+    for step in sources.run.steps:
         if isinstance(step, J.WithWatermark) and step.observed:
             reads = [s for s in J.below(step, steps) if isinstance(s, J.Read)]
             kafka = next(r for r in reads if r.of_topics)
             control = next(r for r in reads if not r.of_topics)
             topic, (partition, *_) = next(iter(json.loads(kafka.options["assign"]).items()))
-            yield _Branch(step.observed, kafka.source, topic, partition, control, step.idle_ms / 1000, now)
+            pushes = Pushes(sources, control)
+            yield _Branch(step.observed, kafka.source, topic, partition, pushes, step.idle_ms / 1000, now)

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from flinkddl.runtime.storage.checkpoint import Checkpoint
     from flinkddl.runtime.storage.file_systems import Storage
 
-CONTROL = "flinkddl.control"
 LIMITED = "PerTrigger"  # how Spark's options end that bound a batch of a stream
 END_OF_TIME = "2200-01-01T00:00:00.000Z"  # behind the filter `rowtime < TIMESTAMP '2199-01-01'` of the lowering
 
@@ -85,7 +84,7 @@ class Sources:
     @property
     def control_reads(self) -> tuple[J.Read, ...]:
         """The control streams of the job, one a branch."""
-        return tuple(s for s in self.run.steps if isinstance(s, J.Read) and s.format == CONTROL)
+        return tuple(s for s in self.run.steps if isinstance(s, J.Read) and s.format == J.CONTROL)
 
     def preflight(self) -> None:
         """Ask each cluster whether it and the topics are there, and all that the sinks need.
@@ -171,7 +170,7 @@ class Sources:
 
     def open(self, spark: SparkSession, step: J.Read) -> DataFrame:
         """Return the DataFrame of a read."""
-        if step.format == CONTROL:
+        if step.format == J.CONTROL:
             return self._open_control(spark, step)
         if step.format == J.FRAME:
             return self._open_frame(spark, step)

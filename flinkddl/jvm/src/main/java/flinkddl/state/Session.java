@@ -31,7 +31,6 @@ final class Session extends Kind {
     private static final int TIME = 3;
     private static final int GAP = 4;
     private static final int MET = 5;
-    private static final int RESULT = 2; // in what comes out
 
     private final AggregateFunction<Serializable, Object> function;
     private final int fields;
@@ -69,7 +68,7 @@ final class Session extends Kind {
 
     @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {
         List<Span> spans = read(group.head());
-        long time = group.time();
+        long time = group.over();
         boolean changed = false;
         for (UnsafeRow row : arrived(rows, Comparator.comparingLong(row -> row.getLong(TIME)))) {
             changed |= take(group, row, spans, row.isNullAt(MET) ? time : Math.max(time, row.getLong(MET)));
@@ -112,12 +111,10 @@ final class Session extends Kind {
     @Override Iterator<Object> fire(Store group, long time) {
         List<Span> spans = read(group.head());
         List<Object> out = new ArrayList<>();
+        long now = group.time();
         for (Span span : List.copyOf(spans)) {
-            if (group.late(span.end - 1)) {
-                InternalRow result = result(span);
-                if (!result.isNullAt(RESULT)) { // else all its rows were taken back
-                    out.add(result);
-                }
+            if (span.end - 1 <= now) {
+                out.add(result(span));
                 spans.remove(span);
             } else if (span.timer <= time) {
                 span.timer = Long.MAX_VALUE; // it has grown since it asked

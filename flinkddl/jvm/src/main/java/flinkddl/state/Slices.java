@@ -52,7 +52,7 @@ final class Slices extends Aggregate {
     }
 
     @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {
-        long now = group.time();
+        long now = group.over();
         TreeMap<Long, List<UnsafeRow>> came = new TreeMap<>();
         int late = 0;
         while (rows.hasNext()) {

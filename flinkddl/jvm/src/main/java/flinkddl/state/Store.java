@@ -240,8 +240,11 @@ final class Store {
     /** What is known of event time. */
     Clocks clocks() { return clocks; }
 
-    /** Whether event time has come to this time (ms), for the node of the group. */
-    boolean late(long time) { return time <= time(); }
+    /** Whether a row of this time (ms) is late. */
+    boolean late(long time) { return time <= over(); }
+
+    /** Up to which time (ms) rows of the group are late: none is to processing time, as a machine's clock can be put back. */
+    long over() { return kind.clocks == Tick.WALL ? Long.MIN_VALUE : time(); }
 
     /** Count rows of the group that are dropped, as they are late. */
     void dropped(int rows) { counts[figures + Figures.LATE] += rows; }

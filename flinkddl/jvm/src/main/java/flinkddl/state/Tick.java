@@ -31,6 +31,8 @@ public final class Tick {
         .add("clock", DataTypes.IntegerType, false).add("sender", DataTypes.LongType, false)
         .add("senders", DataTypes.IntegerType, false).add("at", DataTypes.LongType, false)
         .add("told", DataTypes.LongType, false).add("idle", DataTypes.LongType, false);
+    /** The clock of processing time, as a bit. */
+    static final long WALL = 1L << 62;
     /** The sender that speaks for all: the input has ended. */
     static final long ALL = Long.MIN_VALUE;
     private static final long END = 7226582400000L; // 2199-01-01: later than any row, earlier than the row that ends the input
