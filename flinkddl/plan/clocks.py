@@ -16,7 +16,7 @@ from flinkddl.plan.nodes import IntervalJoin, Scan, TemporalJoin, WindowAggregat
 from flinkddl.plan.nodes.values import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from flinkddl.plan.nodes import Node
 
@@ -32,19 +32,39 @@ WALL = 62
 """The clock of processing time, behind those of all tables."""
 
 
+_OFFSETS = 900_000
+"""What each offset of a zone from UTC is a multiple of, in ms."""
+
+
+@dataclass(frozen=True)
+class Wall:
+    """Where windows over processing time end, in ms.
+
+    At ``shift`` and multiples of ``every`` from there, the last one of a row at most ``open`` after it; sessions each
+    of the ``gaps`` after their last row. ``zone``: on whose clock they are, "" for UTC. ``depth``: so many such windows
+    lie over one another; rows come to the upper ones as the lower ones fire.
+    """
+
+    every: int
+    shift: int
+    open: int
+    gaps: tuple[int, ...]
+    zone: str
+    depth: int
+
+
 @dataclass(frozen=True)
 class Timing:
     """The clocks of a query's tables by their paths, and the places at which its windows end, in ms.
 
-    ``walled``: the paths of tables below windows over processing time; ``wall_ms``: how long such a window can be open
-    after its last row.
+    ``walled``: the paths of tables below windows over processing time, which end as ``wall`` says.
     """
 
     clocks: Mapping[str, int]
     every: int
     shift: int
     walled: frozenset[str] = frozenset()
-    wall_ms: int = 0
+    wall: Wall | None = None
 
     def below(self, node: Node) -> int:
         """Return the clocks that a node waits for, a bit each: of the tables that it reads, or of processing time."""
@@ -57,9 +77,9 @@ class Timing:
         """Return the clock of a table; None where its watermark does not count."""
         return self.clocks.get(str(scan.table.path))
 
-    def walls(self, scan: Scan) -> bool:
-        """Whether a table is below a window over processing time."""
-        return str(scan.table.path) in self.walled
+    def wall_of(self, scan: Scan) -> Wall | None:
+        """Return where windows over processing time end that are above a table; None where there is none."""
+        return self.wall if str(scan.table.path) in self.walled else None
 
     def tells(self, scan: Scan) -> bool:
         """Whether a table's rows tell a time."""
@@ -69,18 +89,39 @@ class Timing:
 def timing(top: Node, zone: str) -> Timing | None:
     """Return the time of a query that is one chain; None where none of its operators waits for it."""
     paths = dict.fromkeys(str(scan.table.path) for scan in timed_scans(top, below=False))
-    walls = [*_walls(top)]
-    under = frozenset(str(scan.table.path) for node in walls for scan in _all(node) if isinstance(scan, Scan))
-    if not paths and not walls:
+    wall = _wall(top, zone)
+    if not paths and wall is None:
         return None
+    under = frozenset(str(scan.table.path) for node in _walls(top) for scan in _all(node) if isinstance(scan, Scan))
     ends = [end for window in _windows(top) for end in _ends(window)]
     ends += [(_ANYWHERE, 0)] * any(isinstance(node, IntervalJoin | TemporalJoin) for node in _all(top))
+    every, shift = _places(ends)
+    every = max(1, gcd(every, _OF_ZONES) if zone != "UTC" else every)
+    return Timing({path: n for n, path in enumerate(paths)}, every, shift % every, under, wall)
+
+
+def _places(ends: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return how far apart ends of windows are, 0 where there is none, and where one of them is."""
     shift = ends[0][1] if ends else 0
-    steps = [n for step, first in ends for n in (step, first - shift)]
-    steps += [_OF_ZONES] * (zone != "UTC")
-    every = max(1, reduce(gcd, steps, 0))
-    wall_ms = max((node.window.size_ms for node in walls), default=0)
-    return Timing({path: n for n, path in enumerate(paths)}, every, shift % every, under, wall_ms)
+    return reduce(gcd, (n for step, first in ends for n in (step, first - shift)), 0), shift
+
+
+def _wall(top: Node, zone: str) -> Wall | None:
+    walls = [node.window for node in _walls(top)]
+    if not walls:
+        return None
+    placed = [window for window in walls if window.kind != "SESSION"]
+    every, shift = _places([end for window in placed for end in _ends(window)])
+    every = gcd(every, _OFFSETS) if placed and zone != "UTC" else every
+    gaps = sorted({window.size_ms for window in walls if window.kind == "SESSION"})
+    open = max((window.size_ms for window in placed), default=0)
+    return Wall(every, shift % every if every else 0, open, tuple(gaps), "" if zone == "UTC" else zone, _depth(top))
+
+
+def _depth(node: Node) -> int:
+    """Return how many windows over processing time lie over one another."""
+    own = isinstance(node, WindowAggregate) and node.window.proctime
+    return int(own) + max(map(_depth, node.inputs), default=0)
 
 
 def walled(top: Node) -> bool:

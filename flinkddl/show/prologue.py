@@ -72,7 +72,7 @@ def finish(start, ends):
     for query in start():
         query.awaitTermination()
     for folder, rowtime in ends:
-        Path(folder, "end.json").write_text(json.dumps({rowtime: "2200-01-01T00:00:00.000Z"}))
+        Path(folder, "end.json").write_text(json.dumps({rowtime: "2200-01-01T00:00:00.000Z", "__tick": True}))
     for query in start() if ends else ():
         query.awaitTermination()
 

@@ -89,16 +89,19 @@ def _in_chains(
     """Yield which INSERTs may be chains as they wait for event time: all that may, then those that can be."""
     if config.flinkddl_execution_state != "AUTO":
         return
-    may = [n for n, sink in enumerate(sinks) if _waits(sink, config)]
+    may = frozenset(n for n, sink in enumerate(sinks) if _waits(sink, config))
+    must = frozenset(n for n in may if walled(sinks[n]))  # nothing else closes windows over processing time
     if may:
-        yield frozenset(may)
-    if 1 < len(may) <= _TRIED:
-        can = set()
-        for n in may:
+        yield may
+    if len(may) > 1 and len(may - must) <= _TRIED:
+        can = set(must)
+        for n in may - must:
             with suppress(FlinkDdlError):
-                _made(name, sinks, config, zone, Bag(), replace(begun, windows=frozenset({n})))
+                _made(name, sinks, config, zone, Bag(), replace(begun, windows=must | {n}))
                 can.add(n)
         yield frozenset(can)
+    elif must:
+        yield must
 
 
 def _waits(sink: Sink, config: Settings) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from flinkddl.plan.clocks import WALL
+from flinkddl.plan.clocks import WALL, Wall
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
@@ -196,8 +196,8 @@ class WithTime(_One):
     ``columns`` are those that stay. ``clock``: which clock of its query; ``watermark``: SQL of its ms after a row;
     ``sender``: SQL of who tells it, one of ``senders``, at 0 the partitions of a topic, of which the runtime knows how
     many there are. No window ends but at ``shift`` and multiples of ``every`` ms from there. ``idle_ms``: after this
-    silence, while others have rows, nobody waits for a sender; 0 is never. ``wall_ms``: how long a window over
-    processing time can be open after its last row, whose clock each batch tells; 0 where there is none.
+    silence, while others have rows, nobody waits for a sender; 0 is never. ``wall``: where windows over processing time
+    end, whose clock each batch tells; None where there is none.
     """
 
     columns: tuple[str, ...]
@@ -208,7 +208,7 @@ class WithTime(_One):
     every: int
     shift: int
     idle_ms: int = 0
-    wall_ms: int = 0
+    wall: Wall | None = None
 
     @property
     def parts(self) -> tuple[str, str]:
@@ -216,7 +216,7 @@ class WithTime(_One):
         now = "unix_millis(current_timestamp())" if self.idle_ms else "0L"
         first = f"flinkddl.ticks({self.clock}, {self.sender}, "
         last = f", {self.watermark}, {self.every}L, {self.shift}L, {now}, {self.idle_ms}L)"
-        if self.wall_ms and self.clock != WALL:
+        if self.wall is not None and self.clock != WALL:
             wall = f"flinkddl.ticks({WALL}, 0L, 1, {PASSED}, {self.every}L, {self.shift}L, 0L, 0L)"
             first, last = f"flatten(array_compact(array({first}", f"{last}, {wall})))"
         return first, f"{last} AS {TIMES}"

@@ -144,8 +144,8 @@ def _timed(node: Scan, rel: Rel, timing: Timing, ctx: Lowering) -> Rel:
     """
     clock, name = timing.of(node), node.table.path.name
     column = rel.columns[node.watermark.index] if clock is not None and node.watermark is not None else ""
-    wall_ms = timing.wall_ms if timing.walls(node) else 0
-    ends, awaited = ctx.bounded and clock is not None, bool(wall_ms) and not ctx.bounded
+    wall = timing.wall_of(node)
+    ends, awaited = ctx.bounded and clock is not None, wall is not None and not ctx.bounded
     end = f"{quote(column)} >= TIMESTAMP '{_END}'"
     watermark = J.PASSED
     if clock is not None and node.watermark is not None:
@@ -165,8 +165,8 @@ def _timed(node: Scan, rel: Rel, timing: Timing, ctx: Lowering) -> Rel:
         every=timing.every,
         shift=timing.shift,
         idle_ms=0 if ctx.bounded or clock is None else idle_ms(node, ctx.config),
-        wall_ms=wall_ms,
-        note="; ".join([note] * (clock is not None) + ["PROCTIME: each batch tells it"] * bool(wall_ms)),
+        wall=wall,
+        note="; ".join([note] * (clock is not None) + ["PROCTIME: each batch tells it"] * (wall is not None)),
     )
     rel = rel.with_(step=ctx.add(told).name, sender=False)
     if ends:
@@ -205,7 +205,8 @@ def _with_control(node: Scan, rel: Rel, column: str, ctx: Lowering, ticks: bool)
     types = dict(zip(rel.columns, (spark_type(f.type) for f in rel.fields), strict=True))
     types |= {c: _RESERVED_TYPES[c] for c in rel.reserved}
     types |= {TICK: "BOOLEAN"} if ticks else {}
-    moves = "moves the watermark of an idle partition on" if column else "asks for a batch where a window ends"
+    idle = ctx.timing is None
+    moves = "moves the watermark of an idle partition on" if idle else "asks for a batch where a window ends"
     control = J.Read(
         name=ctx.fresh(f"{node.table.path.name}_end"),
         format=J.CONTROL,

@@ -21,6 +21,8 @@ CREATE TABLE t (k INT, pt AS PROCTIME()) WITH ('connector' = 'kafka', 'topic' = 
   'properties.bootstrap.servers' = 'b:1', 'scan.startup.mode' = 'earliest-offset');
 CREATE TABLE s (k INT, n BIGINT) WITH ('connector' = 'kafka', 'topic' = 's', 'format' = 'json',
   'properties.bootstrap.servers' = 'b:1');
+CREATE VIEW threes AS SELECT k, window_time AS w, COUNT(*) AS c
+  FROM TUMBLE(TABLE t, DESCRIPTOR(pt), INTERVAL '3' SECOND) GROUP BY k, window_start, window_end, window_time;
 INSERT INTO s SELECT k, COUNT(*) FROM {} GROUP BY k, window_start, window_end
 """
 TUMBLE = "TUMBLE(TABLE t, DESCRIPTOR(pt), INTERVAL '10' SECOND)"
@@ -29,11 +31,14 @@ SESSION = "SESSION(TABLE t PARTITION BY k, DESCRIPTOR(pt), INTERVAL '3' SECOND)"
 OFFSET = "TUMBLE(TABLE t, DESCRIPTOR(pt), INTERVAL '10' SECOND, INTERVAL '4' SECOND)"
 
 
+UPPER = "TUMBLE(TABLE threes, DESCRIPTOR(w), INTERVAL '4' SECOND)"
+
+
 class Stage:
     """A clock, and a query whose batches begin at once when something is there: rows, or a control row."""
 
-    def __init__(self, folder: Path, window: str, *, resumes: bool = False) -> None:
-        compiled = compile_script(SourceText("<t>", SQL.format(window)))
+    def __init__(self, folder: Path, window: str, *, resumes: bool = False, sets: str = "") -> None:
+        compiled = compile_script(SourceText("<t>", sets + SQL.format(window)))
         job = next(a.job for a in compiled.actions if isinstance(a, Start))
         self.sources = Sources(job, Checkpoint(str(folder), temporary=False))
         (read,) = self.sources.control_reads
@@ -46,12 +51,12 @@ class Stage:
             (offsets / "0").touch()
         self.wall = WallClock(self.sources, lambda: self.now)
 
-    def batch(self, start: float, lasted: float = 0.0, *, rows: int = 0, asked: int = 0) -> None:
+    def batch(self, start: float, lasted: float = 0.0, *, rows: int = 0, asked: int = 0, topic: str = "t") -> None:
         event: dict[str, Any] = {
             "timestamp": datetime.fromtimestamp(start, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
             "durationMs": {"triggerExecution": int(lasted * 1000)},
             "sources": [
-                {"description": "KafkaV2[Subscribe[t]]", "numInputRows": rows},
+                {"description": f"KafkaV2[Subscribe[{topic}]]", "numInputRows": rows},
                 {"description": f"FileStreamSource[file:{self.control}]", "numInputRows": asked},
             ],
         }
@@ -77,10 +82,13 @@ class Stage:
         pytest.param(TUMBLE, [], [], id="no rows, no windows"),
         pytest.param(TUMBLE, [101], [110], id="its end"),
         pytest.param(OFFSET, [101], [104], id="with an offset"),
-        pytest.param(TUMBLE, [101, 110, 112], [120], id="rows tell it too"),
+        pytest.param(TUMBLE, [101, 112], [110, 120], id="one after the other"),
         pytest.param(HOP, [101], [110, 120, 130], id="each window of a row"),
-        pytest.param(SESSION, [101], [101.25, 102.25, 103.25, 104.25], id="a session: every second up to the gap"),
+        pytest.param(SESSION, [101], [104], id="a session after its gap"),
+        pytest.param(SESSION, [101, 102.5], [104, 105.5], id="each time that one may be over"),
         pytest.param(TUMBLE, [101, 300], [110, 310], id="nothing is asked for meanwhile"),
+        # the lower one fires at 132, into the upper one's [132, 136); it could have at 133
+        pytest.param(UPPER, [129], [130, 131, 132, 133, 134, 135, 136, 137], id="a window over a window"),
     ],
 )
 def test_it_asks_where_a_window_ends_that_has_rows(
@@ -108,9 +116,56 @@ def test_what_an_earlier_run_left_open_comes_out_at_the_start(tmp_path: Path) ->
     assert stage.until(200) == [103.25, 110]
 
 
+def test_a_query_that_is_started_again_is_asked_at_once(tmp_path: Path) -> None:
+    """It runs a batch again whose time is another than that of its start, and not while it waits for its start."""
+    stage = Stage(tmp_path, TUMBLE)
+    stage.now = 101.0
+    stage.batch(101, rows=1)
+    stage.now = 111.0
+    stage.wall.move({stage.name})
+    assert not list(stage.control.iterdir())
+    stage.wall.wake([stage.name])
+    stage.batch(111, rows=1)
+    assert stage.until(200) == [111.25, 120]
+
+
 def test_it_asks_again_where_the_clock_of_spark_is_behind(tmp_path: Path) -> None:
     """The batch that was asked for told a time before the end of the window."""
     stage = Stage(tmp_path, TUMBLE)
     stage.now = 101.0
     stage.batch(101 - 2.5, rows=1)
     assert stage.until(130, skew=-2.5) == [101.25, 102.25, 103.25]
+
+
+def test_rows_of_a_topic_that_is_called_like_the_control_stream_are_rows(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, TUMBLE)
+    stage.now = 101.0
+    stage.batch(101, rows=1, topic=stage.control.name)
+    assert stage.until(200) == [110]
+
+
+def test_records_that_told_nothing_leave_a_window_open(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, TUMBLE)
+    stage.now = 101.0
+    stage.batch(101, rows=1)
+    stage.now = 110.25
+    stage.batch(110.1, rows=1)
+    assert stage.until(200) == [110.5, 120]
+
+
+BERLIN = "SET 'table.local-time-zone' = 'Europe/Berlin';"
+HOURS = TUMBLE.replace("'10' SECOND", "'1' HOUR")
+BACK = datetime(2026, 10, 25, 0, 10, tzinfo=UTC).timestamp()  # 02:10, and 02:10 again an hour later
+
+
+def test_a_window_in_a_zone_is_asked_for_where_offsets_can_put_its_end(tmp_path: Path) -> None:
+    """The window of a row at 02:10 summer time ends at 03:00, 1 h 50 min later."""
+    stage = Stage(tmp_path, HOURS, sets=BERLIN)
+    stage.now = BACK
+    stage.batch(BACK, rows=1)
+    asked = [(at - BACK) / 60 for at in stage.until(BACK + 4 * 3600)]
+    assert 110.0 in asked
+    assert asked == [5.0 + 15 * n for n in range(12)]
+    stage.now = BACK + 86_400
+    stage.batch(stage.now, rows=1)
+    assert len(stage.until(BACK + 90_000)) == 4

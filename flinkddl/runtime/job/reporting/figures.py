@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flinkddl.deep import deep
+from flinkddl.plan.nodes import WindowAggregate
 from flinkddl.plan.physical import numbers
 from flinkddl.runtime.job.reporting.progress import short
 
@@ -46,15 +47,20 @@ class NodeFigures:
 def open_windows(job: SparkJob, latest: Iterable[Progress]) -> list[str]:
     """Return a line for each write whose last batch has left rows in windows that are not over, with its watermark."""
     told = numbers(job.plan)
-    open = {f"n{told[id(at)]}" for sink in job.plan for at in sink.root.walk() if at.node.withholds(at.form)}
+    open: dict[bool, set[str]] = {False: set(), True: set()}
+    for at in (at for sink in job.plan for at in sink.root.walk() if at.node.withholds(at.form)):
+        open[isinstance(at.node, WindowAggregate) and at.node.window.proctime].add(f"n{told[id(at)]}")
     out = []
     for last in latest:
-        rows = sum(n.rows for n in last.state_by_node if n.place.node in open)
-        if rows:
-            kept = "1 group or row waits" if rows == 1 else f"{rows:,} groups or rows wait"
-            waits = f"{kept} in windows that are not over; {_watermark(last.watermark)}"
-            out.append(f"{short(last.table or last.write)}: {waits}")
+        for by_clock, nodes in open.items():
+            if rows := sum(n.rows for n in last.state_by_node if n.place.node in nodes):
+                kept = "1 group or row waits" if rows == 1 else f"{rows:,} groups or rows wait"
+                closes = _CLOCK if by_clock else _watermark(last.watermark)
+                out.append(f"{short(last.table or last.write)}: {kept} in windows that are not over; {closes}")
     return out
+
+
+_CLOCK = "they are over processing time: a run that goes on from here gives them once they are"
 
 
 def _watermark(mark: str | None) -> str:

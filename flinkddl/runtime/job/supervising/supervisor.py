@@ -143,11 +143,11 @@ class Supervisor:
                 self._commits.last(self._queries.read_so_far())
                 return
             self._commits.commit(self._queries.read_so_far)
+            if self.round.wall and self.topics.answers:
+                self.round.wall.move(self.restarts.open)
             if not self.restarts.open and self.topics.answers:
                 if self.round.idle:
                     self.round.idle.move(quiet=self._queries.quiet())
-                if self.round.wall:
-                    self.round.wall.move()
                 self._look_for_partitions()
             time.sleep(POLL_SECONDS)
 
@@ -194,7 +194,7 @@ class Supervisor:
             return False
         names = self.restarts.take()
         self.round.idle.wake()
-        self.round.wall.wake()
+        self.round.wall.wake(names)
         for run in self._job.runs:
             if run.name in names:
                 try:

@@ -8,45 +8,87 @@ Times are Spark's own, of its batches: its machine's clock may be another than t
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from bisect import insort
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
+from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.topics.pushes import PUSH_SECONDS, Pushes
 from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
+    from flinkddl.plan.clocks import Wall
     from flinkddl.runtime.job.topics.sources import Sources
 
 _AWAY_SECONDS = 60.0  # after which a row that no batch has taken is sent again
+_TURN_SECONDS = 7200.0  # by which a zone's clock is put back at most
 
 
 @dataclass
 class _Query:
-    """A query with such windows. Times in seconds since 1970."""
+    """A query with such windows. Times in seconds since 1970.
+
+    ``until``: where the last window with rows ends, but for sessions, whose last rows are over at ``ends``; ``open``:
+    until when windows of each depth can be open. A batch that nobody asked for may have told nothing: its records may
+    be of another table, or not to be read.
+    """
 
     name: str
     controls: list[Pushes]
-    every: float
-    shift: float
-    open: float  # how long a window can be open after its last row
-    rows_at: float | None = None  # until when rows have come, None while there are none
-    told: float = 0.0  # the time that its last batch told
+    wall: Wall
+    told: float = 0.0  # the time of the last batch that was asked for
+    until: float = 0.0
+    ends: list[float] = field(default_factory=list)
+    open: list[float] = field(default_factory=list)
     pushed_at: float = 0.0  # by this machine's clock
     waits: bool = False  # for the batch that takes what was pushed
+
+    def __post_init__(self) -> None:
+        self.open = [0.0] * self.wall.depth
 
     @property
     def due(self) -> float | None:
         """When the next window may end that has rows; None where all are over."""
-        if self.rows_at is None or self.told >= self._place(self.rows_at + self.open):
-            return None
-        return self._place(self.told) + self.every
+        while self.ends and self.ends[0] <= self.told:
+            self.ends.pop(0)
+        ends = self.ends[:1]
+        if self.told < self.until:
+            ends.append(self._place(self.told) + self.wall.every / 1000)
+        return min(ends, default=None)
+
+    def ran(self, start: float, end: float, *, rows: bool, asked: bool) -> None:
+        """Take a batch, whose rows have a time from its start on: Spark takes it a moment later."""
+        fires = [self.told < until for until in self.open[:-1]]
+        if asked or self.told >= max(self.open):  # where nothing was open none can have been missed
+            self.told = max(self.told, start)
+        self.waits = self.waits and not asked
+        for depth, came in enumerate([rows, *fires]):
+            if came:
+                self.came(depth, end)
+
+    def came(self, depth: int, at: float) -> None:
+        """Take rows for windows of a depth, the latest at this time."""
+        last = at
+        if self.wall.every:
+            long = self.wall.open / 1000
+            if self.wall.zone and _offset(self.wall.zone, at) != _offset(self.wall.zone, at + long + _TURN_SECONDS):
+                long += _TURN_SECONDS  # the clock is put on or back meanwhile
+            last = self._place(at + long)
+            self.until = max(self.until, last)
+        for gap in self.wall.gaps:
+            insort(self.ends, at + gap / 1000)
+            last = max(last, at + gap / 1000)
+        self.open[depth] = max(self.open[depth], last)
 
     def _place(self, at: float) -> float:
         """Return the last place up to a time at which windows can end."""
-        return self.shift + (at - self.shift) // self.every * self.every
+        every, shift = self.wall.every / 1000, self.wall.shift / 1000
+        return shift + (at - shift) // every * every
 
 
 class WallClock:
@@ -65,57 +107,58 @@ class WallClock:
         query = self._queries.get(write)
         if query is None:
             return
-        start = datetime.fromisoformat(str(event["timestamp"]).replace("Z", "+00:00")).timestamp()
-        ours, others = False, False
+        asked, rows = False, False
         for source in event.get("sources", []):
             if int(source.get("numInputRows") or 0) > 0:
-                control = any(self._folder(p) in str(source.get("description")) for p in query.controls)
-                ours, others = ours or control, others or not control
-        if ours or others:
-            query.told = max(query.told, start)
-        if others:  # they have the time of the batch, which Spark takes a moment after its start
+                ours = any(self._is(str(source.get("description")), p) for p in query.controls)
+                asked, rows = asked or ours, rows or not ours
+        if asked or rows:
+            start = datetime.fromisoformat(str(event["timestamp"]).replace("Z", "+00:00")).timestamp()
             lasted = int((event.get("durationMs") or {}).get("triggerExecution") or 0) / 1000
-            query.rows_at = max(query.rows_at or 0.0, start + lasted)
-        query.waits = query.waits and not ours
+            query.ran(start, start + lasted, rows=rows, asked=asked)
 
-    def wake(self) -> None:
-        """Ask anew: what was pushed may be read already, by a query that has failed since."""
-        for query in self._queries.values():
-            query.waits = False
+    def wake(self, writes: Collection[str]) -> None:
+        """Ask for a batch at once: a query that is started again repeats one, at a time that nobody has seen."""
+        for query in (q for name, q in self._queries.items() if name in writes):
+            query.told, query.waits = 0.0, False
+            for depth in range(query.wall.depth):
+                query.came(depth, self._clock())
 
-    def move(self) -> None:
-        """Ask for a batch of each query in which a window has ended."""
+    def move(self, failed: Collection[str] = ()) -> None:
+        """Ask for a batch of each query in which a window has ended, but for those that have failed."""
+        if not self._begun:
+            self._begun = True  # all windows of an earlier run are open: what is over comes out now, as in Flink
+            checkpoint = self._sources.checkpoint
+            self.wake([name for name in self._queries if checkpoint is not None and checkpoint.started(name)])
         now = self._clock()
-        self._begin(now)
-        for query in self._queries.values():
-            since = now - query.pushed_at
-            due = query.due
-            if due is not None and due <= now and since >= (_AWAY_SECONDS if query.waits else PUSH_SECONDS):
+        for name, query in self._queries.items():
+            since, due = now - query.pushed_at, query.due
+            if name in failed or due is None or due > now or since < (_AWAY_SECONDS if query.waits else PUSH_SECONDS):
+                continue
+            query.pushed_at = now
+            with suppress(FlinkDdlError):  # the folder is away: it is tried again
                 for control in query.controls:
                     control.push(datetime.fromtimestamp(now, UTC).isoformat())
-                query.pushed_at, query.waits = now, True
+                query.waits = True
 
-    def _begin(self, now: float) -> None:
-        """Count all windows of an earlier run as open: what is over comes out now, as Flink's timers fire."""
-        if not self._begun:
-            self._begun = True
-            checkpoint = self._sources.checkpoint
-            for query in self._queries.values():
-                if checkpoint is not None and checkpoint.started(query.name):
-                    query.rows_at = max(query.rows_at or 0.0, now)
-
-    def _folder(self, pushes: Pushes) -> str:
+    def _is(self, description: str, pushes: Pushes) -> bool:
         assert self._sources.checkpoint is not None
-        return self._sources.checkpoint.control(pushes.control.name).rpartition("/")[2]
+        folder = self._sources.checkpoint.control(pushes.control.name).rpartition("/")[2]
+        return description.startswith("FileStreamSource[") and description.endswith(f"/control/{folder}]")
+
+
+def _offset(zone: str, at: float) -> float:
+    offset = datetime.fromtimestamp(at, ZoneInfo(zone)).utcoffset()
+    return offset.total_seconds() if offset is not None else 0.0
 
 
 def _queries(sources: Sources) -> Iterator[_Query]:
     steps = {s.name: s for s in sources.run.steps}
     for run in sources.run.runs:
         under = J.below(steps[run.input], steps)
-        tellers = [s for s in under if isinstance(s, J.WithTime) and s.wall_ms]
+        tellers = [s for s in under if isinstance(s, J.WithTime) and s.wall is not None]
         reads = {s.name: s for teller in tellers for s in J.below(teller, steps) if isinstance(s, J.Read)}
         controls = [Pushes(sources, read) for read in reads.values() if read.format == J.CONTROL]
-        if controls:
-            one = tellers[0]  # of one query all are alike
-            yield _Query(run.name, controls, one.every / 1000, one.shift / 1000, one.wall_ms / 1000)
+        wall = next((s.wall for s in tellers if s.wall is not None), None)  # of one query all are alike
+        if controls and wall is not None:
+            yield _Query(run.name, controls, wall)

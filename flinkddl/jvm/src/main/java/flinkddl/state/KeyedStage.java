@@ -204,7 +204,9 @@ public final class KeyedStage extends StatefulProcessor<byte[], byte[], KeyedSta
             for (Node node : nodes) {
                 if (node != null && node.kind.clocks != 0) {
                     timed.add(node);
-                    counts[Figures.at(node.edge) + Figures.TIME] = store.clocks().time(node.kind.clocks, key);
+                    if (node.kind.clocks != Tick.WALL) { // nobody asks how far the clock has come
+                        counts[Figures.at(node.edge) + Figures.TIME] = store.clocks().time(node.kind.clocks, key);
+                    }
                 }
             }
             waiting = words.isEmpty() ? Collections.emptyIterator() : timed.iterator();

@@ -31,6 +31,7 @@ final class Session extends Kind {
     private static final int TIME = 3;
     private static final int GAP = 4;
     private static final int MET = 5;
+    private static final int RESULT = 2; // in what comes out
 
     private final AggregateFunction<Serializable, Object> function;
     private final int fields;
@@ -114,7 +115,10 @@ final class Session extends Kind {
         long now = group.time();
         for (Span span : List.copyOf(spans)) {
             if (span.end - 1 <= now) {
-                out.add(result(span));
+                InternalRow result = result(span);
+                if (!result.isNullAt(RESULT)) { // else all its rows were taken back
+                    out.add(result);
+                }
                 spans.remove(span);
             } else if (span.timer <= time) {
                 span.timer = Long.MAX_VALUE; // it has grown since it asked
