@@ -71,7 +71,7 @@ def lower_job(
         # what is noted is noted once
         batches = lower_job(name, sinks, _in_mode(config, "MICRO-BATCH"), zone, bag, begun)
         return in_a_mode(batches, lambda: lower_job(name, sinks, _in_mode(config, "REALTIME"), zone, Bag(), begun))
-    for windows in _in_chains(name, sinks, config, zone, begun):
+    for windows in _which_chain(name, sinks, config, zone, begun):
         with suppress(FlinkDdlError):
             job = _made(name, sinks, config, zone, said := Bag(), replace(begun, windows=windows))
             bag.extend(said)
@@ -83,7 +83,7 @@ _TRIED = 8
 """INSERTs of a set that are tried by themselves, where not all can be chains."""
 
 
-def _in_chains(
+def _which_chain(
     name: str, sinks: tuple[Sink, ...], config: Settings, zone: str, begun: Begun
 ) -> Iterator[frozenset[int]]:
     """Yield which INSERTs may be chains as they wait for event time: all that may, then those that can be."""

@@ -66,7 +66,7 @@ def most_partitions(node: Scan, ctx: Lowering) -> int:
 
 def note_one(plan: Iterable[PhysicalSink], config: Settings, bag: Bag) -> None:
     """Note FD886 where a table is to have one watermark for all partitions, and a chain reads it."""
-    if config.flinkddl_watermark_partitions == 1 and (chained := _in_chains(plan)):
+    if config.flinkddl_watermark_partitions == 1 and (chained := _chained(plan)):
         help = "SET 'flinkddl.execution.state' = 'aggregate' lets a table have one watermark"
         bag.note("FD886", _NO_EFFECT, chained[0].span, help)
 
@@ -74,12 +74,12 @@ def note_one(plan: Iterable[PhysicalSink], config: Settings, bag: Bag) -> None:
 def one_as_begun(asked: SparkJob, begun: SparkJob) -> str:
     """Return what a job says that asks for one watermark and goes on as the chain of its checkpoint; else ""."""
     one = any(isinstance(s, WithWatermark) and not s.partitions for s in asked.steps)
-    if not one or _in_chains(asked.plan) or not _in_chains(begun.plan):
+    if not one or _chained(asked.plan) or not _chained(begun.plan):
         return ""
     return f"FD886: {_NO_EFFECT}: its checkpoint was begun so; --fresh begins anew"
 
 
-def _in_chains(plan: Iterable[PhysicalSink]) -> list[Sink]:
+def _chained(plan: Iterable[PhysicalSink]) -> list[Sink]:
     """Return the INSERTs that run as chains and wait for the watermark of a table in Kafka."""
     return [p.sink for p in plan if p.how.chain and any(s.options.of_topics for s in timed_scans(p.sink, below=False))]
 

@@ -24,12 +24,13 @@ from flinkddl.spark.stream.ranking import place_args
 from flinkddl.sqltypes import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from flinkddl.plan.nodes import Rank, Window, WindowAggregate, WindowTableFunction
     from flinkddl.plan.physical import Physical
     from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import Named
+    from flinkddl.spark.stream.calls import Finish
 
 
 def windowed_rows(node: WindowTableFunction, ctx: Lowering, here: Physical) -> Rel:
@@ -107,13 +108,7 @@ def _sessions(rel: Rel, node: WindowAggregate, ctx: Lowering, *, told: bool) -> 
     told_args, other = (args, ()) if told else ((args[0], "0L", *args[2:]), args)
     kind = "sessionlist" if any(map(needs_order, node.aggs)) else "session"
     call = StateCall("retract", kind, told_args, clocks=ctx.timing.below(node), other_args=other)
-    keys = key_columns(rel, node.keys)
-    step = group(rel.step, keys or ONE_GROUP, [(IMAGES, call)], ctx, "session_aggregate", _note(node))
-    zone = wall_zone(node, ctx)
-    bounds: list[Named] = [(START, wall(f"{IMAGES}.s", zone)), (END, wall(f"{IMAGES}.e", zone))]
-    step = select(step, [*same(k for k, _ in keys), *bounds, (IMAGES, f"{IMAGES}.r")], ctx, "sessions")
-    values = [*(quote(k) for k, _ in keys), *(f(f"{IMAGES}.n") for f in finishes)]
-    return _rows(step, node, values, _properties(node.window, zone), ctx)
+    return _with_bounds(rel, node, call, finishes, ctx, ("session_aggregate", _note(node), "sessions"))
 
 
 def best(rel: Rel, node: Rank, ctx: Lowering) -> Rel:
@@ -144,13 +139,26 @@ def _slices(rel: Rel, node: WindowAggregate, ctx: Lowering) -> Rel:
         end, windows = f"{base} + (({time} - {base}) div {slide}L + 1L) * {slide}L", ("cumulate", slide, size)
     args, finishes = accumulators(rel, node.aggs)
     call = StateCall("retract", "slices", (*args, base, end), clocks=ctx.timing.below(node), windows=windows)
-    keys = key_columns(rel, node.keys)
     note = f"{_note(node)}, of slices of {slide} ms"
-    step = group(rel.step, keys or ONE_GROUP, [(IMAGES, call)], ctx, "window_aggregate", note)
-    bounds: list[Named] = [(START, f"{IMAGES}.s"), (END, f"{IMAGES}.e")]
-    step = select(step, [*same(k for k, _ in keys), *bounds, (IMAGES, f"{IMAGES}.r")], ctx, "windows")
+    return _with_bounds(rel, node, call, finishes, ctx, ("window_aggregate", note, "windows"))
+
+
+def _with_bounds(
+    rel: Rel,
+    node: WindowAggregate,
+    call: StateCall,
+    finishes: Sequence[Finish],
+    ctx: Lowering,
+    told: tuple[str, str, str],
+) -> Rel:
+    """Group by what knows its windows itself, whose bounds (instants, ms) come out with each."""
+    by, note, windows = told
+    keys, zone = key_columns(rel, node.keys), wall_zone(node, ctx)
+    step = group(rel.step, keys or ONE_GROUP, [(IMAGES, call)], ctx, by, note)
+    bounds: list[Named] = [(START, wall(f"{IMAGES}.s", zone)), (END, wall(f"{IMAGES}.e", zone))]
+    step = select(step, [*same(k for k, _ in keys), *bounds, (IMAGES, f"{IMAGES}.r")], ctx, windows)
     values = [*(quote(k) for k, _ in keys), *(f(f"{IMAGES}.n") for f in finishes)]
-    return _rows(step, node, values, _properties(window, ""), ctx)
+    return _rows(step, node, values, _properties(node.window, zone), ctx)
 
 
 _SHARED = frozenset({"COUNT", "SUM", "AVG", "STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP"})
