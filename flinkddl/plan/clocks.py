@@ -23,17 +23,14 @@ if TYPE_CHECKING:
 _OF_ZONES = 1000
 """Windows over TIMESTAMP_LTZ end at the wall clock of the session's zone, whose distance from UTC is whole seconds."""
 
-
 _ANYWHERE = 100
 """How often event time is told for sessions, interval and temporal joins, in ms of it: Flink tells it every 200 ms."""
-
 
 WALL = 62
 """The clock of processing time, behind those of all tables."""
 
-
-_OFFSETS = 900_000
-"""What each offset of a zone from UTC is a multiple of, in ms."""
+_OF_ZONES_NOW = 900_000
+"""What the distance of each zone from UTC is a multiple of today, in ms: an hour, half of one, or three quarters."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ def _wall(top: Node, zone: str) -> Wall | None:
         return None
     placed = [window for window in walls if window.kind != "SESSION"]
     every, shift = _places([end for window in placed for end in _ends(window)])
-    every = gcd(every, _OFFSETS) if placed and zone != "UTC" else every
+    every = gcd(every, _OF_ZONES_NOW) if placed and zone != "UTC" else every
     gaps = sorted({window.size_ms for window in walls if window.kind == "SESSION"})
     open = max((window.size_ms for window in placed), default=0)
     return Wall(every, shift % every if every else 0, open, tuple(gaps), "" if zone == "UTC" else zone, _depth(top))

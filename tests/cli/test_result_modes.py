@@ -56,10 +56,15 @@ def shown(screen: str, *cells: str) -> bool:
 
 
 def row(t: Terminal, *cells: str) -> None:
-    """Wait for a row on the screen."""
+    """Wait for a row on the screen: the count above the rows is drawn before them."""
+    until(t, lambda screen: shown(screen, *cells), f"{cells} not on the screen")
+
+
+def until(t: Terminal, holds: Callable[[str], bool], complaint: str) -> None:
+    """Wait until something holds of the screen."""
     end = time.monotonic() + WAIT
-    while not shown(t.screen, *cells):
-        assert time.monotonic() < end, f"{cells} not on the screen:\n{t.screen}"
+    while not holds(t.screen):
+        assert time.monotonic() < end, f"{complaint}:\n{t.screen}"
         time.sleep(0.1)
 
 
@@ -76,30 +81,31 @@ def test_table_changelog_and_tableau_over_an_upsert_topic(
     with terminal("shell", "-i", str(tables), home=tmp_path) as t:
         t.expect("Flink SQL>", seconds=START)
         t.send(SELECT)  # the mode is 'table' where nothing is set, as in Flink
-        screen = t.expect("SQL Query Result (Table)", "  3 rows  ", "Edward", seconds=START)
-        assert shown(screen, "10003", "2020-07-30 10:08:22", "Edward", "50.50000")
+        t.expect("SQL Query Result (Table)", "  3 rows  ", seconds=START)
+        row(t, "10003", "2020-07-30 10:08:22", "Edward", "50.50000")
         orders.put(10005, "2020-07-30", "Ann")
         t.expect("  4 rows  ", "Ann", seconds=WAIT)
         orders.put(10003, "2020-07-31", "Edward")
-        screen = t.expect("  4 rows  ", "2020-07-31", seconds=WAIT)
-        assert shown(screen, "10003", "2020-07-31 10:08:22", "Edward", "50.50000")
+        t.expect("  4 rows  ", "2020-07-31", seconds=WAIT)
+        row(t, "10003", "2020-07-31 10:08:22", "Edward", "50.50000")
         orders.put(10005, None)
-        screen = t.expect("  3 rows  ", seconds=WAIT)
-        assert "10005" not in screen
+        t.expect("  3 rows  ", seconds=WAIT)
+        until(t, lambda screen: "10005" not in screen, "10005 is still on the screen")
         t.send("q")
         t.expect("Flink SQL>")
 
         t.send(MODE.format("changelog") + SELECT)
-        screen = t.expect("SQL Query Result (Changelog)", "  3 rows  ", seconds=WAIT)
-        assert all(shown(screen, "+I", str(order)) for order in (10001, 10002, 10003))
+        t.expect("SQL Query Result (Changelog)", "  3 rows  ", seconds=WAIT)
+        for order in (10001, 10002, 10003):
+            row(t, "+I", str(order))
         orders.put(10006, "2020-08-01", "Zoe")
         t.expect("  4 rows  ", seconds=WAIT)
         orders.put(10001, "2020-08-02", "Jark")
         t.expect("  6 rows  ", seconds=WAIT)
         orders.put(10006, None)
-        screen = t.expect("  7 rows  ", seconds=WAIT)
-        expected = [("-U", "10001", "2020-07-30 10:08:22"), ("+U", "10001", "2020-08-02 10:08:22"), ("-D", "10006")]
-        assert [cells for cells in expected if not shown(screen, *cells)] == []
+        t.expect("  7 rows  ", seconds=WAIT)
+        for cells in (("-U", "10001", "2020-07-30 10:08:22"), ("+U", "10001", "2020-08-02 10:08:22"), ("-D", "10006")):
+            row(t, *cells)
         t.send("q")
         t.expect("Flink SQL>")
 

@@ -343,10 +343,8 @@ def other_partitions(new: Iterable[str]) -> FlinkDdlError:
 
 
 def _limit_over_all(root: str) -> FlinkDdlError:
-    message = (
-        f"the run of checkpoint '{root}' was ended in the batch that reads all there is, before all its queries had"
-    )
-    message += " begun it, and 'flinkddl.execution.max-offsets-per-trigger' would part it now"
+    message = f"the run of checkpoint '{root}' was ended in the batch that reads all there is, before all its queries "
+    message += "had begun it, and 'flinkddl.execution.max-offsets-per-trigger' would part it now"
     help = "leave that setting out until the run has come to its end, or start anew with --fresh"
     return FlinkDdlError.of("FD820", message, help=help)
 
