@@ -142,18 +142,18 @@ def _timed(node: Scan, rel: Rel, timing: Timing, ctx: Lowering) -> Rel:
     Input that ends tells it at its end: Flink tells it every 200 ms, and reads a short topic before the first time.
     Processing time is told by each batch; while no rows come the control stream makes one where a window ends.
     """
-    clock, name = timing.of(node), node.table.path.name
-    column = rel.columns[node.watermark.index] if clock is not None and node.watermark is not None else ""
-    wall = timing.wall_of(node)
-    ends, awaited = ctx.bounded and clock is not None, wall is not None and not ctx.bounded
+    clock, wall, name = timing.of(node), timing.wall_of(node), node.table.path.name
+    declared = node.watermark if clock is not None else None
+    column = rel.columns[declared.index] if declared is not None else ""
+    ends, awaited = ctx.bounded and declared is not None, wall is not None and not ctx.bounded
     end = f"{quote(column)} >= TIMESTAMP '{_END}'"
-    watermark = J.PASSED
-    if clock is not None and node.watermark is not None:
-        watermark = millis(to_spark(node.watermark.expression, rel.columns, ctx.zone))
-        # what ends it has the column alone, what asks for a batch none
-        watermark = f"IF({end}, {millis(quote(column))}, NULL)" if ends else watermark
-        watermark = f"IF({TICK}, NULL, {watermark})" if awaited else watermark
-    note = f"WATERMARK FOR {column}: rows tell it, {'each partition its own' if rel.sender else 'one for the table'}"
+    watermark = J.PASSED if declared is None else millis(to_spark(declared.expression, rel.columns, ctx.zone))
+    if ends:  # what ends the input has this column alone
+        watermark = f"IF({end}, {millis(quote(column))}, NULL)"
+    if awaited and declared is not None:  # what asks for a batch has none
+        watermark = f"IF({TICK}, NULL, {watermark})"
+    event = f"WATERMARK FOR {column}: rows tell it, {'each partition its own' if rel.sender else 'one for the table'}"
+    notes = [event] * (declared is not None) + ["PROCTIME: each batch tells it"] * (wall is not None)
     told = J.WithTime(
         name=ctx.fresh(f"{name}_time"),
         input=_with_control(node, rel, column, ctx, awaited) if ends or awaited else rel.step,
@@ -164,9 +164,9 @@ def _timed(node: Scan, rel: Rel, timing: Timing, ctx: Lowering) -> Rel:
         senders=0 if rel.sender else 1,
         every=timing.every,
         shift=timing.shift,
-        idle_ms=0 if ctx.bounded or clock is None else idle_ms(node, ctx.config),
+        idle_ms=0 if ctx.bounded or declared is None else idle_ms(node, ctx.config),
         wall=wall,
-        note="; ".join([note] * (clock is not None) + ["PROCTIME: each batch tells it"] * (wall is not None)),
+        note="; ".join(notes),
     )
     rel = rel.with_(step=ctx.add(told).name, sender=False)
     if ends:
