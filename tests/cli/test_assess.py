@@ -144,9 +144,9 @@ def test_weight_of_a_cause(label: str, hundred: list[kit.Assessment]) -> None:
 
 def test_what_to_do_next(hundred: list[kit.Assessment]) -> None:
     assert [(s.cause.label, s.freed, s.running) for s in steps(hundred)] == [
-        ("connector 'iceberg'", 8, 44),
-        ("--udf BIGINT_TO_TS", 13, 57),
-        ("connector 'mysql-cdc'", 6, 63),
+        ("connector 'iceberg'", 8, 45),
+        ("--udf BIGINT_TO_TS", 13, 58),
+        ("connector 'mysql-cdc'", 6, 64),
     ]
 
 
@@ -178,7 +178,7 @@ def test_page_tells_all_of_the_hundred(hundred: list[kit.Assessment]) -> None:
     shown = page(hundred, "<jobs>")
     assert "&lt;jobs&gt;" in shown
     linked = '<b><a href="#cause-connector-iceberg-">connector &#x27;iceberg&#x27;</a></b>'
-    assert f"{linked} <span class=soft>19 scripts, 8 by it alone; then 8 more run: 44 of" in shown
+    assert f"{linked} <span class=soft>19 scripts, 8 by it alone; then 8 more run: 45 of" in shown
     assert all(a.path in shown for a in hundred)
     assert shown.count("this statement is put together by the program") == 2  # the cause, and Job.scala's own line
 

@@ -52,7 +52,7 @@ KINDS = {
     "micro-batches": (("over", "leftif", "chain", "pairs"), "", True),
     "all kinds": (SETS, KEYED.format("keyed"), True),
     "whole chains": (SETS, KEYED.format("chain"), False),
-    "real time": (("over", "leftif", "chain", "pairs"), REALTIME, False),
+    "real time": (("leftif", "chain"), REALTIME, False),
     "real time, all kinds": (SETS, REALTIME, False),
 }
 """Queries, settings, and whether some of them are one query."""

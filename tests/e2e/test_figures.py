@@ -14,6 +14,7 @@ from urllib.request import urlopen
 import pytest
 
 from tests.e2e import support
+from tests.support.nightly import nightly
 from tests.support.spark import SHORT_LIVED
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def orders(first: int, count: int, keys: int) -> list[dict[str, Any]]:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    ("sets", "updates"), [(CHAIN, 0), (REALTIME, 2 * (ROWS - KEYS))], ids=["micro-batch", "real time"]
+    ("sets", "updates"), [nightly(CHAIN, 0), (REALTIME, 2 * (ROWS - KEYS))], ids=["micro-batch", "real time"]
 )
 def test_rows_and_state_by_node(world: World, sets: str, updates: int) -> None:
     """A micro-batch gives a group's change once, real time each: an update is two rows, the old one and the new one."""

@@ -19,6 +19,7 @@ from flinkddl.runtime.job.supervising import supervisor
 from flinkddl.runtime.job.supervising.supervisor import Supervisor
 from flinkddl.runtime.job.topics.sources import Sources
 from tests.e2e.window_jobs import Events, Windows
+from tests.support.nightly import nightly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -116,7 +117,8 @@ def job(broker: Broker, new_topic: Callable[..., str], tmp_path: Path) -> Iterat
 
 
 @pytest.mark.parametrize(
-    ("there", "count"), [("control/*/all.json", 1), ("*/offsets/0", 1), ("*/commits/0", 1), ("*/commits/0", len(NAMES))]
+    ("there", "count"),
+    [("control/*/all.json", 1), nightly("*/offsets/0", 1), ("*/commits/0", 1), nightly("*/commits/0", len(NAMES))],
 )
 def test_killed_before_the_batch_in_it_and_behind_it(job: Ending, spark: SparkSession, there: str, count: int) -> None:
     job.kill_at(there, count)

@@ -12,6 +12,7 @@ import pytest
 import flinkddl.cli.state
 from flinkddl.api import Catalog
 from flinkddl.cli.main import main
+from tests.support.nightly import nightly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,7 +103,7 @@ def entries(command: Callable[..., str], place: Path, node: str, *more: str) -> 
     return found
 
 
-@pytest.mark.parametrize("form", ["keyed", "chain", "aggregate"])
+@pytest.mark.parametrize("form", [nightly("keyed"), "chain", "aggregate"])
 def test_operators_are_listed_with_what_they_keep(
     form: str, checkpoints: Callable[[str], Path], command: Callable[..., str]
 ) -> None:
@@ -135,7 +136,7 @@ def test_it_lists_without_spark(checkpoints: Callable[[str], Path], capsys: pyte
     assert {"totals/0", "newest/0"} <= {o["operator"] for o in listed}
 
 
-@pytest.mark.parametrize("form", ["keyed", "chain"])
+@pytest.mark.parametrize("form", [nightly("keyed"), "chain"])
 def test_nodes_of_a_stage_are_decoded(
     form: str, checkpoints: Callable[[str], Path], command: Callable[..., str]
 ) -> None:

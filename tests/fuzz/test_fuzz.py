@@ -1,4 +1,4 @@
-"""18 random queries in every run; ``python -m tests.fuzz`` runs any number, at night 3,000 by each form of state."""
+"""12 random queries in every run; ``python -m tests.fuzz`` runs any number, at night 3,000 by each form of state."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.fuzz.engine import Case, Group, Planner
 from tests.fuzz.queries import Generator
 from tests.fuzz.trial import Summary, draw, run_group
 from tests.fuzz.world import World
+from tests.support.nightly import nightly
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.spark
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize(("state", "cases"), [("aggregate", 12), ("auto", 6)])
+@pytest.mark.parametrize(("state", "cases"), [("aggregate", 6), ("auto", 6), nightly("aggregate", 12)])
 def test_random_cases(spark: SparkSession, state: str, cases: int) -> None:
     done = run_group(7_000_000, cases, "rocksdb", state, spark=spark)
     assert (done.cases, done.divergences) == (cases, [])
