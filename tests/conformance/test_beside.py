@@ -61,7 +61,7 @@ KNOWN: dict[str, dict[str, str]] = {
 SETS = r"sets-(aa0|a3|ab-ab-a|a-ab-a|rollup-aa|cube-aba|a-cube-a)-[sb]|wsets-tumble-(kk0|cube-k|inside)-[sb]|sets-q-e"
 ROWTIME = r"filter-null|(tumble|session)-(e|rows)-[sb]|over-(rows|range|lag)-|interval-leftouter|temporal-left-"
 ASKED = {
-    name: [p for mode in ("batch", "streaming") for p in ((mode, q), nightly(mode, ""))]
+    name: [("streaming", q), nightly("batch", ""), nightly("streaming", "")]
     for name, q in (("sets", SETS), ("rowtime", ROWTIME))
 }
 T = [(1, "x", 10), (1, "y", 20), (2, "x", 30), (None, "x", 40), (1, "x", 50)]

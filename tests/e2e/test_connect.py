@@ -56,12 +56,12 @@ KINDS = {
     "real time, all kinds": (SETS, REALTIME, False),
 }
 """Queries, settings, and whether some of them are one query."""
-NIGHTLY = ("micro-batches", "all kinds", "whole chains", "real time, all kinds")
 
 
 @pytest.mark.kafka
+@pytest.mark.slow
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize("kind", [*(k for k in KINDS if k not in NIGHTLY), *map(nightly, NIGHTLY)])
+@pytest.mark.parametrize("kind", KINDS)
 def test_state_by_key_over_spark_connect(
     broker: Broker, new_topic: Callable[..., str], tmp_path: Path, kind: str
 ) -> None:

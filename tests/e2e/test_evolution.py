@@ -18,6 +18,7 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.runtime.job.writers import DRIVER_SINKS
+from tests.support.nightly import nightly
 from tests.support.registry import Registry
 from tests.support.topics import committed
 
@@ -383,8 +384,8 @@ WINDOW = """INSERT INTO dst SELECT CAST(COUNT(*) AS INT) FROM
 @pytest.mark.parametrize(
     ("time", "insert", "wanted"),
     [
-        ("", COPY, [0, 1, 2, 3, 4, 5, 7, 8]),
-        (", ts AS TO_TIMESTAMP_LTZ(id, 0), WATERMARK FOR ts AS ts", COPY, [0, 1, 2, 3, 4, 5]),
+        nightly("", COPY, [0, 1, 2, 3, 4, 5, 7, 8]),
+        nightly(", ts AS TO_TIMESTAMP_LTZ(id, 0), WATERMARK FOR ts AS ts", COPY, [0, 1, 2, 3, 4, 5]),
         (", ts AS TO_TIMESTAMP_LTZ(id, 0), WATERMARK FOR ts AS ts", WINDOW, [6]),
     ],
 )
@@ -417,7 +418,7 @@ def test_a_bounded_run_goes_on_after_a_partition_has_come(
 WINDOWS = WINDOW.replace("COUNT(*)", "SUM(id)")
 
 
-@pytest.mark.parametrize(("insert", "wanted"), [(COPY, [1, 2, 3, 4, 11, 12, 31]), (WINDOWS, [1, 4, 5, 11, 12])])
+@pytest.mark.parametrize(("insert", "wanted"), [nightly(COPY, [1, 2, 3, 4, 11, 12, 31]), (WINDOWS, [1, 4, 5, 11, 12])])
 def test_a_source_is_created_again_with_fewer_partitions(world: World, insert: str, wanted: list[int]) -> None:
     source, target = world.new_topic("src", partitions=2), world.new_topic("dst")
     columns = "id INT, ts AS TO_TIMESTAMP_LTZ(id * 5, 0), WATERMARK FOR ts AS ts"
@@ -444,7 +445,7 @@ def test_a_source_is_created_again_with_fewer_partitions(world: World, insert: s
 # ---- topics that are written -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("guarantee", ["at-least-once", "exactly-once"])
+@pytest.mark.parametrize("guarantee", [nightly("at-least-once"), "exactly-once"])
 def test_a_topic_that_is_written_is_created_again_while_the_job_runs(world: World, guarantee: str) -> None:
     source, target = world.new_topic("src"), world.new_topic("dst", partitions=2)
     once = {"sink_delivery__guarantee": guarantee, "sink_transactional__id__prefix": target}

@@ -118,7 +118,12 @@ def job(broker: Broker, new_topic: Callable[..., str], tmp_path: Path) -> Iterat
 
 @pytest.mark.parametrize(
     ("there", "count"),
-    [("control/*/all.json", 1), nightly("*/offsets/0", 1), ("*/commits/0", 1), nightly("*/commits/0", len(NAMES))],
+    [
+        ("control/*/all.json", 1),
+        nightly("*/offsets/0", 1),
+        nightly("*/commits/0", 1),
+        nightly("*/commits/0", len(NAMES)),
+    ],
 )
 def test_killed_before_the_batch_in_it_and_behind_it(job: Ending, spark: SparkSession, there: str, count: int) -> None:
     job.kill_at(there, count)
@@ -126,7 +131,7 @@ def test_killed_before_the_batch_in_it_and_behind_it(job: Ending, spark: SparkSe
     job.ends(spark)
 
 
-@pytest.mark.parametrize("planned", [True, False])
+@pytest.mark.parametrize("planned", [nightly(True), False])
 def test_one_query_is_through_and_another_is_not(job: Ending, spark: SparkSession, planned: bool) -> None:
     """The other one fails in its batch, or has not planned it."""
     down = job.root / "down"
@@ -149,7 +154,7 @@ def test_one_query_is_through_and_another_is_not(job: Ending, spark: SparkSessio
     job.ends(spark)
 
 
-@pytest.mark.parametrize("how", ["sql", "run"])
+@pytest.mark.parametrize("how", [nightly("sql"), "run"])
 def test_a_limit_makes_many_batches_and_the_end_comes_after_them(job: Ending, spark: SparkSession, how: str) -> None:
     if how == "sql":
         job.ends(spark, BATCHES)
@@ -177,7 +182,7 @@ def test_begun_without_the_end_in_its_first_batch(
     assert job.files("control/*/all.json") == []
 
 
-@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("late", [nightly(False), True])
 def test_drained_before_its_batch_is_over(
     job: Ending, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, late: bool
 ) -> None:

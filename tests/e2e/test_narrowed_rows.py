@@ -10,6 +10,7 @@ import pytest
 from flinkddl.api import Catalog
 from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.plan.stateforms import NARROWS, NEW, NEWER, Begun
+from tests.support.nightly import nightly
 from tests.support.older import plan_as
 from tests.support.topics import committed
 
@@ -159,7 +160,8 @@ def runs(
 
 
 @pytest.mark.parametrize(
-    ("begun", "form"), [("narrow", "keyed"), ("whole", "keyed"), ("narrow", "chain"), ("narrow", "aggregate")]
+    ("begun", "form"),
+    [nightly("narrow", "keyed"), ("whole", "keyed"), ("narrow", "chain"), nightly("narrow", "aggregate")],
 )
 def test_goes_on_as_it_was_begun(runs: Callable[..., tuple[str, str]], begun: str, form: str) -> None:
     script = SCRIPT.replace("{form}", form)

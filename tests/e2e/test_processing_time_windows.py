@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from flinkddl.api import Catalog
+from tests.support.nightly import nightly
 from tests.support.topics import committed, send
 
 if TYPE_CHECKING:
@@ -99,9 +100,9 @@ def world(spark: SparkSession, broker: Broker, new_topic: Callable[..., str], tm
 @pytest.mark.parametrize(
     ("query", "times", "length"),
     [
-        (BY_WINDOW.format("COUNT(*)", TUMBLE), 1, 3),
+        nightly(BY_WINDOW.format("COUNT(*)", TUMBLE), 1, 3),
         (BY_WINDOW.format("COUNT(n)", HOP), 3, 3),
-        (BY_WINDOW.format("COUNT(DISTINCT n)", HOP), 3, 3),
+        nightly(BY_WINDOW.format("COUNT(DISTINCT n)", HOP), 3, 3),
         (LEGACY, 1, 3),
         (AGAIN, 1, 4),
     ],

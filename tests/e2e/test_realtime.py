@@ -58,6 +58,7 @@ def work(broker: Broker, new_topic: Callable[..., str], tmp_path: Path) -> Itera
         one.end(signal.SIGKILL)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_changing_rows(work: Callable[..., Work]) -> None:
     """What is sent comes out at once; each partition and each task of a stage at its own pace.

@@ -156,7 +156,7 @@ def answer(spark: SparkSession, table: str, query: str, **settings: str) -> Coun
     return Counter(map(plain, catalog.execute(query).collect()))
 
 
-@pytest.mark.parametrize("name", each(3, [*QUERIES]))
+@pytest.mark.parametrize("name", each(6, [*QUERIES]))
 def test_one_reading_gives_the_same(spark: SparkSession, table: str, name: str) -> None:
     query = QUERIES[name][0]
     streaming = {"execution_runtime__mode": "streaming", "flinkddl_execution_state": "keyed"}

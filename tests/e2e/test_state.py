@@ -103,7 +103,7 @@ def entries(command: Callable[..., str], place: Path, node: str, *more: str) -> 
     return found
 
 
-@pytest.mark.parametrize("form", [nightly("keyed"), "chain", "aggregate"])
+@pytest.mark.parametrize("form", [nightly("keyed"), "chain", nightly("aggregate")])
 def test_operators_are_listed_with_what_they_keep(
     form: str, checkpoints: Callable[[str], Path], command: Callable[..., str]
 ) -> None:

@@ -156,7 +156,9 @@ def written(world: World) -> dict[str, int]:
     return dict(out)
 
 
-@pytest.mark.parametrize("names", [(*STATELESS, *KEYED), KEYED], ids=["both", "keyed"])
+@pytest.mark.parametrize(
+    "names", [pytest.param((*STATELESS, *KEYED), id="both"), pytest.param(KEYED, id="keyed", marks=pytest.mark.slow)]
+)
 def test_a_savepoint_has_all_of_a_set(
     names: tuple[str, ...], world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

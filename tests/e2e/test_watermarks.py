@@ -12,6 +12,7 @@ import pytest
 
 from flinkddl.diagnostics import FlinkDdlError
 from tests.e2e.tables import SECONDS, Tables
+from tests.support.nightly import nightly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,7 +141,7 @@ def test_an_idle_partition_counts_again_when_it_has_records(db: Tables) -> None:
 
 @pytest.mark.parametrize(
     ("state", "kept", "readers"),
-    [("aggregate", (), {}), ("auto", (5, 6), {}), ("auto", (5, 6), {"scan_parallelism": "1"})],
+    [nightly("aggregate", (), {}), nightly("auto", (5, 6), {}), ("auto", (5, 6), {"scan_parallelism": "1"})],
 )
 def test_a_run_resumes_and_takes_a_new_partition(
     db: Tables, tmp_path: Path, state: str, kept: tuple[int, ...], readers: dict[str, str]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.spark
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize(("state", "cases"), [("aggregate", 6), ("auto", 6), nightly("aggregate", 12)])
+@pytest.mark.parametrize(("state", "cases"), [("auto", 6), nightly("aggregate", 12)])
 def test_random_cases(spark: SparkSession, state: str, cases: int) -> None:
     done = run_group(7_000_000, cases, "rocksdb", state, spark=spark)
     assert (done.cases, done.divergences) == (cases, [])

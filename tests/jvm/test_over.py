@@ -28,7 +28,7 @@ def test_the_same_as_the_aggregate(probes: Probes, seed: int, cases: int) -> Non
 
 
 @pytest.mark.parametrize(
-    ("kind", "preceding", "more"), [("sum", 100, 4), ("max", 100, 4), ("sum", -1, 4), ("dcount", -1, 30)]
+    ("kind", "preceding", "more"), [nightly("sum", 100, 4), ("max", 100, 4), ("sum", -1, 4), nightly("dcount", -1, 30)]
 )
 def test_a_change_touches_few_pages(probes: Probes, kind: str, preceding: int, more: int) -> None:
     """Ten rows at the end of 1,000 and of 20,000 touch as many pages; so do some in the middle of bounded frames.

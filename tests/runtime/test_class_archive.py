@@ -122,6 +122,7 @@ print(build_session(SparkOptions(master="local[1]", conf=conf)).range(3).count()
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_the_second_start_reads_classes_from_the_archive(tmp_path: Path) -> None:
     """Java says of each class where it came from."""
     find_java()

@@ -421,7 +421,7 @@ QUERIES: dict[str, Query] = {
 }
 TTL = {"table.exec.state.ttl": "1 d"}
 IN_CI = (
-    "hottest-upsert", "two-above-one", "outer-beyond", "with-itself-upsert", "with-its-last-upsert", "per-size",
+    "hottest-upsert", "two-above-one", "outer-beyond", "with-its-last-upsert", "per-size",
 )  # fmt: skip
 MORE = {"too-deep": 2, "rows-beside": 2}
 """Where a table is read once more."""

@@ -23,7 +23,7 @@ from flinkddl.plan.rex import AggCall, Call, InputRef, Literal, SortKey
 from flinkddl.spark.job import GroupBy
 from tests.spark.stream.harness import JOB, Feed, feed, plain, write
 from tests.spark.stream.stages import Staged
-from tests.support.nightly import each
+from tests.support.nightly import each, nightly
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -333,7 +333,7 @@ def test_rows_with_their_windows(spark: SparkSession, tmp_path: Path) -> None:
     running.close()
 
 
-@pytest.mark.parametrize("idle", [0, 1_500])
+@pytest.mark.parametrize("idle", [nightly(0), 1_500])
 def test_a_silent_sender_is_waited_for_no_longer_than_it_may_be_idle(
     spark: SparkSession, tmp_path: Path, idle: int
 ) -> None:
@@ -406,7 +406,7 @@ def window_top_model(source: Source, last: int, by: Callable[[tuple[int, int]], 
     ]
 
 
-@pytest.mark.parametrize("last", [1, 3])
+@pytest.mark.parametrize("last", [nightly(1), 3])
 def test_best_rows_of_a_window(spark: SparkSession, tmp_path: Path, last: int) -> None:
     made = source(tmp_path / "t", 12)
     order = (SortKey(1, descending=True, nulls_first=False), SortKey(2))
@@ -416,7 +416,7 @@ def test_best_rows_of_a_window(spark: SparkSession, tmp_path: Path, last: int) -
     running.close()
 
 
-@pytest.mark.parametrize("keep_last", [False, True])
+@pytest.mark.parametrize("keep_last", [nightly(False), True])
 def test_first_and_last_row_of_a_window(spark: SparkSession, tmp_path: Path, keep_last: bool) -> None:
     made = source(tmp_path / "t", 13)
     rows = in_windows(made)
@@ -471,7 +471,7 @@ def window_join_model(left: Source, right: Source, kind: str, beyond: bool) -> l
 
 @pytest.mark.parametrize(
     ("kind", "beyond"),
-    each(3, [(k, b) for k in ("left", "inner", "full", "right", "semi", "anti") for b in (True, False)]),
+    each(5, [(k, b) for k in ("left", "inner", "full", "right", "semi", "anti") for b in (True, False)]),
 )
 def test_join_within_a_window(spark: SparkSession, tmp_path: Path, kind: Any, beyond: bool) -> None:
     """With and without a condition beyond the window and the key; windows close when both tables' time has come."""
@@ -546,7 +546,7 @@ def listed(source: Source) -> list[Counter[Any]]:
     return [Counter((k, ",".join(map(str, v)), at(s), at(e)) for k, (s, e, v) in batch) for batch in spans(source)]
 
 
-@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("last", [nightly(False), True])
 def test_rows_of_sessions_that_become_one(spark: SparkSession, tmp_path: Path, last: bool) -> None:
     """The later one's come first, as in Flink; the model has them so."""
     made = source(tmp_path / "t", 24, 100)
@@ -650,7 +650,7 @@ def interval_join(left: Source, right: Source, kind: Any, beyond: bool) -> N.Nod
 
 
 @pytest.mark.parametrize(
-    ("kind", "beyond"), each(3, [(k, b) for k in ("full", "inner", "left", "right") for b in (True, False)])
+    ("kind", "beyond"), each(5, [(k, b) for k in ("full", "inner", "left", "right") for b in (True, False)])
 )
 def test_interval_join(spark: SparkSession, tmp_path: Path, kind: Any, beyond: bool) -> None:
     """A row waits until nothing can match it; one that is late meets those that wait, and does not wait itself."""

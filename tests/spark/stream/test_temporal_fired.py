@@ -221,7 +221,7 @@ CASES: dict[str, tuple[Any, bool, Kind, Kind]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "seed"), each(4, [(name, seed) for seed in (1, 3, 5) for name in CASES]))
+@pytest.mark.parametrize(("name", "seed"), each(6, [(name, seed) for seed in (1, 3, 5) for name in CASES]))
 def test_a_row_comes_out_once_with_the_version_of_its_time(
     spark: SparkSession, tmp_path: Path, name: str, seed: int
 ) -> None:
