@@ -110,6 +110,7 @@ def test_killed_in_the_first_batch(work: Callable[..., Work], sets: str) -> None
     job.await_tables(400)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_killed_while_the_first_batch_ends(work: Callable[..., Work]) -> None:
     """In real time Spark takes away a plan without an end, and begins anew: half an end goes with the start, too."""

@@ -221,6 +221,7 @@ def sold(rows: list[dict[str, int]]) -> dict[tuple[str, int], int]:
     return out
 
 
+@pytest.mark.slow
 def test_batches_and_restarts_over_one_reading(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     """Five mentions, of which one passes the stage of others and one is read once more, as it would pass three."""
     from kafka.admin import KafkaAdminClient, NewTopic
