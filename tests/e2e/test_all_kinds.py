@@ -38,7 +38,7 @@ def test_a_stream_of_all_kinds_leaves_the_table_of_a_batch(
 ) -> None:
     topics = {name: new_topic(name) for name in ("kinds_orders", "kinds_people", "there", "stream", "batch")}
     filled(broker.bootstrap, topics)
-    streamed = "SET 'execution.runtime-mode' = 'streaming'; SET 'flinkddl.execution.max-offsets-per-trigger' = '300';"
+    streamed = "SET 'execution.runtime-mode' = 'streaming'; SET 'flinkddl.execution.max-offsets-per-trigger' = '150';"
     found = {
         sink: result(spark, broker.bootstrap, topics, sink, sets)
         for sink, sets in (

@@ -16,6 +16,7 @@ from flinkddl.cli.main import main
 from flinkddl.diagnostics import FlinkDdlError
 from tests.e2e.test_pageviews import run_command, wait_until
 from tests.soak.queries import script
+from tests.support.nightly import nightly
 from tests.support.topics import committed, send
 
 if TYPE_CHECKING:
@@ -156,9 +157,7 @@ def written(world: World) -> dict[str, int]:
     return dict(out)
 
 
-@pytest.mark.parametrize(
-    "names", [pytest.param((*STATELESS, *KEYED), id="both"), pytest.param(KEYED, id="keyed", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("names", [pytest.param((*STATELESS, *KEYED), id="both"), nightly(KEYED, id="keyed")])
 def test_a_savepoint_has_all_of_a_set(
     names: tuple[str, ...], world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def nightly(*values: Any) -> Any:
+def nightly(*values: Any, id: str | None = None) -> Any:
     """Return a case that CI does not take."""
-    return pytest.param(*values, marks=pytest.mark.slow)
+    return pytest.param(*values, marks=pytest.mark.slow, id=id)
 
 
 def each(every: int, cases: Sequence[Any]) -> list[Any]:
