@@ -83,7 +83,6 @@ def test_printed_program_writes_the_same_table(broker: Broker, new_topic: Callab
     assert support.upserted(support.read_topic(broker.bootstrap, target)) == support.views_per_region(views)
 
 
-@pytest.mark.slow
 def test_killed_run_resumes_from_its_checkpoint(broker: Broker, new_topic: Callable[..., str], tmp_path: Path) -> None:
     """``flinkddl run --checkpoint`` killed with SIGKILL and started again loses and repeats nothing."""
     source, target = new_topic("pageviews", 4), new_topic("out", 4)
