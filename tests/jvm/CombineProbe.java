@@ -5,6 +5,8 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.Iterator;
@@ -53,17 +55,18 @@ public final class CombineProbe {
         Rows key = new Rows(KEY);
         String kind = of.startsWith("top") ? "top" : of.equals("latest") ? of : "aggregate";
         KeyedStage.Node node = new KeyedStage.Node(1, Kinds.of(kind, arguments.type, new long[2]), key, arguments, 0);
-        Combine combine = Combine.of(new Figures(1), node);
+        Combine combine = Combine.of(new Figures(1), new Given.Alone(node), node);
         if (combine == null) {
             System.out.println("each by itself");
             return;
         }
-        List<Object> in = new ArrayList<>();
+        List<UnsafeRow> in = new ArrayList<>();
+        UnsafeProjection whole = UnsafeProjection.create(new StructType().add("row", arguments.type).add("key", KEY));
         for (long n = 0; n < rows; n++) {
-            in.add(new Combine.Pair(arguments.pack(row(of, n)), key.key(1, flinkddl.Retract.row(n % groups))));
+            in.add(whole.apply(flinkddl.Retract.row(row(of, n), flinkddl.Retract.row(n % groups))).copy());
         }
         Collections.shuffle(in, new Random(1));
-        Iterator<Object> out = combine.apply(CollectionConverters.asScala(in.iterator()));
+        Iterator<Object> out = combine.apply(CollectionConverters.asScala(reused(in)));
         long count = 0;
         long sum = 0;
         while (out.hasNext()) {
@@ -72,6 +75,15 @@ public final class CombineProbe {
             sum += of.equals("totals") ? 0 : value(of, pair.row);
         }
         System.out.println(count + (of.equals("totals") ? "" : " " + sum));
+    }
+
+    /** Rows one after the other in one place, as generated code gives them. */
+    private static java.util.Iterator<Object> reused(List<UnsafeRow> rows) {
+        UnsafeRow one = UnsafeRow.createFromByteArray(0, 2);
+        return rows.stream().map(row -> {
+            one.copyFrom(row);
+            return (Object) one;
+        }).iterator();
     }
 
     private static long value(String of, byte[] row) {

@@ -66,7 +66,7 @@ def test_java_stays_small() -> None:
     # 180 more: temporal joins; a row of any node sweeps all nodes of its stage.
     # 90 more: event time and late rows by node, what passes, entries that are taken over, rows as they lie in state.
     # 650 more: windows of slices that they share, state that may be over before its batch is.
-    assert lines < 18450, f"{lines} lines of Java"
+    assert lines < 18600, f"{lines} lines of Java"
 
 
 @pytest.mark.parametrize("name", ["Functions", "Files", "JdbcSink", "KafkaSink", "KafkaSource"])

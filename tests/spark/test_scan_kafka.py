@@ -37,6 +37,28 @@ def test_a_poll_takes_many_records(more: str, records: str) -> None:
     assert read.options["kafka.max.partition.fetch.bytes"] == "4194304"
 
 
+REALTIME = "SET 'flinkddl.execution.mode' = 'realtime';\n"
+
+
+@pytest.mark.parametrize(
+    ("mode", "more", "wait"),
+    [
+        ("", "", "5"),
+        ("", ", 'properties.fetch.max.wait.ms' = '70'", "70"),
+        (REALTIME, "", None),
+        (REALTIME, ", 'properties.fetch.max.wait.ms' = '70'", "70"),
+    ],
+    ids=["batches", "given", "real time", "given in real time"],
+)
+def test_a_batch_does_not_wait_where_a_partition_ends(mode: str, more: str, wait: str | None) -> None:
+    # real time has no other sink
+    kafka = "'kafka', 'format' = 'json', 'topic' = 'b', 'properties.bootstrap.servers' = 'b:1'"
+    script = SCRIPT.format(more=more).replace("'blackhole'", kafka)
+    made = job(f"SET 'execution.runtime-mode' = 'streaming';\n{mode}{script}")
+    (read,) = [s for s in made.steps if isinstance(s, J.Read)]
+    assert read.options.get("kafka.fetch.max.wait.ms") == wait
+
+
 DISCOVERY = ", 'scan.topic-partition-discovery.interval' = '{0}'"
 
 

@@ -10,7 +10,6 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.TreeMap;
@@ -149,23 +148,34 @@ abstract class Call {
 
         @Override boolean isEmpty() { return tree.isEmpty(); }
 
-        @Override Object part() { return new HashMap<ByteBuffer, long[]>(); }
+        @Override Object part() { return new Table<long[]>(4); } // there are as many as groups
 
         @SuppressWarnings("unchecked")
-        private static Map<ByteBuffer, long[]> weights(Object part) { return (Map<ByteBuffer, long[]>) part; }
+        private static Table<long[]> weights(Object part) { return (Table<long[]>) part; }
 
         @Override void add(Object part, InternalRow args, int i, long weight) {
-            if (!args.isNullAt(i)) {
-                byte[] value = ((UnsafeRow) args.getStruct(i, 1)).getBytes();
-                weights(part).computeIfAbsent(ByteBuffer.wrap(value), k -> new long[1])[0] += weight;
+            if (args.isNullAt(i)) {
+                return;
             }
+            UnsafeRow value = (UnsafeRow) args.getStruct(i, 1);
+            long hash = Rows.hash(0, value);
+            Table<long[]> weights = weights(part);
+            int at = weights.place(hash, value, 0);
+            if (weights.key(at) == null) {
+                weights.put(at, hash, Rows.bytes(value, null));
+                weights.set(at, new long[1]);
+            }
+            weights.value(at)[0] += weight;
         }
 
         @Override void give(Object part, DataOutput out) throws IOException {
-            Retract.writeLong(out, weights(part).size());
-            for (Map.Entry<ByteBuffer, long[]> e : weights(part).entrySet()) {
-                Retract.writeBytes(out, e.getKey().array());
-                Retract.writeLong(out, e.getValue()[0]);
+            Table<long[]> weights = weights(part);
+            Retract.writeLong(out, weights.size());
+            for (int at = 0; at < weights.places(); at++) {
+                if (weights.key(at) != null) {
+                    Retract.writeBytes(out, weights.key(at));
+                    Retract.writeLong(out, weights.value(at)[0]);
+                }
             }
         }
 

@@ -6,38 +6,42 @@ import java.util.Arrays;
 import java.util.Queue;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.TaskContext;
-import org.apache.spark.unsafe.Platform;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 import scala.runtime.AbstractFunction1;
 
 /**
  * Before the exchange of a stage, in micro-batches: rows of a group that a task has are brought together by the
- * {@link Combiner} of their node, so that fewer are exchanged and sorted. A table of groups of bounded size is given out
- * as a whole when it is full; a task whose first table had hardly two rows of a group goes on without.
+ * {@link Combiner} of their node, so that fewer are exchanged and sorted. Tables of groups of bounded size are given out
+ * as a whole when they are full; a task whose first tables had hardly two rows of a group goes on without. Rows come as
+ * {@link Given} reads them, and become bytes where they are kept or go on.
  */
 public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<Object>> implements Serializable {
     private static final boolean WANTED = Boolean.parseBoolean(System.getProperty("flinkddl.state.combine", "true"));
-    private static final long MOST = 32L << 20; // bytes a task
-    private static final long ALL = Runtime.getRuntime().maxMemory() / 32; // bytes of all tasks that run at once
+    private static final long MOST = 64L << 20; // bytes a task
+    private static final long ALL = Runtime.getRuntime().maxMemory() / 16; // bytes of all tasks that run at once
     private static final AtomicLong TAKEN = new AtomicLong();
     private static final long CHUNK = 256 << 10;
+    private static final int FIRST = 1024; // places of a table
     private static final int OVERHEAD = 64; // bytes a group, beside those of its key and row
     private static final int PILED = 160; // bytes a row of a group that holds more with each
     private static final double WORTH = 0.9; // rows out for each row in, from which it is not
 
     private final Figures figures;
+    private final Given given;
     private final KeyedStage.Node[] spec;
 
-    private Combine(Figures figures, KeyedStage.Node[] spec) {
+    private Combine(Figures figures, Given given, KeyedStage.Node[] spec) {
         this.figures = figures;
+        this.given = given;
         this.spec = spec;
     }
 
     /** Null where none of the nodes brings rows together; {@code figures} are those of the stage. */
-    static Combine of(Figures figures, KeyedStage.Node... spec) {
+    static Combine of(Figures figures, Given given, KeyedStage.Node... spec) {
         boolean any = Arrays.stream(spec).anyMatch(n -> n.kind() != null && n.kind().combiner() != null);
-        return WANTED && any ? new Combine(figures, spec) : null;
+        return WANTED && any ? new Combine(figures, given, spec) : null;
     }
 
     /** A row on its way to the exchange. */
@@ -53,52 +57,57 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
 
     // called from generated code
 
-    public static Pair pair(byte[] row, byte[] key) { return new Pair(row, key); }
-
     public static byte[] row(Pair pair) { return pair.row; }
 
     public static byte[] key(Pair pair) { return pair.key; }
 
-    @Override public Iterator<Object> apply(Iterator<Object> rows) {
-        int most = Arrays.stream(spec).filter(n -> n.kind() != null).mapToInt(KeyedStage.Node::number).max().orElse(0);
-        Combiner[] combiners = new Combiner[most + 1];
-        int[] came = new int[most + 1];
-        for (KeyedStage.Node node : spec) {
-            if (node.kind() != null) {
-                combiners[node.number()] = node.kind().combiner();
-                came[node.number()] = Figures.at(node.edge()) + Figures.IN;
-            }
+    @Override public Iterator<Object> apply(Iterator<Object> rows) { return new Combined(rows, given, figures.ofTaskBefore(), spec); }
+
+    /** The groups of a node: what brings their rows together, and what there is of each so far. */
+    private static final class Groups {
+        final Combiner combiner;
+        final Table<Object> table = new Table<>(FIRST);
+        final int counted; // where the node's rows are counted
+
+        Groups(Combiner combiner, int counted) {
+            this.combiner = combiner;
+            this.counted = counted;
         }
-        return new Combined(rows, combiners, figures.ofTaskBefore(), came);
     }
 
     /** The rows of a task, brought together. */
     private static final class Combined extends AbstractIterator<Object> {
-        private final Iterator<Object> in;
-        private final Combiner[] combiners; // by the number of their node
+        private final Iterator<Object> in; // a row is good until the next one is asked for
+        private final Given given;
+        private final Groups[] groups; // by the place of the edge; null of rows that go on as they are
         private final long[] counts; // what the stage's figures are short of: it sees the rows that come out
-        private final int[] counted; // where those of a node are
         private final Queue<Pair> out = new ArrayDeque<>();
-        private byte[][] keys = new byte[1024][];
-        private Object[] held = new Object[1024];
-        private int groups;
+        private int giving; // of what tables are given, the edge
+        private int place; // and where in its table
         private long bytes;
         private long taken; // of them, what all tasks know of
         private long came;
+        private long went;
+        private boolean full;
         private boolean off;
 
-        Combined(Iterator<Object> in, Combiner[] combiners, long[] counts, int[] counted) {
+        Combined(Iterator<Object> in, Given given, long[] counts, KeyedStage.Node[] spec) {
             this.in = in;
-            this.combiners = combiners;
+            this.given = given;
             this.counts = counts;
-            this.counted = counted;
+            groups = new Groups[Arrays.stream(spec).mapToInt(KeyedStage.Node::edge).max().orElse(0) + 1];
+            giving = groups.length;
+            for (KeyedStage.Node node : spec) {
+                Combiner combiner = node.kind() == null ? null : node.kind().combiner();
+                groups[node.edge()] = combiner == null ? null : new Groups(combiner, Figures.at(node.edge()) + Figures.IN);
+            }
             TaskContext task = TaskContext.get();
             if (task != null) {
                 task.addTaskCompletionListener((TaskContext done) -> release());
             }
         }
 
-        /** Whether the table may grow: it takes its part of what all tasks may, a chunk at a time. */
+        /** Whether the tables may grow: they take their part of what all tasks may, a chunk at a time. */
         private boolean room() {
             while (bytes >= taken) {
                 if (taken >= MOST || taken > 0 && TAKEN.get() >= ALL) { // a first chunk has each
@@ -116,91 +125,77 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
         }
 
         @Override public boolean hasNext() {
-            while (out.isEmpty() && !off && in.hasNext()) {
-                fill();
+            while (out.isEmpty()) {
+                if (giving < groups.length) {
+                    give();
+                } else if (off || !in.hasNext()) {
+                    return off && in.hasNext();
+                } else {
+                    fill();
+                }
             }
-            return !out.isEmpty() || off && in.hasNext();
+            return true;
         }
 
         @Override public Object next() {
-            return out.isEmpty() && !hasNext() ? Iterator.empty().next() : out.isEmpty() ? in.next() : out.poll();
+            if (!hasNext()) {
+                return Iterator.empty().next();
+            }
+            return out.isEmpty() ? given.pair((UnsafeRow) in.next()) : out.poll();
         }
 
         private void fill() {
-            boolean full = false;
             while (!(full = !room()) && in.hasNext()) {
-                Pair pair = (Pair) in.next();
-                int node = Rows.node(pair.key);
-                Combiner combiner = node < combiners.length ? combiners[node] : null; // rows that pass, and those of time, have other numbers
-                if (combiner == null || !combiner.takes(pair.row)) {
+                UnsafeRow row = (UnsafeRow) in.next();
+                KeyedStage.Node node = given.node(row);
+                Groups of = groups[node.edge()];
+                UnsafeRow arguments = of == null ? null : given.arguments(node, row);
+                if (of == null || !of.combiner.takes(arguments)) {
+                    Pair pair = given.pair(row);
                     out.add(pair);
                     bytes += pair.row.length + pair.key.length;
                 } else {
-                    add(combiner, pair);
+                    add(of, node, given.key(node, row), arguments);
                 }
             }
-            long passed = out.size();
-            give();
-            off = full && out.size() - passed > WORTH * came;
-            release();
-            bytes = 0;
-            came = 0;
+            giving = 0;
         }
 
-        private void add(Combiner combiner, Pair pair) {
+        private void add(Groups of, KeyedStage.Node node, UnsafeRow key, UnsafeRow arguments) {
             came++;
-            counts[counted[Rows.node(pair.key)]]++;
-            int at = place(pair.key);
-            if (keys[at] == null) {
-                keys[at] = pair.key;
-                groups++;
-                bytes += pair.key.length + pair.row.length + OVERHEAD;
-            } else if (combiner.piles()) {
-                bytes += pair.row.length + PILED;
+            counts[of.counted]++;
+            long hash = Rows.hash(node.number(), key);
+            int at = of.table.place(hash, key, Rows.KEY);
+            if (of.table.key(at) == null) {
+                of.table.put(at, hash, Rows.key(hash, node.number(), key));
+                bytes += Rows.KEY + key.getSizeInBytes() + arguments.getSizeInBytes() + OVERHEAD;
+            } else if (of.combiner.piles()) {
+                bytes += arguments.getSizeInBytes() + PILED;
             }
-            held[at] = combiner.add(held[at], pair.row);
-            if (2 * groups > keys.length) {
-                grow();
-            }
+            of.table.set(at, of.combiner.add(of.table.value(at), arguments));
         }
 
-        /** Where a key lies in the table, or would: by its hash, which it begins with, and the next ones. */
-        private int place(byte[] key) {
-            int mask = keys.length - 1;
-            long hash = Platform.getLong(key, Platform.BYTE_ARRAY_OFFSET);
-            int at = (int) (hash ^ hash >>> Integer.SIZE) & mask;
-            while (keys[at] != null && !Arrays.equals(keys[at], key)) {
-                at = at + 1 & mask;
-            }
-            return at;
-        }
-
-        private void grow() {
-            byte[][] oldKeys = keys;
-            Object[] oldHeld = held;
-            keys = new byte[2 * oldKeys.length][];
-            held = new Object[keys.length];
-            for (int i = 0; i < oldKeys.length; i++) {
-                if (oldKeys[i] != null) {
-                    int at = place(oldKeys[i]);
-                    keys[at] = oldKeys[i];
-                    held[at] = oldHeld[i];
-                }
-            }
-        }
-
+        /** Give the next group, or see that there is none. */
         private void give() {
-            for (int i = 0; groups > 0 && i < keys.length; i++) {
-                if (keys[i] != null) {
-                    byte[] key = keys[i];
-                    int node = Rows.node(key);
-                    int before = out.size();
-                    combiners[node].give(held[i], row -> out.add(new Pair(row, key)));
-                    counts[counted[node]] -= out.size() - before;
-                    keys[i] = null;
-                    held[i] = null;
-                    groups--;
+            Groups of = groups[giving];
+            while (of != null && place < of.table.places()) {
+                int at = place++;
+                byte[] key = of.table.key(at);
+                if (key != null) {
+                    of.combiner.give(of.table.value(at), row -> out.add(new Pair(row, key)));
+                    counts[of.counted] -= out.size();
+                    went += out.size();
+                    of.table.remove(at);
+                    return;
                 }
+            }
+            place = 0;
+            if (++giving == groups.length) {
+                off = full && went > WORTH * came;
+                release();
+                bytes = 0;
+                came = 0;
+                went = 0;
             }
         }
     }

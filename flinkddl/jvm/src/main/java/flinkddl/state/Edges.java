@@ -1,13 +1,13 @@
 package flinkddl.state;
 
-import java.io.Serializable;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /** What a row of {@link Stages} is to the operator: the bytes of its group's key and of itself, by the edge that it is of. */
-public final class Edges implements Serializable {
+public final class Edges implements Given {
     private final KeyedStage.Node[] nodes; // by the place of the edge
 
     /** {@code conditions} of the edges whose kinds take one, in their order. */
@@ -38,6 +38,18 @@ public final class Edges implements Serializable {
     boolean covered(List<Stages.Edge> edges) {
         return edges.stream().allMatch(e -> e.stage() == null || nodes[e.place()].kind() != null);
     }
+
+    @Override public KeyedStage.Node node(UnsafeRow edges) { return of(edges); }
+
+    @Override public UnsafeRow key(KeyedStage.Node node, UnsafeRow edges) {
+        return edges.getStruct(node.edge(), 2).getStruct(0, node.key().type.length());
+    }
+
+    @Override public UnsafeRow arguments(KeyedStage.Node node, UnsafeRow edges) {
+        return edges.getStruct(node.edge(), 2).getStruct(1, node.arguments().type.length());
+    }
+
+    @Override public Combine.Pair pair(UnsafeRow edges) { return new Combine.Pair(row(edges), key(edges)); }
 
     // called from generated code
 

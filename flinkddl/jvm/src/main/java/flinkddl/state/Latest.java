@@ -53,7 +53,9 @@ final class Latest extends Kind {
 
     @Override Combiner combiner() {
         return new Combiner() {
-            @Override public Object add(Object held, byte[] row) { return held == null || newer(row, (byte[]) held) ? row : held; }
+            @Override public Object add(Object held, UnsafeRow row) {
+                return held == null || newer(row, Retract.view((byte[]) held, 2)) ? Rows.bytes(row, (byte[]) held) : held;
+            }
 
             @Override public void give(Object held, Consumer<byte[]> rows) { rows.accept((byte[]) held); }
 
@@ -62,9 +64,7 @@ final class Latest extends Kind {
     }
 
     /** Whether one row of arguments counts, and not the other. */
-    private boolean newer(byte[] a, byte[] b) {
-        UnsafeRow left = Retract.view(a, 2);
-        UnsafeRow right = Retract.view(b, 2);
+    private boolean newer(UnsafeRow left, UnsafeRow right) {
         int c = order.compare(left.getStruct(1, 2).getStruct(0, versions), right.getStruct(1, 2).getStruct(0, versions));
         return c > 0 || c == 0 && compare(kept(left), kept(right)) > 0;
     }

@@ -23,11 +23,11 @@ final class Partials implements Combiner {
     private final Call[] calls;
     private final StructType type;
     private UnsafeProjection projection; // made when rows are given: who asks what can be brought together needs none
-    private final UnsafeRow view;
+    private final int fields;
 
     private Partials(Call[] calls, int fields) {
         this.calls = calls;
-        view = new UnsafeRow(fields);
+        this.fields = fields;
         StructType made = new StructType().add("weight", DataTypes.LongType).add("sequence", DataTypes.LongType).add("arguments", DataTypes.BinaryType);
         for (int i = made.length(); i < fields; i++) {
             made = made.add("of group " + i, DataTypes.LongType);
@@ -48,24 +48,23 @@ final class Partials implements Combiner {
         long[] group;
     }
 
-    @Override public Object add(Object held, byte[] row) {
-        view.pointTo(row, row.length);
-        Held sum = held == null ? first() : (Held) held;
-        long weight = view.getLong(0);
+    @Override public Object add(Object held, UnsafeRow row) {
+        Held sum = held == null ? first(row) : (Held) held;
+        long weight = row.getLong(0);
         sum.weight += weight;
-        sum.sequence = Math.max(sum.sequence, Retract.sequence(view));
-        UnsafeRow arguments = view.getStruct(ARGUMENTS, calls.length);
+        sum.sequence = Math.max(sum.sequence, Retract.sequence(row));
+        UnsafeRow arguments = row.getStruct(ARGUMENTS, calls.length);
         for (int i = 0; i < calls.length; i++) {
             calls[i].add(sum.parts[i], arguments, i, weight);
         }
         return sum;
     }
 
-    private Held first() {
+    private Held first(UnsafeRow row) {
         Held sum = new Held();
         sum.parts = Arrays.stream(calls).map(Call::part).toArray();
-        sum.group = new long[view.numFields() - ARGUMENTS - 1];
-        Arrays.setAll(sum.group, i -> view.getLong(ARGUMENTS + 1 + i));
+        sum.group = new long[fields - ARGUMENTS - 1];
+        Arrays.setAll(sum.group, i -> row.getLong(ARGUMENTS + 1 + i));
         return sum;
     }
 
@@ -76,7 +75,7 @@ final class Partials implements Combiner {
                 calls[i].give(sum.parts[i], out);
             }
         });
-        Object[] row = new Object[view.numFields() + 1];
+        Object[] row = new Object[fields + 1];
         row[0] = sum.weight;
         row[1] = sum.sequence == RetractMultiset.UNKNOWN ? null : (Long) sum.sequence;
         for (int i = 0; i < sum.group.length; i++) {

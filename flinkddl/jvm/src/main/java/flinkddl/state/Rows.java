@@ -61,12 +61,26 @@ public final class Rows implements Serializable {
         return bytes == row.getBaseObject() ? bytes.clone() : bytes; // a buffer that is as long as its row is given as it is
     }
 
+    /** The bytes of a row, in {@code old} if they have its length. */
+    static byte[] bytes(UnsafeRow row, byte[] old) {
+        byte[] bytes = old != null && old.length == row.getSizeInBytes() ? old : new byte[row.getSizeInBytes()];
+        row.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET);
+        return bytes;
+    }
+
     /** The key of a group: hash, node, bytes. */
     public byte[] key(int node, InternalRow struct) {
         UnsafeRow row = unsafe(struct);
+        return key(hash(node, row), node, row);
+    }
+
+    static long hash(int node, UnsafeRow row) {
+        return XXH64.hashUnsafeWords(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes(), node);
+    }
+
+    static byte[] key(long hash, int node, UnsafeRow row) {
         int size = row.getSizeInBytes();
         byte[] key = new byte[KEY + size];
-        long hash = XXH64.hashUnsafeWords(row.getBaseObject(), row.getBaseOffset(), size, node);
         Platform.putLong(key, Platform.BYTE_ARRAY_OFFSET, hash);
         key[NODE] = (byte) (node >> 8);
         key[NODE + 1] = (byte) node;

@@ -38,17 +38,16 @@ final class Slices extends Aggregate {
     /** Rows of a group by their slices, of each what a combiner makes of them. */
     private record BySlice(Combiner each) implements Combiner {
         @SuppressWarnings("unchecked")
-        @Override public Object add(Object held, byte[] row) {
+        @Override public Object add(Object held, UnsafeRow row) {
             Map<Long, Object> slices = held == null ? new HashMap<>() : (Map<Long, Object>) held;
-            slices.put(end(row), each.add(slices.get(end(row)), row));
+            long end = row.getLong(END);
+            slices.put(end, each.add(slices.get(end), row));
             return slices;
         }
 
         @Override public void give(Object held, Consumer<byte[]> rows) { ((Map<?, ?>) held).values().forEach(slice -> each.give(slice, rows)); }
 
         @Override public boolean piles() { return true; }
-
-        private static long end(byte[] row) { return Rows.view(row, 0, row.length, END + 1).getLong(END); }
     }
 
     @Override Iterator<Object> change(Store group, Iterator<UnsafeRow> rows) {

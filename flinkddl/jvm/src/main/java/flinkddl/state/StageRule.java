@@ -28,7 +28,6 @@ import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers$;
 import org.apache.spark.sql.catalyst.optimizer.SimplifyExtractValueOps$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.CollectMetrics;
-import org.apache.spark.sql.catalyst.plans.logical.DeserializeToObject;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MapPartitions;
@@ -70,7 +69,7 @@ final class StageRule extends Rule<LogicalPlan> {
         Alias value = alias(invoke(row, "pack", struct(List.of())), "row");
         Attribute out = object(OUT);
         LogicalPlan below = new Project(seq(value, key), new LocalRelation(seq(), seq(), true, Option.empty()));
-        combined(below, value.toAttribute(), key.toAttribute(), null);
+        combined(new Project(seq(alias(struct(List.of()), "given")), below), null);
         LogicalPlan state = transform(below, key.toAttribute(), value.toAttribute(), new KeyedStage(false), out);
         Alias group = alias(field("group", row.type, out), "group");
         new StageRule().apply(new SerializeFromObject(seq(group), state));
@@ -137,29 +136,28 @@ final class StageRule extends Rule<LogicalPlan> {
 
     /** A GROUP BY and its call; {@code together}: rows are brought together before their exchange, which real-time mode has no use for. */
     private record GroupBy(Aggregate by, AggregateExpression call, boolean together) {
-        /** The operator over rows of two columns, bytes of the arguments and of the key. */
-        LogicalPlan over(Expression row, Expression key, Attribute out, KeyedStage.Node... nodes) {
+        /**
+         * The operator over rows of two columns, bytes of the arguments and of the key; {@code whole} are the rows that
+         * {@code given} makes the same of, where they are brought together before.
+         */
+        LogicalPlan over(Expression row, Expression key, Expression whole, Given given, Attribute out, KeyedStage.Node... nodes) {
+            KeyedStage stage = new KeyedStage(together, nodes);
+            Combine combine = together ? Combine.of(stage.figures(), given, nodes) : null;
+            if (combine != null) {
+                SerializeFromObject below = combined(new Project(seq(alias(whole, "given")), by.child()), combine);
+                return transform(below, below.output().apply(1), below.output().apply(0), stage, out);
+            }
             Alias value = alias(row, "row");
             Alias group = alias(key, "key");
             LogicalPlan below = new Project(seq(value, group), by.child()); // data attributes are bound by place
-            KeyedStage stage = new KeyedStage(together, nodes);
-            Combine combine = together ? Combine.of(stage.figures(), nodes) : null;
-            if (combine != null) {
-                below = combined(below, value.toAttribute(), group.toAttribute(), combine);
-                value = (Alias) ((SerializeFromObject) below).serializer().apply(0);
-                group = (Alias) ((SerializeFromObject) below).serializer().apply(1);
-            }
             return transform(below, group.toAttribute(), value.toAttribute(), stage, out);
         }
     }
 
-    /** Rows by way of objects, as Spark has it for functions over the rows of a task. */
-    private static LogicalPlan combined(LogicalPlan below, Attribute row, Attribute key, Combine combine) {
-        ObjectType pair = new ObjectType(Combine.Pair.class);
-        Expression made = new StaticInvoke(Combine.class, pair, "pair", seq(row, key), seq(), true, true, true, Option.empty());
-        LogicalPlan in = new DeserializeToObject(made, object(pair), below);
-        Attribute out = object(pair);
-        LogicalPlan rows = new MapPartitions(combine, out, in);
+    /** Rows of one column by way of objects, as Spark has it for functions over the rows of a task: it is the object. */
+    private static SerializeFromObject combined(LogicalPlan below, Combine combine) {
+        Attribute out = object(new ObjectType(Combine.Pair.class));
+        LogicalPlan rows = new MapPartitions(combine, out, below);
         Alias value = alias(field(Combine.class, "row", DataTypes.BinaryType, out), "row");
         Alias group = alias(field(Combine.class, "key", DataTypes.BinaryType, out), "key");
         return new SerializeFromObject(seq(value, group), rows);
@@ -183,7 +181,8 @@ final class StageRule extends Rule<LogicalPlan> {
         Expression key = invoke(group, "key", new Literal(stage.node, DataTypes.IntegerType), struct(keys));
         Attribute out = object(OUT);
         KeyedStage.Node node = new KeyedStage.Node(stage.node, kind, group, row, 0);
-        LogicalPlan state = of.over(invoke(row, "pack", struct(arguments)), key, out, node);
+        Expression whole = struct(List.of(struct(arguments), struct(keys)));
+        LogicalPlan state = of.over(invoke(row, "pack", struct(arguments)), key, whole, new Given.Alone(node), out, node);
         DataType type = function.dataType();
         Alias result = alias(field(type instanceof ArrayType ? "array" : "row", type, out), "result");
         Alias given = alias(field("group", group.type, out), "group");
@@ -204,7 +203,8 @@ final class StageRule extends Rule<LogicalPlan> {
             given.add(normal(new GetStructField(argument, edge.place(), Option.empty()), edge));
         }
         Attribute out = object(OUT);
-        LogicalPlan state = of.over(invoke(made, "row", struct(given)), invoke(made, "key", struct(given)), out, made.nodes());
+        Expression rows = struct(given);
+        LogicalPlan state = of.over(invoke(made, "row", rows), invoke(made, "key", rows), rows, made, out, made.nodes());
         List<NamedExpression> serialized = new ArrayList<>();
         List<Expression> result = new ArrayList<>();
         List<Expression> keys = new ArrayList<>();

@@ -83,12 +83,11 @@ final class Top extends Kind {
     /** Of rows that only come, the first ones are enough. */
     @Override Combiner combiner() {
         return new Combiner() {
-            @Override public boolean takes(byte[] row) {
-                UnsafeRow given = Retract.view(row, FIELDS);
+            @Override public boolean takes(UnsafeRow given) {
                 return given.getBoolean(5) && given.getLong(0) == 1 && given.getLong(3) > 0 && given.getLong(3) <= MOST;
             }
 
-            @Override public Object add(Object held, byte[] row) { return among(held == null ? new ArrayList<>() : first(held), row); }
+            @Override public Object add(Object held, UnsafeRow row) { return among(held == null ? new ArrayList<>() : first(held), row); }
 
             @Override public void give(Object held, Consumer<byte[]> rows) { first(held).forEach(rows); }
 
@@ -100,13 +99,14 @@ final class Top extends Kind {
     private static List<byte[]> first(Object held) { return (List<byte[]>) held; }
 
     /** The first rows of arguments, one of them perhaps this one. */
-    private List<byte[]> among(List<byte[]> best, byte[] row) {
-        long most = Retract.view(row, FIELDS).getLong(3);
-        if (best.size() >= most && compareGiven(row, best.get(best.size() - 1)) >= 0) {
+    private List<byte[]> among(List<byte[]> best, UnsafeRow row) {
+        long most = row.getLong(3);
+        if (best.size() >= most && compareGiven(row, Retract.view(best.get(best.size() - 1), FIELDS)) >= 0) {
             return best;
         }
-        int at = Collections.binarySearch(best, row, this::compareGiven);
-        best.add(at < 0 ? -at - 1 : at, row);
+        byte[] bytes = Rows.bytes(row, null);
+        int at = Collections.binarySearch(best, bytes, (a, b) -> compareGiven(Retract.view(a, FIELDS), Retract.view(b, FIELDS)));
+        best.add(at < 0 ? -at - 1 : at, bytes);
         if (best.size() > most) {
             best.remove(best.size() - 1);
         }
@@ -114,9 +114,7 @@ final class Top extends Kind {
     }
 
     /** The order of places, of rows of arguments. */
-    private int compareGiven(byte[] a, byte[] b) {
-        UnsafeRow left = Retract.view(a, FIELDS);
-        UnsafeRow right = Retract.view(b, FIELDS);
+    private int compareGiven(UnsafeRow left, UnsafeRow right) {
         UnsafeRow x = left.getStruct(6, 2);
         UnsafeRow y = right.getStruct(6, 2);
         int c = order.compare(x.getStruct(0, orders), y.getStruct(0, orders));
