@@ -1,8 +1,11 @@
 package flinkddl.state;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
@@ -14,7 +17,7 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Rows that are brought together before they are exchanged: how many of {@code ROWS} rows in {@code GROUPS} groups come
- * out of a task, and the sum of their values, of each kind that does so, {@code latest}, {@code totals}, {@code top}; {@code lists} ask for their order.
+ * out of a task, and the sum of their values (of {@code totals} their weights), of each kind that does so, {@code latest}, {@code totals}, {@code top}; {@code lists} ask for their order.
  */
 public final class CombineProbe {
     private static final StructType LONG = new StructType().add("v", DataTypes.LongType);
@@ -69,12 +72,15 @@ public final class CombineProbe {
         Iterator<Object> out = combine.apply(CollectionConverters.asScala(reused(in)));
         long count = 0;
         long sum = 0;
+        Map<ByteBuffer, Long> newest = new HashMap<>();
         while (out.hasNext()) {
             Combine.Pair pair = (Combine.Pair) out.next();
             count++;
-            sum += of.equals("totals") ? 0 : value(of, pair.row);
+            sum += value(of, pair.row);
+            newest.merge(ByteBuffer.wrap(pair.key), value(of, pair.row), Math::max);
         }
-        System.out.println(count + (of.equals("totals") ? "" : " " + sum));
+        boolean again = given.length > 3; // as whoever comes next brings them together, of tables that were full several times
+        System.out.println(again ? newest.size() + " " + newest.values().stream().mapToLong(n -> n).sum() + " " + (count < rows) : count + " " + sum);
     }
 
     /** Rows one after the other in one place, as generated code gives them. */
@@ -88,6 +94,6 @@ public final class CombineProbe {
 
     private static long value(String of, byte[] row) {
         return of.equals("latest") ? Rows.view(row, 0, row.length, 2).getStruct(1, 2).getStruct(1, 1).getLong(0)
-            : Rows.view(row, 0, row.length, 7).getLong(1);
+            : Rows.view(row, 0, row.length, 7).getLong(of.equals("totals") ? 0 : 1);
     }
 }

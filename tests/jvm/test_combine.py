@@ -19,7 +19,7 @@ def probes(tmp_path_factory: pytest.TempPathFactory) -> Probes:
     ("of", "rows", "groups", "said"),
     [
         pytest.param("latest", 10_000, 7, f"7 {sum(range(9_993, 10_000))}", id="the newest of each key"),
-        pytest.param("totals", 10_000, 7, "7", id="a row a group, of sums and values"),
+        pytest.param("totals", 10_000, 7, "7 10000", id="a row a group, of sums and values"),
         pytest.param("top", 10_000, 7, f"21 {sum(range(21))}", id="the first three of each group"),
         pytest.param(
             "toptaken", 10_000, 7, f"10000 {sum(range(10_000))}", id="rows that can be taken back go on as they are"
@@ -33,3 +33,9 @@ def probes(tmp_path_factory: pytest.TempPathFactory) -> Probes:
 )
 def test_rows_that_come_out_of_a_task(probes: Probes, of: str, rows: int, groups: int, said: str) -> None:
     assert probes.run("CombineProbe", of, rows, groups, options=["-Xmx256m"]) == [said]
+
+
+def test_tables_are_filled_more_than_once(probes: Probes) -> None:
+    """The newest row of each key is among what comes out, which is less than came in."""
+    said = probes.run("CombineProbe", "latest", 400_000, 100_000, "again", options=["-Xmx192m"])
+    assert said == [f"100000 {sum(range(300_000, 400_000))} true"]

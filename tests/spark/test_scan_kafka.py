@@ -47,8 +47,9 @@ REALTIME = "SET 'flinkddl.execution.mode' = 'realtime';\n"
         ("", ", 'properties.fetch.max.wait.ms' = '70'", "70"),
         (REALTIME, "", None),
         (REALTIME, ", 'properties.fetch.max.wait.ms' = '70'", "70"),
+        (REALTIME, ", 'scan.bounded.mode' = 'latest-offset'", "5"),
     ],
-    ids=["batches", "given", "real time", "given in real time"],
+    ids=["batches", "given", "real time", "given in real time", "what ends has batches"],
 )
 def test_a_batch_does_not_wait_where_a_partition_ends(mode: str, more: str, wait: str | None) -> None:
     # real time has no other sink

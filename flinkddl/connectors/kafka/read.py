@@ -55,7 +55,7 @@ _OTHERS = "slice(`headers`, 1, size(`headers`) - 1)"  # without the last header,
 POLLS = {"kafka.max.poll.records": "100000", "kafka.max.partition.fetch.bytes": "4194304"}
 # And what it asks waits behind the fetch ahead, which a broker holds back half a second where a partition ends: each
 # task of a batch would take as long. A batch reads what is there; real-time mode waits for records, and asks nothing.
-AHEAD = {"kafka.fetch.max.wait.ms": "5"}
+AHEAD = {J.FETCH_WAIT: J.AT_ONCE}
 # A number that rises with the offset; partitions of one topic race in Flink as well.
 _SENDER = "xxhash64(`topic`, `partition`)"
 _SEQUENCE = f"`offset` * {SEQUENCE_STEP} + `partition`"
@@ -152,7 +152,7 @@ def _with_updates(step: str, node: Scan, value: DecodeSpec, kept: list[str], ctx
 
 def _read(node: Scan, ctx: Lowering) -> J.Read:
     options: ResolvedOptions = node.options
-    ahead = {} if ctx.streaming and realtime.wanted(ctx.config) else AHEAD
+    ahead = {} if ctx.streaming and not ctx.bounded and realtime.wanted(ctx.config) else AHEAD
     spark = POLLS | ahead | client_options(options, ctx.config)
     spark["failOnDataLoss"] = "true" if _fails_on_loss(options, ctx) else "false"
     topics = options["topic"]

@@ -25,6 +25,7 @@ from flinkddl.runtime.kafka.offsets import (
     stop_offsets,
 )
 from flinkddl.runtime.kafka.sink_needs import check_sink, check_version
+from flinkddl.runtime.kafka.tiered import patient
 from flinkddl.runtime.storage.checkpoint import END_FILE, WITH_ALL_FILE
 from flinkddl.runtime.storage.files import missing
 from flinkddl.spark import job as J
@@ -72,6 +73,7 @@ class Sources:
     _starts: dict[str, dict[str, str]] = field(default_factory=dict)
     _late: set[tuple[str, str]] = field(default_factory=set)
     _written: set[str] = field(default_factory=set)
+    _patient: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.run = self.job
@@ -95,6 +97,8 @@ class Sources:
             with KafkaAdmin(client_properties(step.options)) as admin:
                 check_version(admin)
                 self.places[step.name] = partitions_of(step.options, admin)
+                if patient(step.options, self.places[step.name], admin):
+                    self._patient.add(step.name)
             if step.fixed and not self.count(step.name):
                 raise _never_any(step)
         for write in self.kafka_writes:
@@ -178,6 +182,8 @@ class Sources:
             return self._open_written(spark, step)
         if step.fixed and step.name in self.places:  # a branch keeps to its partition anyway
             step = replace(step, options=assigned(step.options, self.places[step.name]))
+        if (step.source or step.name) in self._patient:
+            step = replace(step, options={k: v for k, v in step.options.items() if k != J.FETCH_WAIT})
         positions = self._positions(step) if step.of_topics else {}
         opening = read_calls(step, step.options, source_name(step.name) if self.named else "", positions)
         try:

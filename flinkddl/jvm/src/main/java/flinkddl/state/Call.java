@@ -148,7 +148,7 @@ abstract class Call {
 
         @Override boolean isEmpty() { return tree.isEmpty(); }
 
-        @Override Object part() { return new Table<long[]>(4); } // there are as many as groups
+        @Override Object part() { return new Table<long[]>(4); } // small: each group has one
 
         @SuppressWarnings("unchecked")
         private static Table<long[]> weights(Object part) { return (Table<long[]>) part; }
@@ -162,7 +162,7 @@ abstract class Call {
             Table<long[]> weights = weights(part);
             int at = weights.place(hash, value, 0);
             if (weights.key(at) == null) {
-                weights.put(at, hash, Rows.bytes(value, null));
+                weights.put(at, hash, Rows.bytes(value));
                 weights.set(at, new long[1]);
             }
             weights.value(at)[0] += weight;

@@ -24,9 +24,10 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
     private static final AtomicLong TAKEN = new AtomicLong();
     private static final long CHUNK = 256 << 10;
     private static final int FIRST = 1024; // places of a table
-    private static final int OVERHEAD = 64; // bytes a group, beside those of its key and row
-    private static final int PILED = 160; // bytes a row of a group that holds more with each
+    private static final int OVERHEAD = 96; // bytes a group, beside those of its key and row
+    private static final int PILED = 160; // bytes a row of a group that holds more with each, and of the first as many again
     private static final double WORTH = 0.9; // rows out for each row in, from which it is not
+    private static final int JUDGED = 10_000; // rows, of which that is said: other tasks may leave no room for more at once
 
     private final Figures figures;
     private final Given given;
@@ -168,7 +169,7 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
             int at = of.table.place(hash, key, Rows.KEY);
             if (of.table.key(at) == null) {
                 of.table.put(at, hash, Rows.key(hash, node.number(), key));
-                bytes += Rows.KEY + key.getSizeInBytes() + arguments.getSizeInBytes() + OVERHEAD;
+                bytes += Rows.KEY + key.getSizeInBytes() + arguments.getSizeInBytes() + OVERHEAD + (of.combiner.piles() ? 2 * PILED : 0);
             } else if (of.combiner.piles()) {
                 bytes += arguments.getSizeInBytes() + PILED;
             }
@@ -178,7 +179,7 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
         /** Give the next group, or see that there is none. */
         private void give() {
             Groups of = groups[giving];
-            while (of != null && place < of.table.places()) {
+            while (of != null && of.table.size() > 0) {
                 int at = place++;
                 byte[] key = of.table.key(at);
                 if (key != null) {
@@ -191,11 +192,16 @@ public final class Combine extends AbstractFunction1<Iterator<Object>, Iterator<
             }
             place = 0;
             if (++giving == groups.length) {
-                off = full && went > WORTH * came;
                 release();
                 bytes = 0;
-                came = 0;
-                went = 0;
+                if (full && came >= JUDGED) {
+                    off = went > WORTH * came;
+                    came = 0;
+                    went = 0;
+                }
+                if (off) {
+                    Arrays.fill(groups, null);
+                }
             }
         }
     }

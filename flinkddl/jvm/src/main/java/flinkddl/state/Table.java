@@ -7,8 +7,8 @@ import org.apache.spark.unsafe.array.ByteArrayMethods;
 
 /**
  * Values by the bytes of a row. A place is asked for with a row and is good until the next: who finds no key there puts
- * one. Hashes lie by themselves, keys beside their values: what is asked for and not yet there costs one look at memory,
- * what is there two and its key. Of one hash function that spreads; the order is that of the places.
+ * one. Hashes lie by themselves, keys beside their values: a key that is not there costs one look at memory, one that is
+ * there three. Hashes are of one function, which spreads them; keys come out in the order of their places.
  */
 final class Table<V> {
     private long[] hashes;
@@ -85,7 +85,7 @@ final class Table<V> {
         }
     }
 
-    /** Forget the key at a place, of all in their order: in between none is found by its hash. */
+    /** Forget the key at a place. For who takes out all of them: until the last is gone, others may not be found. */
     void remove(int at) {
         slots[2 * at] = null;
         slots[2 * at + 1] = null;

@@ -104,7 +104,7 @@ final class Top extends Kind {
         if (best.size() >= most && compareGiven(row, Retract.view(best.get(best.size() - 1), FIELDS)) >= 0) {
             return best;
         }
-        byte[] bytes = Rows.bytes(row, null);
+        byte[] bytes = Rows.bytes(row);
         int at = Collections.binarySearch(best, bytes, (a, b) -> compareGiven(Retract.view(a, FIELDS), Retract.view(b, FIELDS)));
         best.add(at < 0 ? -at - 1 : at, bytes);
         if (best.size() > most) {
