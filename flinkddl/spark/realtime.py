@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from flinkddl.catalog.settings import Settings
     from flinkddl.plan.nodes import Node
     from flinkddl.plan.physical import PhysicalSink
+    from flinkddl.spark.context import Lowering
     from flinkddl.spark.job import SparkJob, Write
 
     Blocked = tuple[Node | Step, str]
@@ -69,6 +70,11 @@ TOO_MANY = "has rows that go on in more ways than one chain of operators by key 
 def wanted(config: Settings) -> bool:
     """Whether the session asks for real-time mode."""
     return config.flinkddl_execution_mode == "REALTIME"
+
+
+def runs(ctx: Lowering) -> bool:
+    """Whether what is lowered is to run in real-time mode: what ends has micro-batches."""
+    return ctx.streaming and not ctx.bounded and wanted(ctx.config)
 
 
 def batch_ms(config: Settings) -> int:

@@ -17,7 +17,8 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Rows that are brought together before they are exchanged: how many of {@code ROWS} rows in {@code GROUPS} groups come
- * out of a task, and the sum of their values (of {@code totals} their weights), of each kind that does so, {@code latest}, {@code totals}, {@code top}; {@code lists} ask for their order.
+ * out of a task, and the sum of their values (of {@code totals} their weights), of each kind that does so, {@code latest}, {@code totals}, {@code top}; {@code lists} ask for their order. With
+ * {@code again}, instead, of what comes out the groups, the sum of the newest value of each, and whether it is less than came in.
  */
 public final class CombineProbe {
     private static final StructType LONG = new StructType().add("v", DataTypes.LongType);
@@ -76,10 +77,11 @@ public final class CombineProbe {
         while (out.hasNext()) {
             Combine.Pair pair = (Combine.Pair) out.next();
             count++;
-            sum += value(of, pair.row);
-            newest.merge(ByteBuffer.wrap(pair.key), value(of, pair.row), Math::max);
+            long value = value(of, pair.row);
+            sum += value;
+            newest.merge(ByteBuffer.wrap(pair.key), value, Math::max);
         }
-        boolean again = given.length > 3; // as whoever comes next brings them together, of tables that were full several times
+        boolean again = given.length > 3;
         System.out.println(again ? newest.size() + " " + newest.values().stream().mapToLong(n -> n).sum() + " " + (count < rows) : count + " " + sum);
     }
 

@@ -38,9 +38,15 @@ def test_who_may_be_asked_at_once(
 
 
 @pytest.mark.kafka
-def test_a_source_asks_its_brokers(broker: Broker, new_topic: Callable[..., str]) -> None:
-    topic = new_topic("tiered", 1)
+def test_a_source_asks_its_brokers(
+    broker: Broker, new_topic: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, gone = new_topic("tiered", 1), "tiered-gone"
     options = {"kafka.bootstrap.servers": broker.bootstrap, "subscribe": topic, J.FETCH_WAIT: J.AT_ONCE}
     with KafkaAdmin({"bootstrap.servers": broker.bootstrap}) as admin:
         assert patient(options, [topic], admin) is not hasty(admin.version(), [admin.topic_settings(topic)])
-        assert not patient(options | {J.FETCH_WAIT: "70"}, [topic], admin)
+        assert not patient(options, [topic, gone], admin)
+        monkeypatch.setattr("flinkddl.runtime.kafka.tiered.OWN_TIME", (99,))  # as if this broker were an old one
+        assert not patient(options, [topic], admin)
+        assert patient(options, [topic, gone], admin)  # whose settings are not to be had
+        assert not patient(options | {J.FETCH_WAIT: "70"}, [topic, gone], admin)

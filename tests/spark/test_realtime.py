@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +14,6 @@ from flinkddl.script.compile import Start, compile_script
 from flinkddl.spark import job as J
 from flinkddl.spark.meaning import meanings
 from flinkddl.spark.realtime import SETTINGS, asking, blockers, not_one_to_one, of_row, tasks
-
-if TYPE_CHECKING:
-    from flinkddl.spark.job import Step
 
 TABLES = """
 SET 'flinkddl.execution.mode' = 'realtime';
@@ -222,7 +218,7 @@ def test_chained(name: str) -> None:
     assert words in errors[0]
 
 
-def patient(step: Step) -> Step:
+def waiting(step: J.Step) -> J.Step:
     """Return a step that reads as in real-time mode, where a fetch waits for records."""
     if not isinstance(step, J.Read):
         return step
@@ -239,7 +235,7 @@ def test_micro_batches_can_go_on_with_a_chain(name: str) -> None:
     assert not errors
     assert fast is not None
     assert slow is not None
-    assert tuple(map(of_row, map(patient, slow.steps))) == fast.steps
+    assert tuple(map(of_row, map(waiting, slow.steps))) == fast.steps
     assert (slow.fingerprint, meanings(slow)) == (fast.fingerprint, meanings(fast))
     assert [w.mode for w in slow.writes] == ["update"]
     assert slow.trigger[0] == "processingTime"

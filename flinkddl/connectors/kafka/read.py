@@ -152,8 +152,7 @@ def _with_updates(step: str, node: Scan, value: DecodeSpec, kept: list[str], ctx
 
 def _read(node: Scan, ctx: Lowering) -> J.Read:
     options: ResolvedOptions = node.options
-    ahead = {} if ctx.streaming and not ctx.bounded and realtime.wanted(ctx.config) else AHEAD
-    spark = POLLS | ahead | client_options(options, ctx.config)
+    spark = POLLS | ({} if realtime.runs(ctx) else AHEAD) | client_options(options, ctx.config)
     spark["failOnDataLoss"] = "true" if _fails_on_loss(options, ctx) else "false"
     topics = options["topic"]
     if topics:

@@ -143,7 +143,7 @@ def _writer(node: Sink, spark: Mapping[str, str], columns: set[str], ctx: Loweri
     asked = [_OURS[key] for key in _OURS if key in spark or key in columns]
     if not asked:
         return J.KAFKA
-    if ctx.streaming and not ctx.bounded and realtime.wanted(ctx.config):
+    if realtime.runs(ctx):
         message = f"{asked[0]} of table '{node.target}' is not available in real-time mode"
         raise FlinkDdlError.of("FD649", message, node.span, f"leave out SET '{realtime.MODE}'")
     return J.KAFKA_SINK

@@ -7,7 +7,7 @@ import re
 import socket
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from flinkddl.diagnostics import FlinkDdlError, did_you_mean
 from flinkddl.runtime.kafka.config import python_client_config
@@ -104,12 +104,15 @@ class KafkaAdmin:
         setting = found.get("broker", {}).get(broker, {}).get(name)
         return None if setting is None else setting["value"]
 
-    def topic_settings(self, topic: str) -> dict[str, str]:
-        """Return the settings that a topic was given of its own (the brokers' defaults left out)."""
+    def topic_settings(self, topic: str, which: Literal["modified", "all"] = "modified") -> dict[str, str]:
+        """Return the settings that a topic was given of its own, or "all", with the brokers' defaults.
+
+        Nothing at all, of a topic whose settings this user may not read: the client passes over that error.
+        """
         from kafka.admin import ConfigResource, ConfigResourceType
 
         wanted = [ConfigResource(ConfigResourceType.TOPIC, topic, None)]
-        found = self._ask(lambda: self._client.describe_configs(wanted, config_filter="modified"))
+        found = self._ask(lambda: self._client.describe_configs(wanted, config_filter=which))
         return {name: str(s["value"]) for name, s in found.get("topic", {}).get(topic, {}).items()}
 
     def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:

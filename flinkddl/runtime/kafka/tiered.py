@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkddl.diagnostics import FlinkDdlError
 from flinkddl.spark import job as J
 
 if TYPE_CHECKING:
@@ -30,14 +29,9 @@ def hasty(version: tuple[int, ...], settings: Iterable[Mapping[str, str] | None]
 
 def patient(options: Mapping[str, str], topics: Iterable[str], admin: KafkaAdmin) -> bool:
     """Return whether a source that would read at once has to wait as long as its client does by itself."""
-    if options.get(J.FETCH_WAIT) != J.AT_ONCE:
-        return False
-    version = admin.version()
-    return not hasty(version, () if version >= OWN_TIME else [_settings(t, admin) for t in topics])
+    at_once = options.get(J.FETCH_WAIT) == J.AT_ONCE
+    return at_once and not hasty(admin.version(), (_settings(t, admin) for t in topics))  # asked for where they count
 
 
 def _settings(topic: str, admin: KafkaAdmin) -> dict[str, str] | None:
-    try:
-        return admin.topic_settings(topic)
-    except FlinkDdlError:
-        return None
+    return admin.topic_settings(topic, "all") or None

@@ -178,22 +178,23 @@ final class StageRule extends Rule<LogicalPlan> {
         }
         Rows group = new Rows(Rows.typeOf(keys));
         Rows row = new Rows(Rows.typeOf(arguments));
-        Expression key = invoke(group, "key", new Literal(stage.node, DataTypes.IntegerType), struct(keys));
+        Expression grouped = struct(keys);
+        Expression given = struct(arguments);
+        Expression key = invoke(group, "key", new Literal(stage.node, DataTypes.IntegerType), grouped);
         Attribute out = object(OUT);
         KeyedStage.Node node = new KeyedStage.Node(stage.node, kind, group, row, 0);
-        Expression whole = struct(List.of(struct(arguments), struct(keys)));
-        LogicalPlan state = of.over(invoke(row, "pack", struct(arguments)), key, whole, new Given.Alone(node), out, node);
+        LogicalPlan state = of.over(invoke(row, "pack", given), key, struct(List.of(given, grouped)), new Given.Alone(node), out, node);
         DataType type = function.dataType();
         Alias result = alias(field(type instanceof ArrayType ? "array" : "row", type, out), "result");
-        Alias given = alias(field("group", group.type, out), "group");
+        Alias ofGroup = alias(field("group", group.type, out), "group");
         List<Expression> columns = new ArrayList<>();
         for (int i = 0; i < keys.size(); i++) {
-            columns.add(new GetStructField(given.toAttribute(), i, Option.empty()));
+            columns.add(new GetStructField(ofGroup.toAttribute(), i, Option.empty()));
         }
         Replacing replacing = new Replacing(of, result.toAttribute(), columns);
         List<NamedExpression> above = replacing.columns();
         return new Project(CollectionConverters.asScala(above).toList(),
-            new SerializeFromObject(replacing.usesKeys ? seq(result, given) : seq(result), state));
+            new SerializeFromObject(replacing.usesKeys ? seq(result, ofGroup) : seq(result), state));
     }
 
     /** Several nodes and rows that pass: the key of a node's group is in its edge, what the GROUP BY says is the same. */
